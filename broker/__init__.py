@@ -1,0 +1,1 @@
+"""The reference broker: a partitioned log that speaks Kafka's wire protocol."""

@@ -1,0 +1,1 @@
+"""server.properties and topic configurations, by Kafka's names."""

@@ -1,0 +1,1 @@
+"""The network seam: listeners and connections, on real sockets and, later, in the simulator."""

@@ -1,0 +1,1 @@
+"""Kafka's wire format: a leaf that imports nothing else of broker."""

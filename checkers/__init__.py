@@ -1,0 +1,1 @@
+"""What is true: a history in, a verdict out; pure."""

@@ -1,0 +1,1 @@
+"""What breaks: faults, targets, schedules."""

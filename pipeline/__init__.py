@@ -1,0 +1,1 @@
+"""Many stored histories on Spark."""

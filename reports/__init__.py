@@ -1,0 +1,1 @@
+"""A stored run in; page, plots and JUnit out."""

@@ -1,0 +1,1 @@
+"""What clients do, and which checkers judge it."""
