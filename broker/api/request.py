@@ -1,0 +1,20 @@
+"""One request as a handler sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from broker.network.interface import Address
+
+Body = TypeVar("Body")
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[Body]):
+    api_key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+    peer: Address
+    body: Body
