@@ -1,0 +1,180 @@
+"""The five codecs of a record batch. What comes out is bounded: a bomb is a corrupt batch."""
+
+from __future__ import annotations
+
+import zlib
+from enum import IntEnum
+from struct import Struct, error
+from typing import cast
+
+import cramjam
+import lz4.frame  # type: ignore[import-untyped]
+import zstandard
+
+from broker.protocol.batch import CorruptBatchError
+
+
+class Codec(IntEnum):
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+# The Java snappy library writes its blocks in a framing of its own; C clients write bare blocks.
+XERIAL_MAGIC = b"\x82SNAPPY\x00"
+XERIAL_HEADER = XERIAL_MAGIC + b"\x00\x00\x00\x01" + b"\x00\x00\x00\x01"
+XERIAL_BLOCK_SIZE = 32 * 1024
+
+_INT32 = Struct(">I")
+_GZIP_WITH_HEADER = 31
+_ZSTD_SIZE_UNKNOWN = (0, 2**64 - 1, -1)
+
+_Bytes = bytes | bytearray | memoryview
+
+
+def compress(codec: int, data: _Bytes, level: int | None = None) -> bytes:
+    match codec:
+        case Codec.NONE:
+            return bytes(data)
+        case Codec.GZIP:
+            packer = zlib.compressobj(-1 if level is None else level, wbits=_GZIP_WITH_HEADER)
+            return packer.compress(data) + packer.flush()
+        case Codec.SNAPPY:
+            return _compress_xerial(memoryview(data))
+        case Codec.LZ4:
+            # The Java client cannot read blocks that refer to the one before them.
+            packed = lz4.frame.compress(
+                data,
+                compression_level=0 if level is None else level,
+                block_linked=False,
+                store_size=False,
+            )
+            return cast("bytes", packed)
+        case Codec.ZSTD:
+            return zstandard.ZstdCompressor(level=3 if level is None else level).compress(data)
+        case _:
+            raise ValueError(f"there is no codec {codec}")
+
+
+def decompress(codec: int, data: _Bytes, max_bytes: int) -> bytes:
+    """At most `max_bytes`, or CorruptBatchError: never more memory than that."""
+    match codec:
+        case Codec.NONE:
+            return _bounded(bytes(data), max_bytes)
+        case Codec.GZIP:
+            return _decompress_gzip(data, max_bytes)
+        case Codec.SNAPPY:
+            return _decompress_snappy(memoryview(data), max_bytes)
+        case Codec.LZ4:
+            return _decompress_lz4(data, max_bytes)
+        case Codec.ZSTD:
+            return _decompress_zstd(data, max_bytes)
+        case _:
+            raise CorruptBatchError(f"there is no codec {codec}")
+
+
+def _bounded(data: bytes, max_bytes: int) -> bytes:
+    if len(data) > max_bytes:
+        raise _too_much(max_bytes)
+    return data
+
+
+def _too_much(max_bytes: int) -> CorruptBatchError:
+    return CorruptBatchError(f"the records decompress to more than {max_bytes} bytes")
+
+
+def _decompress_gzip(data: _Bytes, max_bytes: int) -> bytes:
+    pieces: list[bytes] = []
+    room = max_bytes + 1
+    rest = bytes(data)
+    while True:
+        unpacker = zlib.decompressobj(wbits=_GZIP_WITH_HEADER)
+        try:
+            piece = unpacker.decompress(rest, room)
+        except zlib.error as problem:
+            raise CorruptBatchError(f"not gzip data: {problem}") from None
+        pieces.append(piece)
+        room -= len(piece)
+        if room <= 0:
+            raise _too_much(max_bytes)
+        if not unpacker.eof:
+            raise CorruptBatchError("the gzip data end too early")
+        rest = unpacker.unused_data
+        if not rest:
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _decompress_lz4(data: _Bytes, max_bytes: int) -> bytes:
+    pieces: list[bytes] = []
+    room = max_bytes + 1
+    rest = bytes(data)
+    while True:
+        unpacker = lz4.frame.LZ4FrameDecompressor()
+        try:
+            piece = cast("bytes", unpacker.decompress(rest, max_length=room))
+        except (RuntimeError, ValueError, MemoryError, EOFError) as problem:
+            raise CorruptBatchError(f"not lz4 data: {problem}") from None
+        pieces.append(piece)
+        room -= len(piece)
+        if room <= 0:
+            raise _too_much(max_bytes)
+        if not unpacker.eof:
+            raise CorruptBatchError("the lz4 data end too early")
+        rest = unpacker.unused_data or b""
+        if not rest:
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _decompress_zstd(data: _Bytes, max_bytes: int) -> bytes:
+    packed = bytes(data)
+    try:
+        # A frame that tells its size is believed by the library, whatever limit it is given.
+        claimed = zstandard.frame_content_size(packed)
+        if claimed not in _ZSTD_SIZE_UNKNOWN and claimed > max_bytes:
+            raise _too_much(max_bytes)
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=max_bytes)
+    except (zstandard.ZstdError, MemoryError) as problem:
+        raise CorruptBatchError(f"not zstd data within {max_bytes} bytes: {problem}") from None
+
+
+def _compress_xerial(data: memoryview) -> bytes:
+    chunks = [XERIAL_HEADER]
+    for start in range(0, len(data), XERIAL_BLOCK_SIZE):
+        block = bytes(cramjam.snappy.compress_raw(data[start : start + XERIAL_BLOCK_SIZE]))
+        chunks += (_INT32.pack(len(block)), block)
+    return b"".join(chunks)
+
+
+def _decompress_snappy(data: memoryview, max_bytes: int) -> bytes:
+    if bytes(data[: len(XERIAL_MAGIC)]) != XERIAL_MAGIC:
+        return _decompress_snappy_block(data, max_bytes)
+    pieces: list[bytes] = []
+    room = max_bytes
+    position = len(XERIAL_HEADER)
+    if len(data) < position:
+        raise CorruptBatchError("the snappy header ends too early")
+    while position < len(data):
+        try:
+            (size,) = _INT32.unpack_from(data, position)
+        except error:
+            raise CorruptBatchError("the snappy data end too early") from None
+        position += _INT32.size
+        if size > len(data) - position:
+            raise CorruptBatchError("the snappy data end too early")
+        piece = _decompress_snappy_block(data[position : position + size], room)
+        pieces.append(piece)
+        room -= len(piece)
+        position += size
+    return b"".join(pieces)
+
+
+def _decompress_snappy_block(block: memoryview, max_bytes: int) -> bytes:
+    try:
+        # The block begins with the size of what it holds: asked before anything is allocated.
+        if cramjam.snappy.decompress_raw_len(block) > max_bytes:
+            raise _too_much(max_bytes)
+        return bytes(cramjam.snappy.decompress_raw(block))
+    except (cramjam.DecompressionError, ValueError, MemoryError) as problem:
+        raise CorruptBatchError(f"not snappy data: {problem}") from None
