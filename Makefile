@@ -1,0 +1,39 @@
+# Two commands do everything on a fresh Debian or Ubuntu: `make demo` and `make test`.
+.DEFAULT_GOAL := help
+PYTEST := .venv/bin/pytest
+PROCESSES ?= 2
+
+.PHONY: help setup demo lint test test-all bench lock clean
+
+help: ## what there is to make
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 18
+
+setup: ## make .venv and install what is missing (idempotent)
+	@bash .ci/setup
+
+demo: setup ## start a broker, produce and consume with a real client, say what happened
+	@.venv/bin/harness demo
+
+lint: setup ## ruff, mypy --strict, import-linter
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+test: lint ## the default lane: something of everything, in minutes
+	$(PYTEST) -n $(PROCESSES) --dist worksteal -m "not slow"
+
+test-all: lint ## every lane, whole
+	$(PYTEST) -n $(PROCESSES) --dist worksteal
+
+bench: setup ## our broker, Apache Kafka and the physical ceilings in one run
+	.venv/bin/python bench/broker.py
+
+lock: setup ## pin the dependencies of pyproject.toml anew
+	.venv/bin/pip install --quiet uv
+	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-annotate --no-header --extra dev pyproject.toml -o requirements.lock
+
+clean: ## remove .venv and every cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,39 @@
+"""The command line. Only a verdict may exit 0, 1 or 2."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import NoReturn
+
+import click
+
+from harness.cli.demo import demo
+
+EXIT_USAGE = 254
+EXIT_CRASH = 255
+EXIT_INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="log-trial")
+def cli() -> None:
+    """Put a replicated log on trial: break it under load, and prove what it did to the data."""
+
+
+cli.add_command(demo)
+
+
+def main(argv: list[str] | None = None) -> NoReturn:
+    """Click exits 2 on a bad flag and Python 1 on a crash: both would pass for a verdict."""
+    try:
+        code = cli.main(argv, prog_name="harness", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = EXIT_USAGE
+    except (KeyboardInterrupt, click.Abort):
+        code = EXIT_INTERRUPTED
+    except Exception:
+        traceback.print_exc()
+        code = EXIT_CRASH
+    sys.exit(code)

@@ -1,0 +1,48 @@
+"""Rules for every test: a skip says why, and under STRICT_SKIPS it must be expected."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+_EXPECTED = Path(__file__).with_name("expected_skips.txt")
+
+
+def expected_skips(text: str) -> list[str]:
+    lines = (line.split("#")[0].strip() for line in text.splitlines())
+    return [line for line in lines if line]
+
+
+def unexpected(skipped: list[str], expected: list[str]) -> list[str]:
+    return [node for node in skipped if not any(node.startswith(name) for name in expected)]
+
+
+class SkipWatch:
+    def __init__(self) -> None:
+        self.skipped: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped:
+            self.skipped.append(report.nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self.skipped.append(report.nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if not os.environ.get("STRICT_SKIPS") or hasattr(session.config, "workerinput"):
+            return
+        surprises = unexpected(self.skipped, expected_skips(_EXPECTED.read_text()))
+        if surprises:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+            if reporter is not None:
+                reporter.write_line(
+                    "skipped, but not named in tests/expected_skips.txt: " + ", ".join(surprises),
+                    red=True,
+                )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(SkipWatch(), "skip-watch")

@@ -1,0 +1,187 @@
+"""The small rules of the house, kept by a test so that nobody has to remember them."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("broker", "harness", "nemesis", "checkers", "workloads", "reports", "pipeline")
+CODE = (*PACKAGES, "bench", "tests")
+
+MODULE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
+
+# The only places in broker that may touch the machine. Everything else uses what it is handed.
+OUTERMOST = ("broker/disk/files.py", "broker/network/sockets.py", "broker/clock.py", "broker/cli/")
+MACHINE_MODULES = frozenset(
+    "os io socket select selectors time threading concurrent subprocess pathlib shutil tempfile "
+    "signal secrets uuid multiprocessing mmap fcntl resource".split()
+)
+MACHINE_CALLS = frozenset(
+    "open input print datetime.now datetime.utcnow date.today asyncio.to_thread "
+    "loop.run_in_executor random.random random.randrange random.choice random.randint".split()
+)
+HEAVY_MODULES = ("numpy", "pyarrow", "networkx", "paramiko", "matplotlib", "numba", "pyspark")
+
+
+def tracked(pattern: str) -> list[Path]:
+    """What git knows, or would take: not what a run left behind."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", pattern],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return [path for line in listed.stdout.splitlines() if (path := ROOT / line).is_file()]
+
+
+def modules(*top: str) -> list[Path]:
+    return [path for path in tracked("*.py") if path.relative_to(ROOT).parts[0] in top]
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def called(node: ast.Call) -> str:
+    return ast.unparse(node.func)
+
+
+def test_modules_are_short_enough_to_read() -> None:
+    lengths = {name(path): len(path.read_text().splitlines()) for path in modules(*CODE)}
+    assert {path: count for path, count in lengths.items() if count > MODULE_LINES_MAX} == {}
+
+
+def test_functions_fit_on_a_screen() -> None:
+    long = {
+        f"{name(path)}:{function.name}": lines
+        for path in modules(*CODE)
+        for function in functions(path)
+        if (lines := (function.end_lineno or 0) - function.lineno + 1) > FUNCTION_LINES_MAX
+    }
+    assert long == {}
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [
+        name(path)
+        for path in modules(*CODE)
+        if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert silent == []
+
+
+def test_the_broker_uses_only_what_it_is_handed() -> None:
+    taken = []
+    for path in modules("broker"):
+        if name(path).startswith(OUTERMOST):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                taken += [
+                    f"{name(path)}: import {alias.name}"
+                    for alias in node.names
+                    if alias.name.split(".")[0] in MACHINE_MODULES | {"random"}
+                ]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                top = node.module.split(".")[0]
+                names = {alias.name for alias in node.names}
+                if top in MACHINE_MODULES or (top == "random" and names != {"Random"}):
+                    taken.append(f"{name(path)}: from {node.module} import {sorted(names)}")
+            elif isinstance(node, ast.Call) and called(node) in MACHINE_CALLS:
+                taken.append(f"{name(path)}:{node.lineno}: {called(node)}(")
+    assert taken == []
+
+
+def test_no_name_outside_tests_looks_like_a_test() -> None:
+    lookalikes = [
+        f"{name(path)}:{node.name}"
+        for path in modules(*PACKAGES, "bench")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and node.name.startswith(("test_", "Test"))
+    ]
+    assert lookalikes == []
+
+
+def test_no_file_is_named_after_nothing() -> None:
+    vague = ("util", "utils", "common", "helpers", "misc", "manager")
+    assert [name(path) for path in modules(*CODE) if path.stem in vague] == []
+
+
+def test_nothing_is_left_open() -> None:
+    marks = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+    left = [
+        f"{name(path)}:{number}"
+        for path in (*modules(*CODE), *tracked("*.md"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if marks.search(line)
+    ]
+    assert left == []
+
+
+def imported_names() -> set[str]:
+    names = set()
+    for path in modules(*CODE):
+        package = ".".join(path.relative_to(ROOT).parent.parts)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                base = package if node.level else ""
+                module = ".".join(part for part in (base, node.module or "") if part)
+                names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def test_every_module_is_reached_from_somewhere() -> None:
+    reached = imported_names()
+    entry = ("__init__", "__main__")
+    lonely = [
+        name(path)
+        for path in modules(*PACKAGES)
+        if path.stem not in entry
+        and ".".join(path.relative_to(ROOT).with_suffix("").parts) not in reached
+    ]
+    assert lonely == []
+
+
+def test_every_page_has_one_title() -> None:
+    for path in tracked("*.md"):
+        text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+        assert len(re.findall(r"^# ", text, flags=re.MULTILINE)) == 1, name(path)
+
+
+def test_every_link_between_pages_is_alive() -> None:
+    dead = []
+    for path in tracked("*.md"):
+        for target in re.findall(r"\]\(([^)#\s]+)", path.read_text()):
+            if "://" not in target and not (path.parent / target).exists():
+                dead.append(f"{name(path)} -> {target}")
+    assert dead == []
+
+
+@pytest.mark.parametrize("command", ["harness", "broker"])
+def test_help_is_quick_because_it_imports_nothing_heavy(command: str) -> None:
+    script = (
+        f"import sys, runpy; sys.argv = [{command!r}, '--help']\n"
+        f"try: runpy.run_module({command!r}, run_name='__main__')\n"
+        "except SystemExit as e: assert not e.code, e.code\n"
+        f"print([m for m in {HEAVY_MODULES!r} if m in sys.modules])"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    assert shown.stdout.splitlines()[-1] == "[]"
