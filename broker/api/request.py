@@ -10,7 +10,7 @@ from broker.network.interface import Address
 Body = TypeVar("Body")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request(Generic[Body]):
     api_key: int
     version: int
@@ -18,3 +18,7 @@ class Request(Generic[Body]):
     client_id: str | None
     peer: Address
     body: Body
+
+
+class CloseConnectionError(Exception):
+    """The only answer that the protocol has here is to close the connection."""

@@ -1,0 +1,274 @@
+"""One client's requests: cut out of the stream, handled one at a time, answered in order.
+
+As in Kafka, a request is looked at only when the one before it on the same connection has been
+answered. A request that arrived whole is handled in place, in the scratch buffer that all
+connections share; what is left over moves to memory of the connection's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Sequence
+from struct import Struct
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from broker.api.request import CloseConnectionError
+from broker.disk.interface import Buffer, FileSlice
+from broker.network.interface import Connection
+from broker.protocol.codec import MalformedMessageError
+from broker.server.dispatch import Call
+
+if TYPE_CHECKING:
+    from broker.server.server import Server
+
+_log = logging.getLogger(__name__)
+
+_LENGTH = Struct(">i")
+_FIRST_BUFFER_BYTES = 2 << 20
+_SCRATCH_BEHIND_A_FRAME = 64 << 10
+UNSENT_BYTES_HIGH = 1 << 20
+
+
+class ClientConnection:
+    """The receiver of one connection's bytes; see broker/network/interface.py for who calls."""
+
+    def __init__(self, server: Server, connection: Connection) -> None:
+        self._server = server
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+        self._memory = server.memory
+        self._buffer: bytearray | None = None
+        self._start = 0  # of the first request in the buffer that was not handled yet
+        self._have = 0  # bytes of the buffer that are filled
+        self._offered = 0  # bytes of the buffer that the network was offered to fill
+        self._busy: tuple[asyncio.Task[None], Call] | None = None
+        self._held_since: float | None = None
+        self._throttle_ms = 0
+        self._replies: list[Buffer | FileSlice] = []
+        self._closed = False
+        self.last_active = self._loop.time()
+        self.peer = connection.peer
+
+    @property
+    def idle(self) -> bool:
+        """Nothing asked that is not answered: a silent connection, to be closed in time."""
+        return self._busy is None
+
+    @property
+    def holds_memory(self) -> bool:
+        return self._buffer is not None
+
+    # What the network calls
+
+    def receive_buffers(self) -> Sequence[memoryview]:
+        scratch = self._server.scratch
+        if self._buffer is None:
+            self._offered = 0
+            # Under pressure little is read at once, for what is read must be kept.
+            return (scratch[: max(4096, self._memory.available_bytes)],)
+        end = min(len(self._buffer), self._start + self._wanted())
+        self._offered = end - self._have
+        return (memoryview(self._buffer)[self._have : end], scratch[:_SCRATCH_BEHIND_A_FRAME])
+
+    def received(self, count: int) -> None:
+        self.last_active = self._loop.time()
+        into_buffer = min(count, self._offered)
+        self._have += into_buffer
+        if self._buffer is not None and count >= self._offered:
+            self._handle_buffer()
+        rest = count - into_buffer
+        if rest and not self._closed:
+            self._handle_scratch(rest)
+        self._send_replies()
+
+    def drained(self) -> None:
+        self._go_on()
+
+    def closed(self, error: Exception | None) -> None:
+        self._closed = True
+        if self._busy is not None:
+            task, call = self._busy
+            if call.may_be_abandoned:
+                task.cancel()
+            else:
+                self._server.let_finish(task)
+        if self._buffer is not None:
+            self._memory.give_back(self._buffer)
+            self._buffer = None
+        self._memory.forget(self)
+        self._server.connection_closed(self)
+
+    def memory_available(self) -> None:
+        """What `RequestMemory` calls when a connection that was held may go on."""
+        if self._held_since is not None and not self._closed:
+            held_s = self._loop.time() - self._held_since
+            self._throttle_ms = max(1, int(held_s * 1000))
+            self._held_since = None
+            self._go_on()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    # Cutting requests out of the stream
+
+    @property
+    def _blocked(self) -> bool:
+        return (
+            self._closed
+            or self._busy is not None
+            or self._connection.unsent_bytes > UNSENT_BYTES_HIGH
+        )
+
+    def _wanted(self) -> int:
+        """Bytes from `_start` to the end of the request there, as far as that is known."""
+        assert self._buffer is not None
+        if self._have - self._start < 4:
+            return 4
+        return 4 + int(_LENGTH.unpack_from(self._buffer, self._start)[0])
+
+    def _handle_scratch(self, end: int) -> None:
+        scratch = self._server.scratch
+        start = self._handle_requests(scratch, 0, end) if self._buffer is None else 0
+        if start == end or self._closed:
+            return
+        left = end - start
+        if self._buffer is None:
+            self._buffer = self._memory.take(left)
+            self._start = self._have = 0
+        elif self._have + left > len(self._buffer):
+            self._move_buffer(self._have - self._start + left)
+        assert self._buffer is not None
+        self._buffer[self._have : self._have + left] = scratch[start:end]
+        self._have += left
+        self._make_room()
+
+    def _handle_buffer(self) -> None:
+        assert self._buffer is not None
+        view = memoryview(self._buffer)
+        self._start = self._handle_requests(view, self._start, self._have)
+        if self._closed:
+            return
+        if self._start == self._have:
+            self._memory.give_back(self._buffer)
+            self._buffer = None
+            self._memory.request_complete(self)
+        else:
+            self._make_room()
+
+    def _handle_requests(self, view: memoryview, start: int, end: int) -> int:
+        """Handles what is there and may be handled now; returns where the rest begins."""
+        while end - start >= 4 and not self._blocked:
+            (length,) = _LENGTH.unpack_from(view, start)
+            if not 8 <= length <= self._server.request_bytes_max:
+                self._refuse(
+                    f"a request of {length} bytes; socket.request.max.bytes is "
+                    f"{self._server.request_bytes_max}"
+                )
+                return end
+            if end - start - 4 < length:
+                break
+            self._handle(view[start + 4 : start + 4 + length])
+            start += 4 + length
+        return start
+
+    def _make_room(self) -> None:
+        """Readies the buffer for the rest of a request, or stops reading until it may go on."""
+        assert self._buffer is not None
+        if self._blocked:
+            self._connection.pause_reading()
+            return
+        wanted = self._wanted()
+        have = self._have - self._start
+        if wanted < 4 or wanted - 4 > self._server.request_bytes_max:
+            self._refuse(
+                f"a request of {wanted - 4} bytes; socket.request.max.bytes is "
+                f"{self._server.request_bytes_max}"
+            )
+            return
+        # A length that is only claimed gets two megabytes; more comes as the bytes do.
+        size = min(wanted, max(_FIRST_BUFFER_BYTES, 2 * have))
+        if self._start + size > len(self._buffer):
+            if not self._memory.may_take(self):
+                self._held_since = self._loop.time()
+                self._memory.wait(self)
+                self._connection.pause_reading()
+                return
+            self._move_buffer(size)
+
+    def _move_buffer(self, size: int) -> None:
+        assert self._buffer is not None
+        old, have = self._buffer, self._have - self._start
+        self._buffer = self._memory.take(max(size, have))
+        self._buffer[:have] = memoryview(old)[self._start : self._have]
+        self._start, self._have = 0, have
+        self._memory.give_back(old)
+
+    def _go_on(self) -> None:
+        """After a reply, a drain or a wait for memory: what stands in the buffer, then more."""
+        if self._blocked or self._held_since is not None:
+            return
+        if self._buffer is not None:
+            self._handle_buffer()
+        self._send_replies()
+        if not self._blocked and self._held_since is None:
+            self._connection.resume_reading()
+
+    # Handling one request
+
+    def _handle(self, frame: memoryview) -> None:
+        dispatcher = self._server.dispatcher
+        try:
+            call = dispatcher.begin(frame, self.peer)
+            result = call.run()
+        except (MalformedMessageError, CloseConnectionError) as error:
+            self._refuse(str(error))
+            return
+        except Exception:
+            _log.exception("a request from %s could not be handled", self.peer)
+            self.close()
+            return
+        if type(result) is CoroutineType:
+            self._connection.pause_reading()
+            self._busy = self._loop.create_task(self._finish(call, result)), call
+        else:
+            self._reply(call, result)
+
+    async def _finish(self, call: Call, answer: Coroutine[Any, Any, Any]) -> None:
+        try:
+            result = await answer
+        except CloseConnectionError as error:
+            self._busy = None
+            self._refuse(str(error))
+            return
+        except Exception:
+            _log.exception("a request from %s could not be handled", self.peer)
+            self._busy = None
+            self.close()
+            return
+        self._busy = None
+        if not self._closed:
+            self._reply(call, result)
+            self._go_on()
+
+    def _reply(self, call: Call, result: Any) -> None:
+        if result is not None:
+            if self._throttle_ms and hasattr(result, "throttle_time_ms"):
+                result.throttle_time_ms = self._throttle_ms
+                self._throttle_ms = 0
+            self._replies += call.frame(result)
+        call.done()
+
+    def _send_replies(self) -> None:
+        """All replies to what one read brought leave together."""
+        if self._replies and not self._closed:
+            replies, self._replies = self._replies, []
+            self._connection.send(replies)
+            if self._blocked:
+                self._connection.pause_reading()
+
+    def _refuse(self, reason: str) -> None:
+        _log.warning("closing the connection of %s: %s", self.peer, reason)
+        self._server.metrics.connection_refused()
+        self.close()

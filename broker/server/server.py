@@ -1,0 +1,109 @@
+"""Listens, keeps the connections within their limits, and closes the silent ones."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from broker.network.interface import Address, Connection, Listener
+from broker.server.client_connection import ClientConnection
+from broker.server.dispatch import Dispatcher
+from broker.server.request_memory import RequestMemory
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_log = logging.getLogger(__name__)
+
+_SCRATCH_BYTES = 256 << 10
+_DEFAULT_QUEUED_BYTES = 256 << 20
+_STALLED_S = 30.0
+_REAP_SLICE = 500
+
+
+class Server:
+    """The client side of one node."""
+
+    def __init__(self, node: Node) -> None:
+        config = node.config
+        self.dispatcher = Dispatcher(node)
+        self.metrics = node.metrics
+        self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
+        # Kafka's default of -1 means no limit, and a broker without one dies of a flood.
+        limit = config.queued_max_request_bytes
+        self.memory = RequestMemory(limit if limit > 0 else _DEFAULT_QUEUED_BYTES)
+        self.request_bytes_max = config.socket_request_max_bytes
+        self._node = node
+        self._connections: dict[ClientConnection, None] = {}
+        self._per_host: Counter[str] = Counter()
+        self._unfinished: set[asyncio.Task[None]] = set()
+        self._listeners: list[Listener] = []
+        self._reaper: asyncio.Task[None] | None = None
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    async def listen(self, address: Address) -> Address:
+        listener = await self._node.world.network.listen(address, self._accept)
+        self._listeners.append(listener)
+        if self._reaper is None:
+            self._reaper = asyncio.get_running_loop().create_task(self._reap())
+        return listener.address
+
+    def _accept(self, connection: Connection) -> None:
+        config, host = self._node.config, connection.peer.host
+        if len(self._connections) >= config.max_connections:
+            refusal = f"max.connections is {config.max_connections}"
+        elif self._per_host[host] >= config.max_connections_per_ip:
+            refusal = f"max.connections.per.ip is {config.max_connections_per_ip}"
+        else:
+            client = ClientConnection(self, connection)
+            self._connections[client] = None
+            self._per_host[host] += 1
+            connection.start(client)
+            return
+        _log.warning("refusing the connection of %s: %s", connection.peer, refusal)
+        self.metrics.connection_refused()
+        connection.close()
+
+    def connection_closed(self, client: ClientConnection) -> None:
+        if self._connections.pop(client, True) is None:
+            host = client.peer.host
+            self._per_host[host] -= 1
+            if not self._per_host[host]:
+                del self._per_host[host]
+
+    def let_finish(self, task: asyncio.Task[None]) -> None:
+        """Keeps a task alive whose connection is gone."""
+        self._unfinished.add(task)
+        task.add_done_callback(self._unfinished.discard)
+
+    async def _reap(self) -> None:
+        """Closes what was silent for connections.max.idle.ms, and what stalls a full broker."""
+        loop = asyncio.get_running_loop()
+        idle_s = self._node.config.connections_max_idle_ms / 1000
+        if idle_s <= 0:
+            return
+        while True:
+            await asyncio.sleep(min(idle_s, _STALLED_S) / 2)
+            for seen, client in enumerate(list(self._connections)):
+                silent_s = loop.time() - client.last_active
+                stalls = client.holds_memory and self.memory.saturated and silent_s > _STALLED_S
+                if (client.idle and silent_s > idle_s) or stalls:
+                    client.close()
+                if seen % _REAP_SLICE == _REAP_SLICE - 1:
+                    await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        """No new requests; appends under way come to their end."""
+        for listener in self._listeners:
+            await listener.close()
+        if self._reaper is not None:
+            self._reaper.cancel()
+        for client in list(self._connections):
+            client.close()
+        while self._unfinished:
+            await asyncio.wait(self._unfinished)
