@@ -24,6 +24,8 @@ DELETE_HORIZON = 0x40
 """KIP-534: the base timestamp field holds the time from which tombstones may be dropped."""
 
 _HEADER = Struct(">qiibIhiqqqhii")
+_unpack_header = _HEADER.unpack_from
+_new_tuple = tuple.__new__  # half the price of BatchHeader(*fields), on the hottest path of all
 _BASE_OFFSET = Struct(">q")
 _LEADER_EPOCH = Struct(">i")
 _CRC = Struct(">I")
@@ -100,7 +102,7 @@ class BatchHeader(NamedTuple):
 def read_header(view: memoryview | bytes | bytearray, position: int = 0) -> BatchHeader:
     """The fields as they stand. Only the length is checked, so that a walk always moves on."""
     try:
-        header = BatchHeader._make(_HEADER.unpack_from(view, position))
+        header = _new_tuple(BatchHeader, _unpack_header(view, position))
     except error:
         left = len(view) - position
         raise CorruptBatchError(f"a batch header takes {HEADER_SIZE} bytes, got {left}") from None
