@@ -1,0 +1,150 @@
+"""The broker's configuration, typed: built from server.properties, or refused with every reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+from broker.config.definitions import BROKER_PROPERTIES
+from broker.config.derive import derive
+from broker.config.errors import ConfigError, Problem
+from broker.config.listeners import ListenerEntry
+from broker.config.properties import Entry, PropertiesSyntaxError, parse_properties
+from broker.config.property import Meaning, Property, Value
+from broker.config.suggest import nearest
+from broker.config.values import WrongValueError, parse_value
+from broker.network.interface import Address
+
+_LISTENER_PREFIX = "listener.name."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig:
+    """A field is named after its property: `log_dirs` is `log.dirs`."""
+
+    node_id: int
+    broker_rack: str | None
+    process_roles: tuple[str, ...]
+    listeners: tuple[ListenerEntry, ...]
+    advertised_listeners: tuple[ListenerEntry, ...]
+    controller_listener_names: tuple[str, ...]
+    reference_metrics_listener: Address | None
+    reference_slow_request_ms: int
+
+    socket_send_buffer_bytes: int
+    socket_receive_buffer_bytes: int
+    socket_request_max_bytes: int
+    socket_listen_backlog_size: int
+    max_connections: int
+    max_connections_per_ip: int
+    max_connections_per_ip_overrides: Mapping[str, int]
+    connections_max_idle_ms: int
+    queued_max_request_bytes: int
+    queued_max_requests: int
+    request_timeout_ms: int
+    fetch_max_bytes: int
+    max_incremental_fetch_session_cache_slots: int
+    max_request_partition_size_limit: int
+
+    log_dirs: tuple[str, ...]
+    metadata_log_dir: str
+    num_partitions: int
+    default_replication_factor: int
+    auto_create_topics_enable: bool
+    delete_topic_enable: bool
+    log_retention_check_interval_ms: int
+    log_flush_scheduler_interval_ms: int
+    log_flush_offset_checkpoint_interval_ms: int
+    log_flush_start_offset_checkpoint_interval_ms: int
+    log_initial_task_delay_ms: int
+    log_cleaner_enable: bool
+    log_cleaner_backoff_ms: int
+    producer_id_expiration_ms: int
+    producer_id_expiration_check_interval_ms: int
+
+    values: Mapping[str, Value] = field(repr=False)  # every known property
+    given: Mapping[str, str] = field(repr=False)  # the ones that were set, as they were written
+
+    @property
+    def client_listeners(self) -> tuple[ListenerEntry, ...]:
+        """The listeners that serve clients; controllers' own are not among them."""
+        return tuple(
+            entry for entry in self.listeners if entry.name not in self.controller_listener_names
+        )
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        source: str = "server.properties",
+        overrides: Mapping[str, str] | None = None,
+    ) -> tuple[BrokerConfig, list[str]]:
+        """The configuration and the warnings, each a sentence. Raises ConfigError."""
+        try:
+            entries = parse_properties(text)
+        except PropertiesSyntaxError as error:
+            raise ConfigError(
+                [Problem(f"{source} line {error.line}", "syntax", error.what)]
+            ) from None
+        where = {name: f"{source} line {entry.line}" for name, entry in entries.items()}
+        for name, value in (overrides or {}).items():
+            entries[name] = Entry(value, 0)
+            where[name] = f"--override {name}"
+        return _build({name: entry.value for name, entry in entries.items()}, where, source)
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> BrokerConfig:
+        """From Kafka's names and texts, for tests and for changes while running."""
+        return _build(given, {}, "config")[0]
+
+    def with_changes(self, dynamic: Mapping[str, str]) -> BrokerConfig:
+        """As if these had stood in the file too."""
+        return self.of({**self.given, **dynamic}) if dynamic else self
+
+
+def _build(
+    given: Mapping[str, str], where: Mapping[str, str], source: str
+) -> tuple[BrokerConfig, list[str]]:
+    problems: list[Problem] = []
+    warnings: list[str] = []
+    values: dict[str, Value] = {known.name: known.default for known in BROKER_PROPERTIES.values()}
+    for name, text in given.items():
+        place = where.get(name, source)
+        known = _find(name)
+        if known is None:
+            problems.append(Problem(place, name, f"is not known{nearest(name, BROKER_PROPERTIES)}"))
+        elif known.meaning is Meaning.REFUSED:
+            problems.append(Problem(place, name, known.about))
+        else:
+            try:
+                value = parse_value(known, text)
+            except WrongValueError as error:
+                problems.append(Problem(place, name, str(error)))
+                continue
+            if known.name == name:
+                values[name] = value
+            if known.meaning is Meaning.WITHOUT_MEANING or known.name != name:
+                warnings.append(f"{place}: {name} has no effect: {known.about}")
+    if problems:
+        raise ConfigError(problems)
+
+    def fail(name: str, what: str) -> None:
+        problems.append(Problem(where.get(name, source), name, what))
+
+    derived = derive(values, given, fail, warnings.append)
+    if problems:
+        raise ConfigError(problems)
+    typed = {
+        each.name: derived.get(each.name, values.get(each.name.replace("_", ".")))
+        for each in fields(BrokerConfig)
+        if each.name not in ("values", "given")
+    }
+    return BrokerConfig(**typed, values=values, given=dict(given)), warnings  # type: ignore[arg-type]
+
+
+def _find(name: str) -> Property | None:
+    """Also `listener.name.<listener>.<property>`, which says a property for one listener."""
+    if name.startswith(_LISTENER_PREFIX):
+        _, _, rest = name[len(_LISTENER_PREFIX) :].partition(".")
+        return BROKER_PROPERTIES.get(rest)
+    return BROKER_PROPERTIES.get(name)

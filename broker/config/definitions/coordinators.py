@@ -1,0 +1,134 @@
+"""Properties of consumer groups, transactions, share groups and quotas."""
+
+from __future__ import annotations
+
+from broker.config.property import (
+    ANY,
+    INT_MAX,
+    Check,
+    Kind,
+    Property,
+    Value,
+    at_least,
+    between,
+    without_meaning,
+)
+
+_NO_GROUPS = "consumer groups are not coordinated by this version"
+_NO_TRANSACTIONS = "transactions are not coordinated by this version"
+_NO_SHARE = "share groups and streams groups are not offered here"
+_NO_QUOTAS = "client quotas are not offered here"
+
+
+def _rows(why: str, *rows: tuple[str, Kind, Value, Check]) -> tuple[Property, ...]:
+    return tuple(without_meaning(name, kind, default, why, check) for name, kind, default, check
+                 in rows)  # fmt: skip
+
+
+GROUPS = _rows(
+    _NO_GROUPS,
+    ("group.coordinator.rebalance.protocols", Kind.LIST, ("classic", "consumer"), ANY),
+    ("group.coordinator.append.linger.ms", Kind.INT, 5, at_least(-1)),
+    ("group.coordinator.threads", Kind.INT, 4, at_least(1)),
+    ("group.coordinator.background.threads", Kind.INT, 2, at_least(1)),
+    ("group.coordinator.cached.buffer.max.bytes", Kind.INT, 1048588, at_least(524288)),
+    ("offsets.load.buffer.size", Kind.INT, 5242880, at_least(1)),
+    ("offsets.commit.timeout.ms", Kind.INT, 5000, at_least(1)),
+    ("offsets.topic.num.partitions", Kind.INT, 50, at_least(1)),
+    ("offsets.topic.segment.bytes", Kind.INT, 104857600, at_least(1)),
+    ("offsets.topic.replication.factor", Kind.SHORT, 3, at_least(1)),
+    ("offsets.topic.compression.codec", Kind.INT, 0, between(0, 4)),
+    ("offset.metadata.max.bytes", Kind.INT, 4096, ANY),
+    ("offsets.retention.minutes", Kind.INT, 10080, at_least(1)),
+    ("offsets.retention.check.interval.ms", Kind.LONG, 600000, at_least(1)),
+    ("group.min.session.timeout.ms", Kind.INT, 6000, ANY),
+    ("group.max.session.timeout.ms", Kind.INT, 1800000, ANY),
+    ("group.initial.rebalance.delay.ms", Kind.INT, 3000, ANY),
+    ("group.max.size", Kind.INT, INT_MAX, at_least(1)),
+    ("group.consumer.session.timeout.ms", Kind.INT, 45000, at_least(1)),
+    ("group.consumer.min.session.timeout.ms", Kind.INT, 45000, at_least(1)),
+    ("group.consumer.max.session.timeout.ms", Kind.INT, 60000, at_least(1)),
+    ("group.consumer.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
+    ("group.consumer.min.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
+    ("group.consumer.max.heartbeat.interval.ms", Kind.INT, 15000, at_least(1)),
+    ("group.consumer.max.size", Kind.INT, INT_MAX, at_least(1)),
+    ("group.consumer.assignors", Kind.LIST, ("uniform", "range"), ANY),
+    ("group.consumer.migration.policy", Kind.STRING, "bidirectional", ANY),
+    ("group.consumer.regex.refresh.interval.ms", Kind.INT, 600000, at_least(10000)),
+)
+
+TRANSACTIONS = _rows(
+    _NO_TRANSACTIONS,
+    ("transaction.max.timeout.ms", Kind.INT, 900000, at_least(1)),
+    ("transactional.id.expiration.ms", Kind.INT, 604800000, at_least(1)),
+    ("transaction.abort.timed.out.transaction.cleanup.interval.ms", Kind.INT, 10000, at_least(1)),
+    ("transaction.remove.expired.transaction.cleanup.interval.ms", Kind.INT, 3600000, at_least(1)),
+    ("transaction.state.log.num.partitions", Kind.INT, 50, at_least(1)),
+    ("transaction.state.log.segment.bytes", Kind.INT, 104857600, at_least(1)),
+    ("transaction.state.log.replication.factor", Kind.SHORT, 3, at_least(1)),
+    ("transaction.state.log.min.isr", Kind.INT, 2, at_least(1)),
+    ("transaction.state.log.load.buffer.size", Kind.INT, 5242880, at_least(1)),
+    ("transaction.partition.verification.enable", Kind.BOOLEAN, True, ANY),
+    ("transaction.two.phase.commit.enable", Kind.BOOLEAN, False, ANY),
+    ("add.partitions.to.txn.retry.backoff.ms", Kind.INT, 20, at_least(1)),
+    ("add.partitions.to.txn.retry.backoff.max.ms", Kind.INT, 100, at_least(0)),
+)
+
+SHARE = _rows(
+    _NO_SHARE,
+    ("group.share.enable", Kind.BOOLEAN, False, ANY),
+    ("group.share.max.groups", Kind.SHORT, 10, between(1, 100)),
+    ("group.share.max.size", Kind.SHORT, 200, between(1, 1000)),
+    ("group.share.max.share.sessions", Kind.INT, 2000, at_least(1)),
+    ("group.share.delivery.count.limit", Kind.INT, 5, between(2, 10)),
+    ("group.share.session.timeout.ms", Kind.INT, 45000, at_least(1)),
+    ("group.share.min.session.timeout.ms", Kind.INT, 45000, at_least(1)),
+    ("group.share.max.session.timeout.ms", Kind.INT, 60000, at_least(1)),
+    ("group.share.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
+    ("group.share.min.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
+    ("group.share.max.heartbeat.interval.ms", Kind.INT, 15000, at_least(1)),
+    ("group.share.record.lock.duration.ms", Kind.INT, 30000, between(1000, 3600000)),
+    ("group.share.min.record.lock.duration.ms", Kind.INT, 15000, between(1000, 30000)),
+    ("group.share.max.record.lock.duration.ms", Kind.INT, 60000, between(30000, 3600000)),
+    ("group.share.partition.max.record.locks", Kind.INT, 2000, between(100, 10000)),
+    ("group.share.persister.class.name", Kind.CLASS, None, ANY),
+    ("group.share.assignors", Kind.LIST, ("simple",), ANY),
+    ("share.fetch.purgatory.purge.interval.requests", Kind.INT, 1000, ANY),
+    ("share.coordinator.append.linger.ms", Kind.INT, 5, at_least(-1)),
+    ("share.coordinator.load.buffer.size", Kind.INT, 5242880, at_least(1)),
+    ("share.coordinator.snapshot.update.records.per.snapshot", Kind.INT, 500, at_least(0)),
+    ("share.coordinator.state.topic.compression.codec", Kind.INT, 0, between(0, 4)),
+    ("share.coordinator.state.topic.min.isr", Kind.SHORT, 2, at_least(1)),
+    ("share.coordinator.state.topic.num.partitions", Kind.INT, 50, at_least(1)),
+    ("share.coordinator.state.topic.prune.interval.ms", Kind.INT, 300000, at_least(1)),
+    ("share.coordinator.state.topic.replication.factor", Kind.SHORT, 3, at_least(1)),
+    ("share.coordinator.state.topic.segment.bytes", Kind.INT, 104857600, at_least(1)),
+    ("share.coordinator.threads", Kind.INT, 1, at_least(1)),
+    ("share.coordinator.write.timeout.ms", Kind.INT, 5000, at_least(1)),
+    ("share.coordinator.cold.partition.snapshot.interval.ms", Kind.INT, 300000, at_least(1)),
+    ("group.streams.session.timeout.ms", Kind.INT, 45000, at_least(1)),
+    ("group.streams.min.session.timeout.ms", Kind.INT, 45000, at_least(1)),
+    ("group.streams.max.session.timeout.ms", Kind.INT, 60000, at_least(1)),
+    ("group.streams.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
+    ("group.streams.min.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
+    ("group.streams.max.heartbeat.interval.ms", Kind.INT, 15000, at_least(1)),
+    ("group.streams.max.size", Kind.INT, INT_MAX, at_least(1)),
+    ("group.streams.num.standby.replicas", Kind.INT, 0, at_least(0)),
+    ("group.streams.max.standby.replicas", Kind.INT, 2, at_least(0)),
+    ("group.streams.initial.rebalance.delay.ms", Kind.INT, 3000, at_least(0)),
+)
+
+QUOTAS = _rows(
+    _NO_QUOTAS,
+    ("quota.window.num", Kind.INT, 11, at_least(1)),
+    ("quota.window.size.seconds", Kind.INT, 1, at_least(1)),
+    ("replication.quota.window.num", Kind.INT, 11, at_least(1)),
+    ("replication.quota.window.size.seconds", Kind.INT, 1, at_least(1)),
+    ("alter.log.dirs.replication.quota.window.num", Kind.INT, 11, at_least(1)),
+    ("alter.log.dirs.replication.quota.window.size.seconds", Kind.INT, 1, at_least(1)),
+    ("controller.quota.window.num", Kind.INT, 11, at_least(1)),
+    ("controller.quota.window.size.seconds", Kind.INT, 1, at_least(1)),
+    ("client.quota.callback.class", Kind.CLASS, None, ANY),
+)
+
+PROPERTIES = GROUPS + TRANSACTIONS + SHARE + QUOTAS

@@ -1,0 +1,139 @@
+"""Works out the settings that several properties decide together, and what contradicts what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from broker.config.listeners import (
+    ANY_HOST,
+    ListenerEntry,
+    check_advertised,
+    check_ports,
+    check_protocols,
+    parse_listeners,
+    parse_protocol_map,
+)
+from broker.config.property import Value
+from broker.config.values import WrongValueError
+from broker.network.interface import Address
+
+Fail = Callable[[str, str], None]
+Warn = Callable[[str], None]
+
+
+def derive(
+    values: Mapping[str, Value], given: Mapping[str, str], fail: Fail, warn: Warn
+) -> dict[str, object]:
+    """Fields of BrokerConfig by name. `fail` is told the property at fault and what is wrong."""
+    derived: dict[str, object] = {}
+    derived["node_id"] = _node_id(values, given, fail)
+    derived.update(_directories(values, fail))
+    derived.update(_listeners(values, fail, warn))
+    derived["reference_metrics_listener"] = _metrics_listener(values, fail)
+    derived["max_connections_per_ip_overrides"] = _overrides(values, fail)
+    if "process.roles" in given and "broker" not in _list(values, "process.roles"):
+        fail("process.roles", "a node that is only a controller is not offered; add broker")
+    if cast("int", values["default.replication.factor"]) > 1:
+        warn(
+            "default.replication.factor above 1 needs more nodes: creating a topic that does not "
+            "say its replication factor will be refused"
+        )
+    return derived
+
+
+def _list(values: Mapping[str, Value], name: str) -> tuple[str, ...]:
+    return cast("tuple[str, ...]", values[name] or ())
+
+
+def _node_id(values: Mapping[str, Value], given: Mapping[str, str], fail: Fail) -> int:
+    node_id, broker_id = cast("int", values["node.id"]), cast("int", values["broker.id"])
+    if "node.id" in given and broker_id >= 0 and node_id != broker_id:
+        fail("broker.id", f"is {broker_id}, but node.id is {node_id}; leave broker.id out")
+    chosen = node_id if "node.id" in given else broker_id
+    if chosen < 0:
+        fail("node.id", "is missing; give each node its own number, from 0")
+    return chosen
+
+
+def _directories(values: Mapping[str, Value], fail: Fail) -> dict[str, object]:
+    name = "log.dir" if values["log.dirs"] is None else "log.dirs"
+    directories = _list(values, name)
+    if not directories or not all(directories):
+        fail(name, "names no directory; give at least one")
+        return {"log_dirs": ("",), "metadata_log_dir": ""}
+    metadata = values["metadata.log.dir"] or directories[0]
+    if metadata not in directories:
+        fail("metadata.log.dir", f"{metadata!r} is not one of {name} ({', '.join(directories)})")
+    return {"log_dirs": directories, "metadata_log_dir": metadata}
+
+
+def _listeners(values: Mapping[str, Value], fail: Fail, warn: Warn) -> dict[str, object]:
+    controller_names = tuple(each.upper() for each in _list(values, "controller.listener.names"))
+    at_fault = "listeners"
+    try:
+        listeners = parse_listeners(_list(values, "listeners"))
+        check_ports(listeners)
+        at_fault = "listener.security.protocol.map"
+        protocols = parse_protocol_map(cast("str", values["listener.security.protocol.map"]))
+        at_fault = "listeners"
+        check_protocols(listeners, protocols, controller_names)
+        if all(entry.name in controller_names for entry in listeners):
+            raise WrongValueError("all are in controller.listener.names, so no client is served")
+        at_fault = "advertised.listeners"
+        if values["advertised.listeners"] is not None:
+            advertised = parse_listeners(_list(values, "advertised.listeners"))
+            check_advertised(advertised, listeners)
+        else:
+            advertised = _as_advertised(listeners, controller_names, warn)
+    except WrongValueError as error:
+        fail(at_fault, str(error))
+        return {}
+    return {
+        "listeners": listeners,
+        "advertised_listeners": advertised,
+        "controller_listener_names": controller_names,
+    }
+
+
+def _as_advertised(
+    listeners: tuple[ListenerEntry, ...], controller_names: tuple[str, ...], warn: Warn
+) -> tuple[ListenerEntry, ...]:
+    advertised = []
+    for entry in listeners:
+        if entry.name in controller_names:
+            continue
+        if entry.host in (ANY_HOST, "::"):
+            raise WrongValueError(
+                f"is missing: {entry} listens everywhere, so say which address clients should use"
+            )
+        if not entry.host:
+            warn(
+                f"listener {entry} has no host and advertised.listeners is not set: clients are "
+                "told localhost, so only clients on this machine can connect"
+            )
+            entry = entry._replace(host="localhost")
+        advertised.append(entry)
+    return tuple(advertised)
+
+
+def _metrics_listener(values: Mapping[str, Value], fail: Fail) -> Address | None:
+    text = cast("str | None", values["reference.metrics.listener"])
+    if not text:
+        return None
+    host, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port[:6]) <= 65535):
+        fail("reference.metrics.listener", f"{text!r} is not host:port")
+        return None
+    return Address(host.strip("[]") or ANY_HOST, int(port))
+
+
+def _overrides(values: Mapping[str, Value], fail: Fail) -> dict[str, int]:
+    limits: dict[str, int] = {}
+    for entry in _list(values, "max.connections.per.ip.overrides"):
+        host, _, count = entry.rpartition(":")
+        if not host or not (count.isascii() and count.isdigit()):
+            fail("max.connections.per.ip.overrides", f"{entry!r} is not host:count")
+            continue
+        limits[host.strip("[]")] = int(count[:9])
+    return limits
