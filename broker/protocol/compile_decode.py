@@ -1,0 +1,235 @@
+"""Compiles the decoder of one message in one version: straight-line Python, no interpretation.
+
+Fields of fixed size that follow each other are unpacked by one call, together with the length
+prefix after them. A string that reaches beyond the end is not noticed at once: any read after it
+fails, and the end is compared once after the last one. So a short message costs an exception,
+and a good one nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from broker.protocol import primitives
+from broker.protocol.compile_classes import default_source
+from broker.protocol.compile_source import Source
+from broker.protocol.errors import MalformedMessageError
+from broker.protocol.schema import FIXED_TYPES, Field, Message, Struct, Versions
+
+Decoder = Callable[[primitives.Readable, int], tuple[Any, int]]
+
+
+def build_decoder(message: Message, version: int, classes: dict[str, type[Any]]) -> Decoder:
+    decoder: Decoder = _DecoderSource(message, version, classes).build().function("decode")
+    return decoder
+
+
+def has_records(struct: Struct, version: int) -> bool:
+    return any(
+        field.type == "records" or (field.struct is not None and has_records(field.struct, version))
+        for field in struct.fields
+        if version in field.versions
+    )
+
+
+def minimal_size(field: Field, version: int, flexible: bool) -> int:
+    """How many bytes one element of the array `field` takes at least."""
+    if field.type in FIXED_TYPES:
+        return struct.calcsize(">" + FIXED_TYPES[field.type])
+    if field.struct is None:
+        return 1 if flexible else 2
+    size = 1 if flexible else 0
+    for inner in field.struct.in_version(version):
+        if inner.is_array or inner.type in ("bytes", "records"):
+            size += 1 if flexible else 4
+        elif inner.struct is not None and version in inner.null:
+            size += 1
+        else:
+            size += minimal_size(inner, version, flexible)
+    return size
+
+
+class _DecoderSource:
+    def __init__(self, message: Message, version: int, classes: dict[str, type[Any]]) -> None:
+        self._message = message
+        self._version = version
+        self._is_flexible = version in message.flexible
+        # Without records the message is small, and bytes are cheaper to read than a memoryview.
+        self._keeps_view = has_records(message.struct, version)
+        self._out = Source(
+            {
+                **{found.name: classes[found.name] for found in message.structs()},
+                "new": object.__new__,
+                "unpack_from": struct.unpack_from,
+                "MALFORMED": (IndexError, struct.error, UnicodeDecodeError),
+                "MalformedMessageError": MalformedMessageError,
+                "read_uvarint": primitives.read_uvarint,
+                "skip_tagged_fields": primitives.skip_tagged_fields,
+                "refuse": primitives.refuse,
+            }
+        )
+        self._run: list[tuple[str, str]] = []
+
+    def build(self) -> Source:
+        out = self._out
+        name = f"{self._message.name} v{self._version}"
+        with out.block("def decode(data, at):"):
+            if not self._keeps_view:
+                out.add("data = bytes(data)")
+            out.add("end = len(data)")
+            with out.block("try:"):
+                self._struct(self._message.struct, "message")
+            with out.block("except MALFORMED as problem:"):
+                out.add(
+                    f"raise MalformedMessageError(f'no {name} at byte {{at}}: {{problem}}')"
+                    " from problem"
+                )
+            with out.block("if at > end:"):
+                out.add(f"raise MalformedMessageError('{name} ends before its last field')")
+            out.add("return message, at")
+        return out
+
+    def _read(self, letters: str, target: str) -> None:
+        """Reads a fixed value into `target` with the next flush."""
+        self._run.append((letters, target))
+
+    def _flush(self) -> None:
+        run, self._run = self._run, []
+        if not run:
+            return
+        if len(run) == 1 and run[0][0] == "B":
+            self._out.add(f"{run[0][1]} = data[at]; at += 1")
+            return
+        unpack, size = self._out.struct("".join(letters for letters, _ in run), "unpack_from")
+        targets = ", ".join(target for _, target in run)
+        self._out.add(f"{targets}{',' if len(run) == 1 else ''} = {unpack}(data, at); at += {size}")
+
+    def _struct(self, struct_: Struct, name: str) -> None:
+        self._out.add(f"{name} = new({struct_.name})")
+        for field in struct_.fields:
+            if self._version not in field.versions or field.tag is not None:
+                self._out.add(f"{name}.{field.name} = {default_source(field)}")
+        for field in struct_.in_version(self._version):
+            self._field(field, f"{name}.{field.name}")
+        if self._is_flexible:
+            self._tagged_fields(struct_.tagged_in_version(self._version), name)
+        self._flush()
+
+    def _field(self, field: Field, target: str) -> None:
+        if field.is_array:
+            self._array(field, target)
+        else:
+            self._value(field, target, field.null)
+
+    def _value(self, field: Field, target: str, null: Versions) -> None:
+        if field.type in FIXED_TYPES:
+            self._read(FIXED_TYPES[field.type], target)
+        elif field.struct is not None:
+            self._inner_struct(field.struct, target, null)
+        else:
+            self._bytes_or_string(field, target, null)
+
+    def _inner_struct(self, struct_: Struct, target: str, null: Versions) -> None:
+        name = self._out.fresh("struct")
+        if self._version not in null:
+            self._struct(struct_, name)
+            self._out.add(f"{target} = {name}")
+            return
+        present = self._out.fresh("present")
+        self._read("b", present)
+        self._flush()
+        with self._out.block(f"if {present} < 0:"):
+            self._out.add(f"{target} = None")
+        with self._out.block("else:"):
+            self._struct(struct_, name)
+            self._out.add(f"{target} = {name}")
+
+    def _length(self, letters: str, *, flexible: bool) -> str:
+        """The name of a variable with a length or count: negative for null."""
+        length = self._out.fresh("length")
+        self._read("B" if flexible else letters, length)
+        self._flush()
+        if flexible:
+            with self._out.block(f"if {length} > 127:"):
+                self._out.add(f"{length}, at = read_uvarint(data, at - 1)")
+            self._out.add(f"{length} -= 1")
+        return length
+
+    def _null_or(self, length: str, target: str, name: str, null: Versions) -> str:
+        """Refuses or assigns null; gives the head of the block for a value that is there."""
+        if self._version not in null:
+            self._out.add(f"if {length} < 0: refuse({name!r}, at)")
+            return "if True:"
+        with self._out.block(f"if {length} < 0:"):
+            self._out.add(f"if {length} < -1: refuse({name!r}, at)")
+            self._out.add(f"{target} = None")
+        return "else:"
+
+    def _bytes_or_string(self, field: Field, target: str, null: Versions) -> None:
+        flexible = self._is_flexible and not field.inflexible
+        length = self._length("h" if field.type == "string" else "i", flexible=flexible)
+        with self._out.block(self._null_or(length, target, field.name, null)):
+            self._out.add(f"stop = at + {length}")
+            found = "data[at:stop]"
+            if field.type == "string":
+                found = f"str({found}, 'utf-8')" if self._keeps_view else f"{found}.decode()"
+            elif field.type == "bytes" and self._keeps_view:
+                found = f"bytes({found})"
+            self._out.add(f"{target} = {found}; at = stop")
+
+    def _array(self, field: Field, target: str) -> None:
+        count = self._length("i", flexible=self._is_flexible)
+        size = minimal_size(field, self._version, self._is_flexible)
+        if size == 0:
+            raise ValueError(f"elements of {field.name} may be empty: their count is not bounded")
+        with self._out.block(self._null_or(count, target, field.name, field.null)):
+            needed = count if size == 1 else f"{count} * {size}"
+            self._out.add(f"if {needed} > end - at: refuse({field.name!r}, at)")
+            if field.type == "uuid":
+                stop = f"at + {count} * 16"
+                self._out.add(
+                    f"{target} = [bytes(data[i : i + 16]) for i in range(at, {stop}, 16)]"
+                )
+                self._out.add(f"at = {stop}")
+            elif field.type in FIXED_TYPES:
+                letter = FIXED_TYPES[field.type]
+                self._out.add(f"{target} = list(unpack_from(f'>{{{count}}}{letter}', data, at))")
+                self._out.add(f"at += {needed}")
+            else:
+                self._elements(field, target, count)
+
+    def _elements(self, field: Field, target: str, count: str) -> None:
+        items, item = self._out.fresh("items"), self._out.fresh("item")
+        self._out.add(f"{target} = {items} = []")
+        with self._out.block(f"for _ in range({count}):"):
+            if field.struct is not None:
+                self._struct(field.struct, item)
+            else:
+                self._value(field, item, Versions(0, -1))
+            self._out.add(f"{items}.append({item})")
+
+    def _tagged_fields(self, fields: list[Field], name: str) -> None:
+        """Fields with a tag that nobody knows are skipped: they are from a newer peer."""
+        count = self._out.fresh("tags")
+        self._read("B", count)
+        self._flush()
+        if not fields:
+            self._out.add(f"if {count}: at = skip_tagged_fields(data, at - 1, end)")
+            return
+        with self._out.block(f"if {count}:"):
+            self._out.add(f"{count}, at = read_uvarint(data, at - 1)")
+            with self._out.block(f"for _ in range({count}):"):
+                tag, stop = self._out.fresh("tag"), self._out.fresh("stop")
+                self._out.add(f"{tag}, at = read_uvarint(data, at)")
+                self._out.add(f"{stop}, at = read_uvarint(data, at)")
+                self._out.add(f"{stop} += at")
+                self._out.add(f"if {stop} > end: refuse('tagged field', at)")
+                for field in fields:
+                    head = "if" if field is fields[0] else "elif"
+                    with self._out.block(f"{head} {tag} == {field.tag}:"):
+                        self._field(field, f"{name}.{field.name}")
+                        self._flush()
+                self._out.add(f"else: at = {stop}")
+                self._out.add(f"if at != {stop}: refuse('tagged field', at)")

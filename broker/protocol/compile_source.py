@@ -1,0 +1,49 @@
+"""Python source in the making: lines, indentation, fresh names and packed structs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from struct import Struct
+from typing import Any
+
+
+class Source:
+    """Grows line by line; `namespace` has what the source refers to by name."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace = namespace
+        self._lines: list[str] = []
+        self._indent = ""
+        self._name_count = 0
+
+    def add(self, line: str) -> None:
+        self._lines.append(self._indent + line)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        self.add(head)
+        outer = self._indent
+        self._indent += " "
+        try:
+            yield
+        finally:
+            self._indent = outer
+
+    def fresh(self, stem: str) -> str:
+        self._name_count += 1
+        return f"{stem}{self._name_count}"
+
+    def struct(self, letters: str, method: str) -> tuple[str, int]:
+        """The name of a method of the big-endian `struct` with these letters, and its size."""
+        packed = Struct(">" + letters)
+        name = f"{method}_{letters.replace('?', 'bool')}"
+        self.namespace[name] = getattr(packed, method)
+        return name, packed.size
+
+    def function(self, name: str) -> Any:
+        exec(self.text(), self.namespace)  # noqa: S102
+        return self.namespace[name]
+
+    def text(self) -> str:
+        return "\n".join(self._lines)

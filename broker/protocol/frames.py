@@ -1,0 +1,84 @@
+"""Frames: a length, a header, a body. What travels over a connection in both directions."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cache
+
+from broker.protocol import codec
+from broker.protocol.apis import request_header_version, response_header_version
+from broker.protocol.codec import Chunk
+from broker.protocol.errors import MalformedMessageError
+from broker.protocol.messages import RequestHeader, ResponseHeader
+from broker.protocol.primitives import Readable
+
+LENGTH_SIZE = 4
+_KEY_AND_VERSION = struct.Struct(">hh")
+_LENGTH_AND_ID = struct.Struct(">ii")
+_LENGTH_ID_AND_NO_TAGS = struct.Struct(">iix")
+
+__all__ = [
+    "LENGTH_SIZE",
+    "RequestHeader",
+    "ResponseHeader",
+    "decode_request_header",
+    "decode_response_header",
+    "request_frame",
+    "response_frame",
+]
+
+
+def decode_request_header(view: Readable) -> tuple[RequestHeader, int]:
+    """`view` is a frame without its length. Gives the header and the offset of the body.
+
+    Says nothing about whether the API and its version are known: the answer depends on that.
+    """
+    try:
+        api_key, version = _KEY_AND_VERSION.unpack_from(view)
+    except struct.error as problem:
+        raise MalformedMessageError(f"a frame of {len(view)} bytes has no header") from problem
+    header: tuple[RequestHeader, int] = codec.decoder(
+        "RequestHeader", request_header_version(api_key, version)
+    )(view, 0)
+    return header
+
+
+def decode_response_header(
+    api_key: int, version: int, view: Readable
+) -> tuple[ResponseHeader, int]:
+    header: tuple[ResponseHeader, int] = codec.decoder(
+        "ResponseHeader", response_header_version(api_key, version)
+    )(view, 0)
+    return header
+
+
+def response_frame(
+    api_key: int, version: int, correlation_id: int, body: Sequence[Chunk]
+) -> list[Chunk]:
+    """Chunks to send, the first one beginning with the frame's length."""
+    head = _response_head(api_key, version)
+    size = head.size - LENGTH_SIZE + sum(map(len, body))
+    return _prepended(head.pack(size, correlation_id), body)
+
+
+def request_frame(header: RequestHeader, body: Sequence[Chunk]) -> list[Chunk]:
+    [head] = codec.encoder(
+        "RequestHeader", request_header_version(header.api_key, header.api_version)
+    )(header)
+    size = len(head) + sum(map(len, body))
+    return _prepended(size.to_bytes(LENGTH_SIZE, "big") + head, body)
+
+
+@cache
+def _response_head(api_key: int, version: int) -> struct.Struct:
+    if response_header_version(api_key, version) == 0:
+        return _LENGTH_AND_ID
+    return _LENGTH_ID_AND_NO_TAGS
+
+
+def _prepended(head: bytes, body: Sequence[Chunk]) -> list[Chunk]:
+    """The encoder joins small chunks already, so only its first one can be joined with the head."""
+    if body and isinstance(body[0], bytes):
+        return [head + body[0], *body[1:]]
+    return [head, *body]
