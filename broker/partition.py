@@ -48,6 +48,12 @@ class Partition:
             self._commit()
             return appended
 
+    async def bring_back(self) -> None:
+        """Tries a log again that an I/O error took offline."""
+        async with self._slow_append:
+            if await self.log.reopen():
+                self._commit()
+
     def _commit(self) -> None:
         self.log.advance_high_watermark(self.log.end_offset)
         self.wake_watchers()

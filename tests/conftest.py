@@ -1,5 +1,7 @@
-"""Rules for every test: a skip says why, and under STRICT_SKIPS it must be expected."""
+"""Rules for every test: coroutines are run, and under STRICT_SKIPS a skip must be expected."""
 
+import asyncio
+import inspect
 import os
 from pathlib import Path
 
@@ -46,3 +48,13 @@ class SkipWatch:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SkipWatch(), "skip-watch")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine function runs on a loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in wanted}))
+    return True

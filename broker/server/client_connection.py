@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from broker.api.request import CloseConnectionError
 from broker.disk.interface import Buffer, FileSlice
 from broker.network.interface import Connection
-from broker.protocol.codec import MalformedMessageError
+from broker.protocol.errors import MalformedMessageError
 from broker.server.dispatch import Call
 
 if TYPE_CHECKING:

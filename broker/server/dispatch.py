@@ -13,8 +13,9 @@ from broker.api.table import API_TABLE, Api
 from broker.disk.interface import Buffer, FileSlice
 from broker.network.interface import Address
 from broker.protocol import codec, frames
+from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
-from broker.protocol.codec import MalformedMessageError
+from broker.protocol.errors import MalformedMessageError
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -93,7 +94,7 @@ class Dispatcher:
         if version != header.api_version:
             # An ApiVersions request of a version from the future: its body cannot be read, and
             # it is answered in version 0, which every client understands.
-            body = codec.request_class(header.api_key)()
+            body = m.ApiVersionsRequest()
         else:
             body, end = endpoint.decode(frame, body_at)
             if end != len(frame):

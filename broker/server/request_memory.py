@@ -26,7 +26,7 @@ class RequestMemory:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self._spare: dict[int, list[bytearray]] = {}
-        self._spare_bytes = 0
+        self.spare_bytes = 0
         self._waiting: deque[Waiting] = deque()
         self._privileged: Waiting | None = None
 
@@ -60,7 +60,7 @@ class RequestMemory:
         rounded = 1 << max(12, (size - 1).bit_length())
         spare = self._spare.get(rounded)
         if spare:
-            self._spare_bytes -= rounded
+            self.spare_bytes -= rounded
             buffer = spare.pop()
         else:
             buffer = bytearray(rounded)
@@ -70,8 +70,8 @@ class RequestMemory:
     def give_back(self, buffer: bytearray) -> None:
         size = len(buffer)
         self.used_bytes -= size
-        if size >= _SMALLEST_SPARE and self._spare_bytes + size <= _SPARE_BYTES_MAX:
-            self._spare_bytes += size
+        if size >= _SMALLEST_SPARE and self.spare_bytes + size <= _SPARE_BYTES_MAX:
+            self.spare_bytes += size
             self._spare.setdefault(size, []).append(buffer)
         while self._waiting and not self.saturated:
             self._waiting.popleft().memory_available()

@@ -1,0 +1,95 @@
+"""Fetch: records from an offset on, at once or when enough of them are there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from broker.api.fetch_reading import FetchLimits, Reading, read_all
+from broker.api.fetch_sessions import FetchSession
+from broker.api.request import Request
+from broker.disk.interface import ColdReadError
+from broker.partition import wait_for_change
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_FIRST_VERSION_BY_TOPIC_ID = 13
+_FIRST_VERSION_WITH_SESSIONS = 7
+
+
+def fetch(
+    node: Node, request: Request[m.FetchRequest]
+) -> m.FetchResponse | Coroutine[Any, Any, m.FetchResponse]:
+    body = request.body
+    by_topic_id = request.version >= _FIRST_VERSION_BY_TOPIC_ID
+    now = asyncio.get_running_loop().time()
+    if request.version < _FIRST_VERSION_WITH_SESSIONS:
+        body.session_epoch = -1
+    try:
+        session = node.fetch_sessions.begin(body, by_topic_id=by_topic_id, now=now)
+    except KafkaError as error:
+        return m.FetchResponse(error_code=error.code)
+    limits = FetchLimits.of(body, max_bytes=node.config.fetch_max_bytes, by_topic_id=by_topic_id)
+    try:
+        reading = read_all(node, session.targets.values(), limits)
+    except ColdReadError:
+        return _fetch_later(node, body, session, limits, now)
+    if _is_enough(body, session, reading):
+        return _answer(node, session, reading)
+    return _fetch_later(node, body, session, limits, now)
+
+
+async def _fetch_later(
+    node: Node,
+    body: m.FetchRequest,
+    session: FetchSession,
+    limits: FetchLimits,
+    arrived: float,
+) -> m.FetchResponse:
+    loop = asyncio.get_running_loop()
+    until = arrived + body.max_wait_ms / 1000
+    while True:
+        try:
+            reading = read_all(node, session.targets.values(), limits)
+        except ColdReadError as cold:
+            await cold.warm()
+            continue
+        if _is_enough(body, session, reading) or loop.time() >= until:
+            return _answer(node, session, reading)
+        await wait_for_change(reading.partitions, until)
+
+
+def _is_enough(body: m.FetchRequest, session: FetchSession, reading: Reading) -> bool:
+    return (
+        reading.must_answer
+        or reading.byte_count >= body.min_bytes
+        or body.max_wait_ms <= 0
+        or not session.targets
+    )
+
+
+def _answer(node: Node, session: FetchSession, reading: Reading) -> m.FetchResponse:
+    topics: dict[str | bytes, m.FetchableTopicResponse] = {}
+    for target, answer in reading.answers:
+        is_news = target.is_news(answer)
+        if session.incremental and not is_news:
+            continue
+        key = target.topic_id if session.by_topic_id else target.topic
+        topic = topics.get(key)
+        if topic is None:
+            topic = topics[key] = m.FetchableTopicResponse(
+                topic=target.topic, topic_id=target.topic_id, partitions=[]
+            )
+        topic.partitions.append(answer)
+        if answer.error_code:
+            node.metrics.request_failed(ApiKey.FETCH, answer.error_code)
+        if answer.records:
+            node.metrics.fetched(target.topic, len(answer.records))
+            if session.session_id:
+                session.to_the_back(target)
+    return m.FetchResponse(session_id=session.session_id, responses=list(topics.values()))

@@ -1,0 +1,143 @@
+"""Reads for one fetch: what each partition has, within the limits of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from broker.api.fetch_sessions import FetchTarget
+from broker.api.leadership import partition_to_serve
+from broker.disk.interface import ColdReadError, FileSlice
+from broker.partition import Partition
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_READ_COMMITTED = 1
+_NO_TOPIC_ID = bytes(16)
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one pass over the targets found."""
+
+    answers: list[tuple[FetchTarget, m.FetchResponsePartitionData]] = field(default_factory=list)
+    partitions: list[Partition] = field(default_factory=list)
+    byte_count: int = 0
+    must_answer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    max_bytes: int
+    committed_only: bool
+    by_topic_id: bool
+
+    @classmethod
+    def of(cls, request: m.FetchRequest, *, max_bytes: int, by_topic_id: bool) -> FetchLimits:
+        return cls(
+            max_bytes=min(request.max_bytes, max_bytes),
+            committed_only=request.isolation_level == _READ_COMMITTED,
+            by_topic_id=by_topic_id,
+        )
+
+
+def read_all(node: Node, targets: Iterable[FetchTarget], limits: FetchLimits) -> Reading:
+    """Raises ColdReadError when something must be brought into memory first."""
+    reading = Reading()
+    left = limits.max_bytes
+    for target in targets:
+        answer = m.FetchResponsePartitionData(partition_index=target.index, high_watermark=-1)
+        reading.answers.append((target, answer))
+        try:
+            partition = _find(node, target, limits)
+            reading.partitions.append(partition)
+            # The first batch of the first partition with data goes out whole, whatever its size,
+            # or a consumer with small limits could never get past it.
+            first = reading.byte_count == 0
+            _read_one(partition, target, answer, left, limits.committed_only, first)
+        except KafkaError as error:
+            answer.error_code = error.code
+            reading.must_answer = True
+            continue
+        if answer.records:
+            reading.byte_count += len(answer.records)
+            left = max(0, left - len(answer.records))
+        if answer.diverging_epoch is not None:
+            reading.must_answer = True
+    return reading
+
+
+def _find(node: Node, target: FetchTarget, limits: FetchLimits) -> Partition:
+    if limits.by_topic_id:
+        topic = node.metadata.image.topic_by_id(target.topic_id)
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic {target.topic_id.hex()}")
+        target.topic = topic.name
+    return partition_to_serve(node, target.topic, target.index, target.current_leader_epoch)
+
+
+def _read_one(
+    partition: Partition,
+    target: FetchTarget,
+    answer: m.FetchResponsePartitionData,
+    left: int,
+    committed_only: bool,
+    first: bool,
+) -> None:
+    log = partition.log
+    log.check_online()
+    # Read once: a limit made of two looks at a moving watermark would let data slip through.
+    high_watermark = log.high_watermark
+    stable = log.last_stable_offset
+    if target.last_fetched_epoch >= 0 and _diverges(partition, target, answer):
+        return
+    up_to = stable if committed_only else high_watermark
+    max_bytes = min(left, target.max_bytes)
+    if target.fetch_offset > log.end_offset or target.fetch_offset < log.start_offset:
+        raise KafkaError(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"{partition.topic}-{partition.index} holds offsets {log.start_offset} to "
+            f"{log.end_offset}, not {target.fetch_offset}",
+        )
+    answer.high_watermark = high_watermark
+    answer.last_stable_offset = stable
+    answer.log_start_offset = log.start_offset
+    if target.fetch_offset < up_to and (max_bytes > 0 or first):
+        found = log.read(target.fetch_offset, max_bytes, up_to=up_to, at_least_one=first)
+        if found is not None:
+            _check_hot(found)
+            answer.records = found
+            if committed_only:
+                aborted = log.aborted_transactions(target.fetch_offset, up_to)
+                answer.aborted_transactions = [
+                    m.AbortedTransaction(
+                        producer_id=each.producer_id, first_offset=each.first_offset
+                    )
+                    for each in aborted
+                ]
+    if answer.records is None:
+        answer.records = b""
+
+
+def _check_hot(found: FileSlice) -> None:
+    if not found.file.is_hot(found.position, found.length):
+        raise ColdReadError(found.file, found.position, found.length)
+
+
+def _diverges(
+    partition: Partition, target: FetchTarget, answer: m.FetchResponsePartitionData
+) -> bool:
+    """KIP-595: the reader's last epoch ends before the offset from which it wants to go on."""
+    epoch, end_offset = partition.log.end_offset_for_epoch(target.last_fetched_epoch)
+    if epoch == target.last_fetched_epoch and end_offset >= target.fetch_offset:
+        return False
+    answer.diverging_epoch = m.FetchResponseEpochEndOffset(epoch=epoch, end_offset=end_offset)
+    answer.high_watermark = partition.log.high_watermark
+    answer.last_stable_offset = partition.log.last_stable_offset
+    answer.log_start_offset = partition.log.start_offset
+    answer.records = b""
+    return True

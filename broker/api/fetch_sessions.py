@@ -1,0 +1,154 @@
+"""Incremental fetch sessions (KIP-227): a consumer names its partitions once, not in every fetch.
+
+No I/O and no clock: the caller says what time it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+_FINAL_EPOCH = -1
+_INITIAL_EPOCH = 0
+_EPOCH_MAX = 2**31 - 1
+
+TargetKey = tuple[str | bytes, int]
+
+
+@dataclass(slots=True)
+class FetchTarget:
+    """One partition that a consumer reads, and what it was told of it last."""
+
+    topic: str
+    topic_id: bytes
+    index: int
+    fetch_offset: int
+    max_bytes: int
+    current_leader_epoch: int
+    last_fetched_epoch: int
+    told_high_watermark: int = -1
+    told_log_start: int = -1
+
+    def is_news(self, answer: m.FetchResponsePartitionData) -> bool:
+        """Whether an incremental response has to mention this partition."""
+        news = bool(
+            answer.error_code
+            or answer.records
+            or answer.high_watermark != self.told_high_watermark
+            or answer.log_start_offset != self.told_log_start
+            or answer.diverging_epoch is not None
+        )
+        # An error is repeated until it is gone, and its end is news as well.
+        failed = answer.error_code != 0
+        self.told_high_watermark = -1 if failed else answer.high_watermark
+        self.told_log_start = -1 if failed else answer.log_start_offset
+        return news
+
+
+@dataclass(slots=True)
+class FetchSession:
+    """`session_id` 0 is no session: the next fetch names everything again."""
+
+    session_id: int
+    by_topic_id: bool
+    last_used: float
+    epoch: int = 1
+    targets: dict[TargetKey, FetchTarget] = field(default_factory=dict)
+    incremental: bool = False
+
+    def update(self, request: m.FetchRequest) -> None:
+        for target in _targets_of(request):
+            key = self._key(target)
+            known = self.targets.get(key)
+            if known is not None:
+                target.told_high_watermark = known.told_high_watermark
+                target.told_log_start = known.told_log_start
+            self.targets[key] = target
+        for topic in request.forgotten_topics_data:
+            name: str | bytes = topic.topic_id if self.by_topic_id else topic.topic
+            for index in topic.partitions:
+                self.targets.pop((name, index), None)
+
+    def to_the_back(self, target: FetchTarget) -> None:
+        """Whoever was served queues up again, so that a busy partition starves no other."""
+        key = self._key(target)
+        if self.targets.pop(key, None) is not None:
+            self.targets[key] = target
+
+    def _key(self, target: FetchTarget) -> TargetKey:
+        return (target.topic_id if self.by_topic_id else target.topic, target.index)
+
+
+class FetchSessions:
+    """All sessions of a node, bounded; the one unused for longest makes room for a new one."""
+
+    def __init__(self, *, slots: int, eviction_s: float, random: Random) -> None:
+        self._slots = slots
+        self._eviction_s = eviction_s
+        self._random = random
+        self._sessions: dict[int, FetchSession] = {}  # the least recently used first
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def begin(self, request: m.FetchRequest, *, by_topic_id: bool, now: float) -> FetchSession:
+        """The session to answer in; raises what the consumer must be told instead."""
+        if request.session_epoch in (_FINAL_EPOCH, _INITIAL_EPOCH):
+            self._sessions.pop(request.session_id, None)
+            session = FetchSession(0, by_topic_id, now)
+            session.update(request)
+            if request.session_epoch == _INITIAL_EPOCH and session.targets:
+                self._admit(session, now)
+            return session
+        found = self._sessions.get(request.session_id)
+        if found is None:
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"no fetch session {request.session_id}"
+            )
+        if request.session_epoch != found.epoch:
+            raise KafkaError(
+                ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+                f"fetch session {found.session_id} is at epoch {found.epoch}, "
+                f"not {request.session_epoch}",
+            )
+        if found.by_topic_id != by_topic_id:
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+                f"fetch session {found.session_id} does not mix topic names and topic ids",
+            )
+        found.update(request)
+        found.incremental = True
+        found.epoch = 1 if found.epoch == _EPOCH_MAX else found.epoch + 1
+        found.last_used = now
+        self._sessions[found.session_id] = self._sessions.pop(found.session_id)
+        return found
+
+    def _admit(self, session: FetchSession, now: float) -> None:
+        if len(self._sessions) >= self._slots:
+            oldest = next(iter(self._sessions.values()), None)
+            if oldest is None or now - oldest.last_used < self._eviction_s:
+                return
+            del self._sessions[oldest.session_id]
+        session_id = self._random.randrange(1, 2**31)
+        while session_id in self._sessions:
+            session_id = self._random.randrange(1, 2**31)
+        session.session_id = session_id
+        self._sessions[session_id] = session
+
+
+def _targets_of(request: m.FetchRequest) -> Iterator[FetchTarget]:
+    for topic in request.topics:
+        for part in topic.partitions:
+            yield FetchTarget(
+                topic=topic.topic,
+                topic_id=topic.topic_id,
+                index=part.partition,
+                fetch_offset=part.fetch_offset,
+                max_bytes=part.partition_max_bytes,
+                current_leader_epoch=part.current_leader_epoch,
+                last_fetched_epoch=part.last_fetched_epoch,
+            )

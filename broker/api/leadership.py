@@ -1,0 +1,32 @@
+"""Whether this node may answer for a partition, asked in the same words by several APIs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.partition import Partition
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+
+def partition_to_serve(
+    node: Node, topic: str, index: int, current_leader_epoch: int = -1
+) -> Partition:
+    """The partition, or what its client must be told (KIP-320: both sides compare epochs)."""
+    partition = node.partitions.find(topic, index)
+    if partition is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no partition {topic}-{index}")
+    if current_leader_epoch >= 0 and current_leader_epoch != partition.leader_epoch:
+        if current_leader_epoch < partition.leader_epoch:
+            raise KafkaError(
+                ErrorCode.FENCED_LEADER_EPOCH,
+                f"{topic}-{index} is at leader epoch {partition.leader_epoch}, "
+                f"not {current_leader_epoch}",
+            )
+        raise KafkaError(
+            ErrorCode.UNKNOWN_LEADER_EPOCH,
+            f"{topic}-{index} is only at leader epoch {partition.leader_epoch} here",
+        )
+    return partition

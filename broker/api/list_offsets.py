@@ -1,0 +1,88 @@
+"""ListOffsets: the first, last or dated offset of a partition."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from broker.api.leadership import partition_to_serve
+from broker.api.request import Request
+from broker.partition import Partition
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+_FIRST_VERSION = {
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+_READ_COMMITTED = 1
+
+
+async def list_offsets(node: Node, request: Request[m.ListOffsetsRequest]) -> m.ListOffsetsResponse:
+    body = request.body
+    asked = Counter(
+        (topic.name, part.partition_index) for topic in body.topics for part in topic.partitions
+    )
+    response = m.ListOffsetsResponse(topics=[])
+    for topic in body.topics:
+        answers: list[m.ListOffsetsPartitionResponse] = []
+        response.topics.append(m.ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+        for part in topic.partitions:
+            answer = m.ListOffsetsPartitionResponse(partition_index=part.partition_index)
+            answers.append(answer)
+            try:
+                if asked[topic.name, part.partition_index] > 1:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, "a partition is asked for twice")
+                partition = partition_to_serve(
+                    node, topic.name, part.partition_index, part.current_leader_epoch
+                )
+                committed_only = body.isolation_level == _READ_COMMITTED
+                await _find(partition, part.timestamp, committed_only, request.version, answer)
+            except KafkaError as error:
+                answer.error_code = error.code
+    return response
+
+
+async def _find(
+    partition: Partition,
+    timestamp: int,
+    committed_only: bool,
+    version: int,
+    answer: m.ListOffsetsPartitionResponse,
+) -> None:
+    log = partition.log
+    log.check_online()
+    if version < _FIRST_VERSION.get(timestamp, 0) or timestamp < EARLIEST_PENDING_UPLOAD:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION, f"version {version} does not know timestamp {timestamp}"
+        )
+    up_to = log.last_stable_offset if committed_only else log.high_watermark
+    answer.leader_epoch = partition.leader_epoch
+    if timestamp == LATEST:
+        answer.offset = up_to
+    elif timestamp in (EARLIEST, EARLIEST_LOCAL):
+        answer.offset = log.start_offset
+    elif timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        answer.leader_epoch = -1  # nothing is tiered here
+    else:
+        if timestamp == MAX_TIMESTAMP:
+            found = await log.find_max_timestamp()
+        else:
+            found = await log.find_by_timestamp(timestamp, up_to)
+        if found is None or found.offset >= up_to:
+            answer.leader_epoch = -1
+            return
+        answer.timestamp = found.timestamp_ms
+        answer.offset = found.offset

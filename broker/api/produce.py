@@ -1,0 +1,147 @@
+"""Produce: appends each partition's batch, and answers as `acks` asks."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from broker.api.leadership import partition_to_serve
+from broker.api.request import CloseConnectionError, Request
+from broker.log.log import Appended
+from broker.partition import Partition
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.protocol.batch import HEADER_SIZE, PREFIX_SIZE, TRANSACTIONAL
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_FIRST_VERSION_BY_TOPIC_ID = 13
+_FIRST_VERSION_WITH_ZSTD = 7
+_ZSTD = 4
+_BATCH_LENGTH = Struct(">i")
+_ATTRIBUTES = Struct(">h")
+_ATTRIBUTES_AT = 21
+
+Waiting = tuple[Partition, memoryview, m.PartitionProduceResponse]
+
+
+def produce(
+    node: Node, request: Request[m.ProduceRequest]
+) -> m.ProduceResponse | Coroutine[Any, Any, m.ProduceResponse | None] | None:
+    body = request.body
+    response = m.ProduceResponse(responses=[])
+    waiting: list[Waiting] = []
+    for topic in body.topic_data:
+        answers: list[m.PartitionProduceResponse] = []
+        response.responses.append(
+            m.TopicProduceResponse(
+                name=topic.name, topic_id=topic.topic_id, partition_responses=answers
+            )
+        )
+        for data in topic.partition_data:
+            answer = m.PartitionProduceResponse(index=data.index, error_code=0, base_offset=-1)
+            answers.append(answer)
+            try:
+                name = _topic_name(node, request.version, topic)
+                partition = partition_to_serve(node, name, data.index)
+                records = _one_batch(data.records, request.version)
+                _check_acks(body)
+                appended = partition.append_at_once(records)
+                if appended is None:
+                    # The view is of the connection's buffer, which the next read overwrites.
+                    waiting.append((partition, memoryview(bytearray(records)), answer))
+                else:
+                    _fill(node, partition, records, answer, appended)
+            except KafkaError as error:
+                _fill_error(node, topic.name, answer, error)
+    if waiting:
+        return _append_later(node, waiting, response, body.acks)
+    return _as_asked(response, body.acks)
+
+
+async def _append_later(
+    node: Node, waiting: list[Waiting], response: m.ProduceResponse, acks: int
+) -> m.ProduceResponse | None:
+    for partition, records, answer in waiting:
+        try:
+            appended = await partition.append(records)
+            _fill(node, partition, records, answer, appended)
+        except KafkaError as error:
+            _fill_error(node, partition.topic, answer, error)
+    return _as_asked(response, acks)
+
+
+def _topic_name(node: Node, version: int, topic: m.TopicProduceData) -> str:
+    if version < _FIRST_VERSION_BY_TOPIC_ID:
+        return topic.name
+    found = node.metadata.image.topic_by_id(topic.topic_id)
+    if found is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic {topic.topic_id.hex()}")
+    return found.name
+
+
+def _check_acks(body: m.ProduceRequest) -> None:
+    if body.acks not in (-1, 0, 1):
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {body.acks}, not -1, 0 or 1")
+
+
+def _one_batch(records: m.Records | None, version: int) -> memoryview:
+    """What only the request knows to be wrong; the rest is for the log to judge."""
+    if not isinstance(records, memoryview) or len(records) < HEADER_SIZE:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "there is no record batch in the request")
+    (length,) = _BATCH_LENGTH.unpack_from(records, PREFIX_SIZE - 4)
+    if PREFIX_SIZE + length < len(records):
+        raise KafkaError(
+            ErrorCode.INVALID_RECORD, "a produce request holds one record batch per partition"
+        )
+    (attributes,) = _ATTRIBUTES.unpack_from(records, _ATTRIBUTES_AT)
+    if attributes & TRANSACTIONAL:
+        # Nobody coordinates transactions yet, so nobody would ever end this one.
+        raise KafkaError(
+            ErrorCode.INVALID_TXN_STATE, "the producer has no transaction under way here"
+        )
+    if version < _FIRST_VERSION_WITH_ZSTD and attributes & 7 == _ZSTD:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs version 7 of the produce request"
+        )
+    return records
+
+
+def _fill(
+    node: Node,
+    partition: Partition,
+    records: memoryview,
+    answer: m.PartitionProduceResponse,
+    appended: Appended,
+) -> None:
+    answer.base_offset = appended.base_offset
+    answer.log_append_time_ms = appended.log_append_time_ms
+    answer.log_start_offset = appended.log_start_offset
+    if not appended.duplicate:
+        count = appended.last_offset - appended.base_offset + 1
+        node.metrics.produced(partition.topic, count, len(records))
+
+
+def _fill_error(
+    node: Node, topic: str, answer: m.PartitionProduceResponse, error: KafkaError
+) -> None:
+    answer.error_code = error.code
+    answer.error_message = str(error)
+    node.metrics.produce_failed(topic)
+    node.metrics.request_failed(ApiKey.PRODUCE, error.code)
+
+
+def _as_asked(response: m.ProduceResponse, acks: int) -> m.ProduceResponse | None:
+    if acks != 0:
+        return response
+    # Nobody listens for an answer, so an error is told by closing the connection, as Kafka does.
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            if answer.error_code:
+                raise CloseConnectionError(
+                    f"acks=0, and {topic.name}-{answer.index} failed: {answer.error_message}"
+                )
+    return None

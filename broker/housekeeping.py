@@ -1,0 +1,95 @@
+"""What a node does unasked: flush, expire, delete, compact, write checkpoints, come back online.
+
+Each chore runs on its own interval and never ends; a chore that fails says so and runs again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from broker.observe.loop_lag import watch_loop_lag
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_log = logging.getLogger(__name__)
+
+_COMEBACK_INTERVAL_S = 1.0
+_INTERVAL_S_MAX = 86400.0
+
+Chore = Callable[[], Awaitable[object]]
+
+
+class Housekeeping:
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        config = self._node.config
+        self._every(config.log_retention_check_interval_ms / 1000, self._apply_retention)
+        self._every(config.log_flush_scheduler_interval_ms / 1000, self._flush_what_is_due)
+        self._every(config.log_flush_offset_checkpoint_interval_ms / 1000, self._checkpoint)
+        self._every(config.producer_id_expiration_check_interval_ms / 1000, self._expire_producers)
+        self._every(_COMEBACK_INTERVAL_S, self._bring_back)
+        if config.log_cleaner_enable:
+            self._every(config.log_cleaner_backoff_ms / 1000, self._compact)
+        self._spawn(watch_loop_lag(self._node.metrics))
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            try:
+                await task
+            except asyncio.CancelledError:
+                pass
+        self._tasks.clear()
+
+    def _every(self, interval_s: float, chore: Chore) -> None:
+        self._spawn(_repeat(min(interval_s, _INTERVAL_S_MAX), chore))
+
+    def _spawn(self, work: Awaitable[None]) -> None:
+        self._tasks.append(asyncio.get_running_loop().create_task(_as_coroutine(work)))
+
+    async def _apply_retention(self) -> None:
+        for directory in self._node.partitions.directories.values():
+            await directory.apply_retention()
+
+    async def _flush_what_is_due(self) -> None:
+        for directory in self._node.partitions.directories.values():
+            await directory.flush_what_is_due()
+
+    async def _checkpoint(self) -> None:
+        for directory in self._node.partitions.directories.values():
+            await directory.checkpoint()
+
+    async def _expire_producers(self) -> None:
+        for directory in self._node.partitions.directories.values():
+            await directory.expire_producers()
+
+    async def _bring_back(self) -> None:
+        """A log that a full or failing disk took offline is tried again."""
+        for partition in self._node.partitions:
+            if partition.log.failure is not None:
+                await partition.bring_back()
+
+    async def _compact(self) -> None:
+        for directory in self._node.partitions.directories.values():
+            await directory.compact_the_dirtiest()
+
+
+async def _as_coroutine(work: Awaitable[None]) -> None:
+    await work
+
+
+async def _repeat(interval_s: float, chore: Chore) -> None:
+    while True:
+        await asyncio.sleep(interval_s)
+        try:
+            await chore()
+        except Exception:
+            _log.exception("housekeeping failed and will be tried again: %s", chore.__name__)

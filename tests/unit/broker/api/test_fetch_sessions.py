@@ -1,0 +1,131 @@
+"""Incremental fetch sessions: what is asked once is remembered, and only news is told."""
+
+from random import Random
+
+import pytest
+
+from broker.api.fetch_sessions import FetchSession, FetchSessions
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+
+def sessions(slots: int = 2) -> FetchSessions:
+    return FetchSessions(slots=slots, eviction_s=120, random=Random(1))
+
+
+def request(
+    *indexes: int, session_id: int = 0, epoch: int = 0, forget: tuple[int, ...] = ()
+) -> m.FetchRequest:
+    parts = [m.FetchPartition(partition=i, fetch_offset=7, partition_max_bytes=9) for i in indexes]
+    return m.FetchRequest(
+        session_id=session_id,
+        session_epoch=epoch,
+        topics=[m.FetchTopic(topic="t", partitions=parts)] if parts else [],
+        forgotten_topics_data=[m.ForgottenTopic(topic="t", partitions=list(forget))],
+    )
+
+
+def begin(
+    cache: FetchSessions, ask: m.FetchRequest, now: float = 0, by_id: bool = False
+) -> FetchSession:
+    return cache.begin(ask, by_topic_id=by_id, now=now)
+
+
+def indexes(session: FetchSession) -> list[int]:
+    return [target.index for target in session.targets.values()]
+
+
+def test_a_session_remembers_its_partitions() -> None:
+    cache = sessions()
+    first = begin(cache, request(0, 1, 2))
+    assert first.session_id > 0
+    assert not first.incremental
+    again = begin(cache, request(session_id=first.session_id, epoch=1))
+    assert indexes(again) == [0, 1, 2]
+    assert again.incremental
+
+
+def test_partitions_are_added_and_forgotten() -> None:
+    cache = sessions()
+    session_id = begin(cache, request(0, 1)).session_id
+    changed = begin(cache, request(5, session_id=session_id, epoch=1, forget=(0,)))
+    assert indexes(changed) == [1, 5]
+
+
+@pytest.mark.parametrize(
+    ("ask", "by_id", "code"),
+    [
+        (request(session_id=1, epoch=1), False, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+        (request(epoch=2), False, ErrorCode.INVALID_FETCH_SESSION_EPOCH),
+        (request(epoch=1), True, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR),
+    ],
+)
+def test_a_fetch_that_does_not_fit_its_session_is_refused(
+    ask: m.FetchRequest, by_id: bool, code: ErrorCode
+) -> None:
+    cache = sessions()
+    session_id = begin(cache, request(0)).session_id
+    ask.session_id = ask.session_id or session_id
+    with pytest.raises(KafkaError) as refused:
+        begin(cache, ask, by_id=by_id)
+    assert refused.value.code == code
+
+
+def test_a_replayed_epoch_is_refused() -> None:
+    cache = sessions()
+    session_id = begin(cache, request(0)).session_id
+    begin(cache, request(session_id=session_id, epoch=1))
+    with pytest.raises(KafkaError):
+        begin(cache, request(session_id=session_id, epoch=1))
+
+
+def test_the_final_epoch_closes_the_session() -> None:
+    cache = sessions()
+    session_id = begin(cache, request(0)).session_id
+    assert begin(cache, request(session_id=session_id, epoch=-1)).session_id == 0
+    assert len(cache) == 0
+
+
+def test_a_full_cache_makes_room_only_by_dropping_what_is_old() -> None:
+    cache = sessions(slots=1)
+    old = begin(cache, request(0), now=0)
+    assert begin(cache, request(0), now=10).session_id == 0
+    new = begin(cache, request(0), now=500)
+    assert new.session_id not in (0, old.session_id)
+    assert len(cache) == 1
+
+
+def answer(
+    records: bytes = b"", watermark: int = 5, error: int = 0
+) -> m.FetchResponsePartitionData:
+    return m.FetchResponsePartitionData(
+        partition_index=0,
+        error_code=error,
+        high_watermark=watermark,
+        log_start_offset=0,
+        records=records,
+    )
+
+
+def test_only_what_changed_is_news() -> None:
+    (target,) = begin(sessions(), request(0)).targets.values()
+    assert target.is_news(answer())
+    assert not target.is_news(answer())
+    assert target.is_news(answer(watermark=6))
+    assert target.is_news(answer(records=b"x", watermark=6))
+    assert not target.is_news(answer(watermark=6))
+
+
+def test_an_error_is_repeated_and_so_is_the_first_word_after_it() -> None:
+    (target,) = begin(sessions(), request(0)).targets.values()
+    assert target.is_news(answer())
+    assert target.is_news(answer(error=3))
+    assert target.is_news(answer(error=3))
+    assert target.is_news(answer())
+    assert not target.is_news(answer())
+
+
+def test_who_was_served_queues_up_again() -> None:
+    session = begin(sessions(), request(0, 1, 2))
+    session.to_the_back(next(iter(session.targets.values())))
+    assert indexes(session) == [1, 2, 0]

@@ -1,0 +1,125 @@
+"""The real network over loopback: bytes arrive whole and in order, by whichever way they leave."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from broker.disk.files import FileDisk
+from broker.disk.interface import FileSlice
+from broker.disk.memory import MemoryDisk
+from broker.network.interface import Address, Connection
+from broker.network.sockets import SocketNetwork
+
+LOOPBACK = Address("127.0.0.1", 0)
+
+
+class Collector:
+    """A receiver that keeps everything, with a buffer small enough to need many reads."""
+
+    def __init__(self, buffer_bytes: int = 1 << 16) -> None:
+        self.data = bytearray()
+        self.ended: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+        self.was_drained = asyncio.Event()
+        self._buffers = [memoryview(bytearray(7)), memoryview(bytearray(buffer_bytes))]
+
+    def receive_buffers(self) -> Sequence[memoryview]:
+        return self._buffers
+
+    def received(self, count: int) -> None:
+        self.data += b"".join(self._buffers)[:count]
+
+    def drained(self) -> None:
+        self.was_drained.set()
+
+    def closed(self, error: Exception | None) -> None:
+        self.ended.set_result(error)
+
+
+async def pair(network: SocketNetwork) -> tuple[Connection, Connection]:
+    accepted: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+    listener = await network.listen(LOOPBACK, accepted.set_result)
+    ours = await network.connect(listener.address)
+    theirs = await accepted
+    await listener.close()
+    return ours, theirs
+
+
+async def sent_through(network: SocketNetwork, chunks: Sequence[bytes | FileSlice]) -> bytes:
+    ours, theirs = await pair(network)
+    sender, receiver = Collector(), Collector()
+    ours.start(sender)
+    theirs.start(receiver)
+    ours.send(chunks)
+    if ours.unsent_bytes:
+        await asyncio.wait_for(sender.was_drained.wait(), 10)
+    ours.close()
+    assert await asyncio.wait_for(receiver.ended, 10) is None
+    return bytes(receiver.data)
+
+
+@pytest.mark.parametrize("use_sendfile", [True, False])
+async def test_sendfile_and_its_twin_send_the_same_bytes(
+    tmp_path: Path, use_sendfile: bool
+) -> None:
+    content = Random(1).randbytes(5_000_000)
+    disk = FileDisk(str(tmp_path))
+    file = await disk.create("segment")
+    file.append([content])
+    chunks = [b"head", file.slice(17, 4_000_000), b"", b"middle", file.slice(0, 1), b"tail"]
+    sent = await sent_through(SocketNetwork(use_sendfile=use_sendfile), chunks)
+    assert sent == b"head" + content[17:4_000_017] + b"middle" + content[:1] + b"tail"
+    file.close()
+    await disk.close()
+
+
+async def test_a_slice_of_a_file_without_descriptor_is_read_and_sent() -> None:
+    disk = MemoryDisk()
+    file = await disk.create("segment")
+    file.append([b"0123456789"])
+    assert await sent_through(SocketNetwork(), [b"<", file.slice(2, 5), b">"]) == b"<23456>"
+
+
+async def test_a_slice_that_its_file_cannot_fill_closes_the_connection(tmp_path: Path) -> None:
+    disk = FileDisk(str(tmp_path))
+    file = await disk.create("segment")
+    file.append([b"short"])
+    ours, theirs = await pair(SocketNetwork())
+    sender, receiver = Collector(), Collector()
+    ours.start(sender)
+    theirs.start(receiver)
+    ours.send_file(FileSlice(file, 0, 50))
+    error = await asyncio.wait_for(sender.ended, 10)
+    assert isinstance(error, OSError)
+    assert "ended inside a slice" in str(error)
+    await receiver.ended
+    assert receiver.data == b"short"
+    file.close()
+    await disk.close()
+
+
+async def test_a_paused_connection_receives_nothing_until_it_is_resumed() -> None:
+    ours, theirs = await pair(SocketNetwork())
+    sender, receiver = Collector(), Collector()
+    ours.start(sender)
+    theirs.start(receiver)
+    theirs.pause_reading()
+    ours.send([b"later"])
+    probe, answer = await pair(SocketNetwork())  # a whole exchange, so that time has passed
+    probe.close()
+    answer.close()
+    assert receiver.data == b""
+    theirs.resume_reading()
+    ours.close()
+    await asyncio.wait_for(receiver.ended, 10)
+    assert receiver.data == b"later"
+
+
+async def test_a_port_that_is_taken_is_named() -> None:
+    network = SocketNetwork()
+    listener = await network.listen(LOOPBACK, lambda connection: connection.close())
+    with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{listener.address.port}"):
+        await network.listen(listener.address, lambda connection: connection.close())
+    await listener.close()
