@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 from typing import ParamSpec, TypeVar
 from weakref import WeakValueDictionary
@@ -29,15 +30,43 @@ _Result = TypeVar("_Result")
 
 
 class _Descriptor:
-    """Closes itself when nobody holds it: neither the file, nor a slice, nor a thread at work."""
+    """A file descriptor that is not closed while a thread works with it.
 
-    __slots__ = ("number",)
+    Its number might be given to another file at once, and that file be synced in its place.
+    """
+
+    __slots__ = ("_is_closing", "_lock", "_users", "number")
 
     def __init__(self, number: int) -> None:
         self.number = number
+        self._lock = Lock()
+        self._users = 0
+        self._is_closing = False
+
+    def acquire(self) -> None:
+        with self._lock:
+            if self._is_closing:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            self._users += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            self._close_if_unused()
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closing = True
+            self._close_if_unused()
+
+    def _close_if_unused(self) -> None:
+        if self._is_closing and self._users == 0 and self.number >= 0:
+            number, self.number = self.number, -1
+            os.close(number)
 
     def __del__(self) -> None:
-        with suppress(OSError):
+        """For what nobody closed, and for work that was cancelled before it began."""
+        if self.number >= 0:
             os.close(self.number)
 
 
@@ -73,7 +102,7 @@ class OpenFile:
     ) -> None:
         self.path = path
         self._folder = folder
-        self._descriptor: _Descriptor | None = descriptor
+        self._descriptor = descriptor
         self._number = descriptor.number
         self._threads = threads
         self._size = os.fstat(descriptor.number).st_size
@@ -166,13 +195,17 @@ class OpenFile:
     async def warm(self, position: int, length: int) -> None:
         end = min(position + length, self._size)
         if position < end:
-            await self._threads.run(_read_and_forget, self._held(), position, end)
+            self._descriptor.acquire()
+            await self._threads.run(_read_and_forget, self._descriptor, position, end)
 
     async def fdatasync(self) -> None:
-        await self._threads.run(_fdatasync, self._held())
+        self._descriptor.acquire()
+        await self._threads.run(_fdatasync, self._descriptor)
         if not self._is_entry_durable:
             # The content of a new file is worth nothing before its name is on the device, too.
-            await self._threads.run(_sync_folder, self._folder)
+            # A directory that was renamed meanwhile was synced with that.
+            with suppress(FileNotFoundError):
+                await self._threads.run(_sync_folder, self._folder)
             self._is_entry_durable = True
 
     def slice(self, position: int, length: int) -> FileSlice:
@@ -181,13 +214,8 @@ class OpenFile:
     def close(self) -> None:
         """With slices in flight the descriptor stays open as long as they hold this file."""
         if not self._slices:
-            self._descriptor = None
+            self._descriptor.close()
             self._number = -1
-
-    def _held(self) -> _Descriptor:
-        if self._descriptor is None:
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
-        return self._descriptor
 
 
 class FileDisk:
@@ -245,15 +273,21 @@ def _open_descriptor(place: Path, flags: int) -> _Descriptor:
 
 def _read_and_forget(descriptor: _Descriptor, position: int, end: int) -> None:
     buffer = [bytearray(min(WARM_SIZE, end - position))]
-    while position < end:
-        count = os.preadv(descriptor.number, buffer, position)
-        if count == 0:
-            return
-        position += count
+    try:
+        while position < end:
+            count = os.preadv(descriptor.number, buffer, position)
+            if count == 0:
+                return
+            position += count
+    finally:
+        descriptor.release()
 
 
 def _fdatasync(descriptor: _Descriptor) -> None:
-    os.fdatasync(descriptor.number)
+    try:
+        os.fdatasync(descriptor.number)
+    finally:
+        descriptor.release()
 
 
 def _sync_folder(folder: Path) -> None:
