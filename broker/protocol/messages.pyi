@@ -849,7 +849,7 @@ class BrokerHeartbeatRequest:
     want_fence: bool
     want_shut_down: bool
     offline_log_dirs: list[bytes]
-    cordoned_log_dirs: list[bytes]
+    cordoned_log_dirs: list[bytes] | None
     def __init__(
         self,
         *,
@@ -859,7 +859,7 @@ class BrokerHeartbeatRequest:
         want_fence: bool = ...,
         want_shut_down: bool = ...,
         offline_log_dirs: list[bytes] = ...,
-        cordoned_log_dirs: list[bytes] = ...,
+        cordoned_log_dirs: list[bytes] | None = ...,
     ) -> None: ...
 
 class BrokerHeartbeatResponse:
