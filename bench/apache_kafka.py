@@ -1,0 +1,252 @@
+"""Fetches Apache Kafka by Maven and runs a single node of it, as the oracle and the rival.
+
+The jars stay in the user's cache directory, never in the repository. Nothing is downloaded when
+they are already there.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KAFKA_VERSION = "4.3.1"
+# The log classes of Kafka find no binding among its own dependencies, so one is named here.
+ARTIFACTS = (
+    f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
+    f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
+    "org.slf4j:slf4j-simple:1.7.36",
+)
+# What Kafka's own start script passes, with a heap that suits a small machine.
+HEAP_AND_COLLECTOR = (
+    "-Xms1g",
+    "-Xmx1g",
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+    "-Djava.awt.headless=true",
+)
+QUIET_LOG = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",)
+
+
+class KafkaUnavailableError(Exception):
+    """Apache Kafka cannot be fetched or started here; the message says what to install."""
+
+
+def cache_directory() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "log-trial" / f"apache-kafka-{KAFKA_VERSION}"
+
+
+def _require(program: str, package: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        raise KafkaUnavailableError(
+            f"{program} is not installed: Apache Kafka needs it; try: apt-get install {package}"
+        )
+    return found
+
+
+def java() -> str:
+    return _require("java", "default-jdk-headless")
+
+
+def _pom() -> str:
+    dependencies = "".join(
+        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId>"
+        "<version>{}</version></dependency>\n".format(*artifact.split(":"))
+        for artifact in ARTIFACTS
+    )
+    return (
+        "<project>\n"
+        "<modelVersion>4.0.0</modelVersion>\n"
+        "<groupId>log-trial</groupId><artifactId>apache-kafka-jars</artifactId>\n"
+        "<version>1</version><packaging>pom</packaging>\n"
+        f"<dependencies>\n{dependencies}</dependencies>\n</project>\n"
+    )
+
+
+def fetch_jars(timeout_s: float = 600) -> Path:
+    """The directory that holds every jar of the broker and its tools; safe to call in parallel."""
+    java()
+    home = cache_directory()
+    jars = home / "jars"
+    complete = home / "complete"
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if complete.exists():
+            return jars
+        maven = _require("mvn", "maven")
+        shutil.rmtree(jars, ignore_errors=True)
+        (home / "pom.xml").write_text(_pom())
+        command = [maven, "-B", "-q", "-f", str(home / "pom.xml")]
+        command += ["dependency:copy-dependencies", "-DincludeScope=runtime"]
+        command += [f"-DoutputDirectory={jars}"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+        if done.returncode != 0:
+            last_words = (done.stdout + done.stderr).strip()[-1500:]
+            raise KafkaUnavailableError(
+                f"Maven could not fetch Apache Kafka {KAFKA_VERSION}: is a Maven repository "
+                f"reachable from here?\n{last_words}"
+            )
+        complete.touch()
+    return jars
+
+
+def java_command(
+    main_class: str, arguments: Sequence[str], options: Sequence[str] = ()
+) -> list[str]:
+    """How to run one of Kafka's classes from the fetched jars."""
+    return [java(), *options, *QUIET_LOG, "-cp", f"{fetch_jars()}/*", main_class, *arguments]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class ApacheKafka:
+    """One KRaft node on loopback: broker and controller in one JVM."""
+
+    data: Path
+    properties: Mapping[str, str] = field(default_factory=dict)
+    cpus: frozenset[int] | None = None
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None, "not started"
+        return self.process.pid
+
+    def settings(self) -> dict[str, str]:
+        return {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{free_port()}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": str(self.data / "logs"),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "auto.create.topics.enable": "false",
+            **self.properties,
+        }
+
+    def start(self, timeout_s: float = 60) -> None:
+        self.port = free_port()
+        self.data.mkdir(parents=True, exist_ok=True)
+        settings = self.settings()
+        quorum = settings["listeners"].rpartition("CONTROLLER://")[2]
+        settings["controller.quorum.voters"] = f"1@{quorum}"
+        config = self.data / "server.properties"
+        config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        formatting = ["format", "--config", str(config), "--cluster-id", cluster_id]
+        done = subprocess.run(
+            java_command("kafka.tools.StorageTool", formatting, ["-Xmx256m"]),
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise KafkaUnavailableError(f"kafka-storage format failed: {done.stderr[-1500:]}")
+        with (self.data / "output").open("wb") as output:
+            command = java_command("kafka.Kafka", [str(config)], HEAP_AND_COLLECTOR)
+            if self.cpus is not None:
+                # Set before the JVM starts, because it sizes its thread pools by what it may use.
+                command = ["taskset", "-c", ",".join(map(str, sorted(self.cpus))), *command]
+            self.process = subprocess.Popen(
+                command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        try:
+            self._wait_until_ready(time.monotonic() + timeout_s)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _wait_until_ready(self, deadline: float) -> None:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        assert self.process is not None
+        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        while True:
+            if self.process.poll() is not None:
+                raise KafkaUnavailableError(f"Apache Kafka ended at start: {self.last_words()}")
+            try:
+                # A node that knows itself in its metadata answers produce and fetch as well.
+                if admin.list_topics(timeout=1).brokers:
+                    return
+            except KafkaException:
+                pass
+            if time.monotonic() > deadline:
+                raise KafkaUnavailableError(f"Apache Kafka never got ready: {self.last_words()}")
+
+    def last_words(self) -> str:
+        return (self.data / "output").read_text(errors="replace")[-1500:]
+
+    def stop(self) -> None:
+        """Ends the JVM by its pid; without a grace period when it does not go by itself."""
+        if self.process is None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+
+@contextmanager
+def running(
+    properties: Mapping[str, str] | None = None, cpus: frozenset[int] | None = None
+) -> Iterator[ApacheKafka]:
+    """A node with its data in a temporary directory, gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="apache-kafka-") as data:
+        node = ApacheKafka(Path(data), properties or {}, cpus)
+        node.start()
+        try:
+            yield node
+        finally:
+            node.stop()
+
+
+def main() -> None:
+    """Runs a node until interrupted: the oracle for the client tests."""
+    with running() as node:
+        print(f"ready on {node.bootstrap}", flush=True)
+        try:
+            assert node.process is not None
+            node.process.wait()
+        except KeyboardInterrupt:
+            pass
+
+
+if __name__ == "__main__":
+    main()
