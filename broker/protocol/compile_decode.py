@@ -14,7 +14,7 @@ from typing import Any
 
 from broker.protocol import primitives
 from broker.protocol.compile_classes import default_source
-from broker.protocol.compile_source import Source
+from broker.protocol.compile_source import FEW, Source
 from broker.protocol.errors import MalformedMessageError
 from broker.protocol.schema import FIXED_TYPES, Field, Message, Struct, Versions
 
@@ -146,32 +146,35 @@ class _DecoderSource:
             self._struct(struct_, name)
             self._out.add(f"{target} = {name}")
 
-    def _length(self, letters: str, *, flexible: bool) -> str:
-        """The name of a variable with a length or count: negative for null."""
+    def _length(self, letters: str, *, flexible: bool) -> tuple[str, str, int]:
+        """Names of a length as it is written, and as it is meant; and what is written for null."""
         length = self._out.fresh("length")
         self._read("B" if flexible else letters, length)
         self._flush()
-        if flexible:
-            with self._out.block(f"if {length} > 127:"):
-                self._out.add(f"{length}, at = read_uvarint(data, at - 1)")
-            self._out.add(f"{length} -= 1")
-        return length
+        if not flexible:
+            return length, length, -1
+        with self._out.block(f"if {length} > 127:"):
+            self._out.add(f"{length}, at = read_uvarint(data, at - 1)")
+        return length, f"{length} - 1", 0
 
-    def _null_or(self, length: str, target: str, name: str, null: Versions) -> str:
+    def _null_or(self, length: str, written_null: int, field: Field, target: str) -> str:
         """Refuses or assigns null; gives the head of the block for a value that is there."""
-        if self._version not in null:
-            self._out.add(f"if {length} < 0: refuse({name!r}, at)")
+        if not target:
+            self._out.add(f"if {length} <= {written_null}: refuse({field.name!r}, at)")
             return "if True:"
-        with self._out.block(f"if {length} < 0:"):
-            self._out.add(f"if {length} < -1: refuse({name!r}, at)")
+        with self._out.block(f"if {length} <= {written_null}:"):
+            if written_null < 0:
+                self._out.add(f"if {length} < {written_null}: refuse({field.name!r}, at)")
             self._out.add(f"{target} = None")
         return "else:"
 
     def _bytes_or_string(self, field: Field, target: str, null: Versions) -> None:
         flexible = self._is_flexible and not field.inflexible
-        length = self._length("h" if field.type == "string" else "i", flexible=flexible)
-        with self._out.block(self._null_or(length, target, field.name, null)):
-            self._out.add(f"stop = at + {length}")
+        letters = "h" if field.type == "string" else "i"
+        length, meant, written_null = self._length(letters, flexible=flexible)
+        nullable_target = target if self._version in null else ""
+        with self._out.block(self._null_or(length, written_null, field, nullable_target)):
+            self._out.add(f"stop = at + {meant}")
             found = "data[at:stop]"
             if field.type == "string":
                 found = f"str({found}, 'utf-8')" if self._keeps_view else f"{found}.decode()"
@@ -180,25 +183,32 @@ class _DecoderSource:
             self._out.add(f"{target} = {found}; at = stop")
 
     def _array(self, field: Field, target: str) -> None:
-        count = self._length("i", flexible=self._is_flexible)
+        length, count, written_null = self._length("i", flexible=self._is_flexible)
         size = minimal_size(field, self._version, self._is_flexible)
         if size == 0:
             raise ValueError(f"elements of {field.name} may be empty: their count is not bounded")
-        with self._out.block(self._null_or(count, target, field.name, field.null)):
-            needed = count if size == 1 else f"{count} * {size}"
+        nullable_target = target if self._version in field.null else ""
+        with self._out.block(self._null_or(length, written_null, field, nullable_target)):
+            needed = count if size == 1 else f"({count}) * {size}"
             self._out.add(f"if {needed} > end - at: refuse({field.name!r}, at)")
             if field.type == "uuid":
-                stop = f"at + {count} * 16"
+                stop = f"at + {needed}"
                 self._out.add(
                     f"{target} = [bytes(data[i : i + 16]) for i in range(at, {stop}, 16)]"
                 )
                 self._out.add(f"at = {stop}")
             elif field.type in FIXED_TYPES:
-                letter = FIXED_TYPES[field.type]
-                self._out.add(f"{target} = list(unpack_from(f'>{{{count}}}{letter}', data, at))")
+                self._fixed_elements(FIXED_TYPES[field.type], target, length, count)
                 self._out.add(f"at += {needed}")
             else:
                 self._elements(field, target, count)
+
+    def _fixed_elements(self, letter: str, target: str, length: str, count: str) -> None:
+        few = self._out.few(letter, "unpack_from")
+        with self._out.block(f"if {length} < {FEW}:"):
+            self._out.add(f"{target} = list({few}[{count}](data, at))")
+        with self._out.block("else:"):
+            self._out.add(f"{target} = list(unpack_from(f'>{{{count}}}{letter}', data, at))")
 
     def _elements(self, field: Field, target: str, count: str) -> None:
         items, item = self._out.fresh("items"), self._out.fresh("item")

@@ -12,7 +12,7 @@ from typing import Any
 
 from broker.protocol import primitives
 from broker.protocol.compile_decode import has_records
-from broker.protocol.compile_source import Source
+from broker.protocol.compile_source import FEW, Source
 from broker.protocol.schema import FIXED_TYPES, Field, Message, Struct
 
 Encoder = Callable[[Any], list[Any]]
@@ -173,8 +173,7 @@ class _EncoderSource:
         if field.type == "uuid":
             self._out.add(f"if {name}: parts += {name}")
         elif field.type in FIXED_TYPES:
-            letter = FIXED_TYPES[field.type]
-            self._out.add(f"if {name}: parts.append(pack(f'>{{len({name})}}{letter}', *{name}))")
+            self._fixed_elements(FIXED_TYPES[field.type], name)
         else:
             item = self._out.fresh("item")
             with self._out.block(f"for {item} in {name}{' or ()' if can_be_null else ''}:"):
@@ -183,6 +182,13 @@ class _EncoderSource:
                 else:
                     self._value(field, item, can_be_null=False)
                 self._flush()
+
+    def _fixed_elements(self, letter: str, name: str) -> None:
+        with self._out.block(f"if {name}:"):
+            few = self._out.few(letter, "pack")
+            self._out.add(f"count = len({name})")
+            self._out.add(f"if count < {FEW}: parts.append({few}[count](*{name}))")
+            self._out.add(f"else: parts.append(pack(f'>{{count}}{letter}', *{name}))")
 
     def _tagged_fields(self, fields: list[Field], name: str) -> None:
         """Only those that differ from their default are written, by rising tag."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from struct import Struct
 from typing import Any
+
+FEW = 16
+"""Arrays with fewer elements than this have a struct ready; most arrays of replicas do."""
 
 
 class Source:
@@ -41,9 +45,20 @@ class Source:
         self.namespace[name] = getattr(packed, method)
         return name, packed.size
 
+    def few(self, letter: str, method: str) -> str:
+        """The name of a tuple with such a method for every array of fewer than `FEW` elements."""
+        name = f"few_{method}_{letter.replace('?', 'bool')}"
+        self.namespace[name] = _few(letter, method)
+        return name
+
     def function(self, name: str) -> Any:
         exec(self.text(), self.namespace)  # noqa: S102
         return self.namespace[name]
 
     def text(self) -> str:
         return "\n".join(self._lines)
+
+
+@cache
+def _few(letter: str, method: str) -> tuple[Any, ...]:
+    return tuple(getattr(Struct(f">{count}{letter}"), method) for count in range(FEW))
