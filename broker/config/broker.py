@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from broker.config.definitions import BROKER_PROPERTIES
 from broker.config.derive import derive
@@ -64,6 +64,7 @@ class BrokerConfig:
 
     values: Mapping[str, Value] = field(repr=False)  # every known property
     given: Mapping[str, str] = field(repr=False)  # the ones that were set, as they were written
+    from_file: Mapping[str, str] = field(repr=False)  # of these, what was there at the start
 
     @property
     def client_listeners(self) -> tuple[ListenerEntry, ...]:
@@ -99,7 +100,9 @@ class BrokerConfig:
 
     def with_changes(self, dynamic: Mapping[str, str]) -> BrokerConfig:
         """As if these had stood in the file too."""
-        return self.of({**self.given, **dynamic}) if dynamic else self
+        if not dynamic:
+            return self
+        return replace(self.of({**self.from_file, **dynamic}), from_file=self.from_file)
 
 
 def _build(
@@ -137,9 +140,10 @@ def _build(
     typed = {
         each.name: derived.get(each.name, values.get(each.name.replace("_", ".")))
         for each in fields(BrokerConfig)
-        if each.name not in ("values", "given")
+        if each.name not in ("values", "given", "from_file")
     }
-    return BrokerConfig(**typed, values=values, given=dict(given)), warnings  # type: ignore[arg-type]
+    config = BrokerConfig(**typed, values=values, given=given, from_file=given)  # type: ignore[arg-type]
+    return config, warnings
 
 
 def _find(name: str) -> Property | None:

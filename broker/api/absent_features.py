@@ -1,0 +1,30 @@
+"""Answers for what this broker does not have, where Kafka's tools ask before they go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.api.request import Request
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+
+def describe_acls(node: Node, request: Request[m.DescribeAclsRequest]) -> m.DescribeAclsResponse:
+    return m.DescribeAclsResponse(
+        error_code=ErrorCode.SECURITY_DISABLED, error_message="no authorizer is configured"
+    )
+
+
+def list_groups(node: Node, request: Request[m.ListGroupsRequest]) -> m.ListGroupsResponse:
+    """There are none, and a client that looks for them learns so."""
+    return m.ListGroupsResponse(groups=[])
+
+
+def list_partition_reassignments(
+    node: Node, request: Request[m.ListPartitionReassignmentsRequest]
+) -> m.ListPartitionReassignmentsResponse:
+    """One node has nowhere to move a partition to. `kafka-topics --describe` asks each time."""
+    return m.ListPartitionReassignmentsResponse(error_message=None, topics=[])

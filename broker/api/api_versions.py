@@ -1,0 +1,68 @@
+"""ApiVersions: what this broker speaks; the first request of nearly every client."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from broker.api.request import Request
+from broker.protocol import messages as m
+from broker.protocol.apis import ADVERTISED_FIRST_VERSION, ApiKey
+from broker.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_FIRST_VERSION_WITH_SOFTWARE = 3
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?\Z")
+
+# Kafka's number for the metadata of 4.0, and the oldest from which 4.x can be upgraded.
+_METADATA_VERSION_MIN = 7
+_METADATA_VERSION = 25
+
+
+def api_versions(node: Node, request: Request[m.ApiVersionsRequest]) -> m.ApiVersionsResponse:
+    """A version from the future is answered with the list, in the form of version 0."""
+    keys = _advertised()
+    own = next(key for key in keys if key.api_key == ApiKey.API_VERSIONS)
+    if not own.min_version <= request.version <= own.max_version:
+        return m.ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=list(keys))
+    body = request.body
+    if request.version >= _FIRST_VERSION_WITH_SOFTWARE and not (
+        _SOFTWARE.match(body.client_software_name) and _SOFTWARE.match(body.client_software_version)
+    ):
+        return m.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    return m.ApiVersionsResponse(
+        api_keys=list(keys),
+        supported_features=[
+            m.SupportedFeatureKey(
+                name="metadata.version",
+                min_version=_METADATA_VERSION_MIN,
+                max_version=_METADATA_VERSION,
+            )
+        ],
+        finalized_features_epoch=0,
+        finalized_features=[
+            m.FinalizedFeatureKey(
+                name="metadata.version",
+                min_version_level=_METADATA_VERSION,
+                max_version_level=_METADATA_VERSION,
+            )
+        ],
+    )
+
+
+@cache
+def _advertised() -> tuple[m.ApiVersion, ...]:
+    # The table names this handler among the others, so it can only be asked for later.
+    from broker.api.table import API_TABLE
+
+    return tuple(
+        m.ApiVersion(
+            api_key=key,
+            min_version=ADVERTISED_FIRST_VERSION.get(ApiKey(key), api.version_min),
+            max_version=api.version_max,
+        )
+        for key, api in sorted(API_TABLE.items())
+    )

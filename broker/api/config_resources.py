@@ -1,0 +1,90 @@
+"""What can be configured: topics that exist, this broker, and the cluster's default for brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from broker.api.topic_names import check_topic_name
+from broker.config.broker import BrokerConfig
+from broker.config.definitions import BROKER_PROPERTIES
+from broker.config.errors import ConfigError
+from broker.config.property import Update
+from broker.config.topic import check_overrides
+from broker.metadata.changes import ConfigChanged, ResourceType
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+
+def topic_resource(node: Node, name: str) -> None:
+    """Raises KafkaError unless the topic exists."""
+    check_topic_name(name)
+    if node.metadata.image.topic(name) is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
+
+
+def broker_resource(node: Node, name: str) -> int | None:
+    """The node's id, or None for what all brokers share."""
+    if not name:
+        return None
+    if name != str(node.node_id):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"there is no broker {name!r} here; ask for {node.node_id}, or for none by ''",
+        )
+    return node.node_id
+
+
+def current_configs(node: Node, resource_type: int, name: str) -> Mapping[str, str]:
+    """What is set on the resource itself. Raises KafkaError where nothing can be."""
+    image = node.metadata.image
+    if resource_type == ResourceType.TOPIC:
+        topic_resource(node, name)
+        return image.topic_configs(name)
+    if resource_type == ResourceType.BROKER:
+        if broker_resource(node, name) is None:
+            return image.default_broker_configs()
+        return image.own_broker_configs(node.node_id)
+    raise KafkaError(
+        ErrorCode.INVALID_REQUEST,
+        f"resources of type {resource_type} cannot be configured; topics (2) and brokers (4) can",
+    )
+
+
+def plan_configs(
+    node: Node, resource_type: int, name: str, after: Mapping[str, str]
+) -> list[ConfigChanged]:
+    """The changes that make the resource's configurations `after`. Raises KafkaError."""
+    before = current_configs(node, resource_type, name)
+    changed = [key for key in after if before.get(key) != after[key]]
+    removed = [key for key in before if key not in after]
+    if resource_type == ResourceType.TOPIC:
+        check_overrides(after)
+    else:
+        _check_broker(node, name, changed + removed, after)
+    return [
+        ConfigChanged(resource_type, name, key, after.get(key)) for key in sorted(changed + removed)
+    ]
+
+
+def _check_broker(node: Node, name: str, touched: list[str], after: Mapping[str, str]) -> None:
+    for key in touched:
+        known = BROKER_PROPERTIES.get(key)
+        if known is None:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"no broker property is named {key}")
+        if known.update is Update.READ_ONLY:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST,
+                f"{key} cannot be changed while the broker runs; set it in server.properties",
+            )
+        if known.update is Update.PER_BROKER and not name:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, f"{key} can only be set for one broker, by its id"
+            )
+    try:
+        BrokerConfig.of({**node.config.from_file, **after})
+    except ConfigError as error:
+        first = error.problems[0]
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{first.name}: {first.what}") from None

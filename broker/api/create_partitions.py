@@ -1,0 +1,76 @@
+"""CreatePartitions: gives topics more partitions; they never lose any."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from broker.api.decide import decide_and_change
+from broker.api.request import Request
+from broker.api.topic_plan import check_partition_count, check_replica_lists
+from broker.metadata.changes import PartitionsAdded
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+
+async def create_partitions(
+    node: Node, request: Request[m.CreatePartitionsRequest]
+) -> m.CreatePartitionsResponse:
+    body = request.body
+    asked = Counter(topic.name for topic in body.topics)
+    results: list[m.CreatePartitionsTopicResult] = []
+
+    def decide() -> Sequence[PartitionsAdded]:
+        results.clear()
+        changes: list[PartitionsAdded] = []
+        for topic in body.topics:
+            result = m.CreatePartitionsTopicResult(name=topic.name)
+            results.append(result)
+            try:
+                if asked[topic.name] > 1:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
+                changes.append(_plan(node, topic))
+            except KafkaError as error:
+                result.error_code, result.error_message = error.code, error.message
+        return [] if body.validate_only else changes
+
+    try:
+        await decide_and_change(node, decide)
+    except KafkaError as error:
+        for result in results:
+            if result.error_code == ErrorCode.NONE:
+                result.error_code, result.error_message = error.code, error.message
+    return m.CreatePartitionsResponse(results=results)
+
+
+def _plan(node: Node, topic: m.CreatePartitionsTopic) -> PartitionsAdded:
+    known = node.metadata.image.topic(topic.name)
+    if known is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic.name!r}")
+    current = len(known.partitions)
+    added = topic.count - current
+    if added == 0:
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS, f"the topic has {current} partitions already"
+        )
+    if added < 0:
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"the topic has {current} partitions; {topic.count} would not be an increase",
+        )
+    check_partition_count(added)
+    if topic.assignments is None:
+        lists: list[list[int]] = [[node.node_id]] * added
+    else:
+        lists = [assignment.broker_ids for assignment in topic.assignments]
+        if len(lists) != added:
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"{len(lists)} assignments are given for {added} new partitions",
+            )
+        check_replica_lists(lists, node.node_id)
+    return PartitionsAdded(known.name, known.topic_id, tuple(tuple(nodes) for nodes in lists))

@@ -1,0 +1,79 @@
+"""DeleteTopics: by name, or by id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from broker.api.decide import decide_and_change
+from broker.api.request import Request
+from broker.api.topic_ids import ZERO_ID
+from broker.metadata.changes import TopicDeleted
+from broker.metadata.image import TopicInfo
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_FIRST_VERSION_WITH_STATES = 6
+_FIRST_VERSION_WITH_DISABLED = 3
+
+
+async def delete_topics(
+    node: Node, request: Request[m.DeleteTopicsRequest]
+) -> m.DeleteTopicsResponse:
+    states = request.body.topics
+    if request.version < _FIRST_VERSION_WITH_STATES:
+        states = [m.DeleteTopicState(name=name) for name in request.body.topic_names]
+    results: list[m.DeletableTopicResult] = []
+
+    def decide() -> Sequence[TopicDeleted]:
+        results.clear()
+        found = [_find_or_none(node, state) for state in states]
+        times = Counter(topic.topic_id for topic in found if topic is not None)
+        changes: list[TopicDeleted] = []
+        for state in states:
+            result = m.DeletableTopicResult(name=state.name, topic_id=state.topic_id)
+            results.append(result)
+            try:
+                topic = _to_delete(node, state, request.version)
+                if times[topic.topic_id] > 1:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
+            except KafkaError as error:
+                result.error_code, result.error_message = error.code, error.message
+                continue
+            result.name, result.topic_id = topic.name, topic.topic_id
+            changes.append(TopicDeleted(topic.name, topic.topic_id))
+        return changes
+
+    try:
+        await decide_and_change(node, decide)
+    except KafkaError as error:
+        for result in results:
+            if result.error_code == ErrorCode.NONE:
+                result.error_code, result.error_message = error.code, error.message
+    return m.DeleteTopicsResponse(responses=results)
+
+
+def _find_or_none(node: Node, state: m.DeleteTopicState) -> TopicInfo | None:
+    image = node.metadata.image
+    return image.topic(state.name) if state.name else image.topic_by_id(state.topic_id)
+
+
+def _to_delete(node: Node, state: m.DeleteTopicState, version: int) -> TopicInfo:
+    if not node.config.delete_topic_enable:
+        if version < _FIRST_VERSION_WITH_DISABLED:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "delete.topic.enable is false")
+        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
+    if state.name is not None and state.topic_id != ZERO_ID:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "give a topic's name or its id, not both")
+    if state.name is None and state.topic_id == ZERO_ID:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "neither a topic's name nor its id is given")
+    topic = _find_or_none(node, state)
+    if topic is not None:
+        return topic
+    if state.name is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "there is no topic of this id")
+    raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {state.name!r}")

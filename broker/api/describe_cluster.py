@@ -1,0 +1,46 @@
+"""DescribeCluster: the cluster's id and its nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.api.operations import CLUSTER_OPERATIONS, NOT_ASKED
+from broker.api.request import Request
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_BROKERS = 1
+_CONTROLLERS = 2
+
+
+def describe_cluster(
+    node: Node, request: Request[m.DescribeClusterRequest]
+) -> m.DescribeClusterResponse:
+    body = request.body
+    if body.endpoint_type != _BROKERS:
+        known = body.endpoint_type == _CONTROLLERS
+        return m.DescribeClusterResponse(
+            error_code=(
+                ErrorCode.MISMATCHED_ENDPOINT_TYPE if known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+            ),
+            error_message="this listener serves brokers' endpoints only",
+        )
+    return m.DescribeClusterResponse(
+        endpoint_type=_BROKERS,
+        cluster_id=node.cluster_id,
+        controller_id=node.node_id,
+        brokers=[
+            m.DescribeClusterBroker(
+                broker_id=node.node_id,
+                host=node.advertised.host,
+                port=node.advertised.port,
+                rack=node.config.broker_rack,
+            )
+        ],
+        cluster_authorized_operations=(
+            CLUSTER_OPERATIONS if body.include_cluster_authorized_operations else NOT_ASKED
+        ),
+    )

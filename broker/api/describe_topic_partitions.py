@@ -1,0 +1,94 @@
+"""DescribeTopicPartitions: topics in pages, for clusters whose metadata fits into no one answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.api.metadata import is_online
+from broker.api.operations import TOPIC_OPERATIONS
+from broker.api.request import Request
+from broker.api.topic_names import INTERNAL_TOPICS, check_topic_name
+from broker.metadata.image import PartitionInfo, TopicInfo
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+
+def describe_topic_partitions(
+    node: Node, request: Request[m.DescribeTopicPartitionsRequest]
+) -> m.DescribeTopicPartitionsResponse:
+    """In the order of names. Without topics: all. The cursor says where the next page begins."""
+    body = request.body
+    image = node.metadata.image
+    cursor = body.cursor
+    names = sorted({topic.name for topic in body.topics}) or sorted(image.topics)
+    first_name = cursor.topic_name if cursor else ""
+    room = min(body.response_partition_limit, node.config.max_request_partition_size_limit)
+    room = max(room, 1)
+    response = m.DescribeTopicPartitionsResponse(topics=[], next_cursor=None)
+    for name in names:
+        if name < first_name:
+            continue
+        topic = image.topic(name)
+        if topic is None:
+            response.topics.append(_unknown(name))
+            continue
+        first = cursor.partition_index if cursor and name == first_name else 0
+        first = max(first, 0)
+        if room == 0:
+            response.next_cursor = m.DescribeTopicPartitionsResponseCursor(
+                topic_name=name, partition_index=first
+            )
+            break
+        last = min(len(topic.partitions), first + room)
+        response.topics.append(_describe(node, topic, first, last))
+        room -= max(0, last - first)
+        if last < len(topic.partitions):
+            response.next_cursor = m.DescribeTopicPartitionsResponseCursor(
+                topic_name=name, partition_index=last
+            )
+            break
+    return response
+
+
+def _unknown(name: str) -> m.DescribeTopicPartitionsResponseTopic:
+    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    try:
+        check_topic_name(name)
+    except KafkaError as invalid:
+        error = invalid.code
+    return m.DescribeTopicPartitionsResponseTopic(error_code=error, name=name)
+
+
+def _describe(
+    node: Node, topic: TopicInfo, first: int, last: int
+) -> m.DescribeTopicPartitionsResponseTopic:
+    return m.DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        topic_authorized_operations=TOPIC_OPERATIONS,
+        partitions=[
+            _partition(node, topic.name, index, topic.partitions[index])
+            for index in range(first, last)
+        ],
+    )
+
+
+def _partition(
+    node: Node, topic: str, index: int, info: PartitionInfo
+) -> m.DescribeTopicPartitionsResponsePartition:
+    online = is_online(node, topic, index)
+    return m.DescribeTopicPartitionsResponsePartition(
+        error_code=ErrorCode.NONE if online else ErrorCode.LEADER_NOT_AVAILABLE,
+        partition_index=index,
+        leader_id=info.leader if online else -1,
+        leader_epoch=info.leader_epoch,
+        replica_nodes=list(info.replicas),
+        isr_nodes=list(info.isr),
+        eligible_leader_replicas=[],
+        last_known_elr=[],
+        offline_replicas=[] if online else [node.node_id],
+    )

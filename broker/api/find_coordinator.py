@@ -1,0 +1,52 @@
+"""FindCoordinator: which node coordinates a group or a transactional id; here it is this one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.api.request import Request
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_GROUP = 0
+_TRANSACTION = 1
+_FIRST_BATCHED_VERSION = 4
+
+
+def find_coordinator(
+    node: Node, request: Request[m.FindCoordinatorRequest]
+) -> m.FindCoordinatorResponse:
+    body = request.body
+    if request.version >= _FIRST_BATCHED_VERSION:
+        return m.FindCoordinatorResponse(
+            coordinators=[_find(node, body.key_type, key) for key in body.coordinator_keys]
+        )
+    found = _find(node, body.key_type, body.key)
+    return m.FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+def _find(node: Node, key_type: int, key: str) -> m.Coordinator:
+    if key_type not in (_GROUP, _TRANSACTION):
+        return m.Coordinator(
+            key=key,
+            node_id=-1,
+            port=-1,
+            error_code=ErrorCode.INVALID_REQUEST,
+            error_message=f"no coordinator is of type {key_type} here",
+        )
+    return m.Coordinator(
+        key=key,
+        node_id=node.node_id,
+        host=node.advertised.host,
+        port=node.advertised.port,
+        error_message=None,
+    )

@@ -1,0 +1,38 @@
+"""InitProducerId: gives an idempotent producer its identity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from broker.api.request import Request
+from broker.metadata.producer_ids import ProducerIds
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_ids: WeakKeyDictionary[Node, ProducerIds] = WeakKeyDictionary()
+
+
+async def init_producer_id(
+    node: Node, request: Request[m.InitProducerIdRequest]
+) -> m.InitProducerIdResponse:
+    if request.body.transactional_id is not None:
+        # Transactions are not served yet. Of all codes only this one ends a transactional producer
+        # in every client; librdkafka retries the others for ever.
+        refusal = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        if not request.body.transactional_id:
+            refusal = ErrorCode.INVALID_REQUEST
+        return m.InitProducerIdResponse(error_code=refusal, producer_id=-1, producer_epoch=-1)
+    ids = _ids.get(node)
+    if ids is None:
+        ids = _ids[node] = ProducerIds(node.metadata.image, node.change)
+    try:
+        producer_id = await ids.next()
+    except OSError:
+        return m.InitProducerIdResponse(
+            error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, producer_id=-1, producer_epoch=-1
+        )
+    return m.InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)

@@ -1,0 +1,43 @@
+"""OffsetForLeaderEpoch: where an epoch ended, so that a reader can tell if its past still holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.api.leadership import partition_to_serve
+from broker.api.request import Request
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+
+def offset_for_leader_epoch(
+    node: Node, request: Request[m.OffsetForLeaderEpochRequest]
+) -> m.OffsetForLeaderEpochResponse:
+    response = m.OffsetForLeaderEpochResponse(topics=[])
+    for topic in request.body.topics:
+        answers: list[m.OffsetForLeaderEpochResponseEpochEndOffset] = []
+        response.topics.append(m.OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
+        for asked in topic.partitions:
+            answer = m.OffsetForLeaderEpochResponseEpochEndOffset(
+                partition=asked.partition, leader_epoch=-1, end_offset=-1
+            )
+            answers.append(answer)
+            try:
+                partition = partition_to_serve(
+                    node, topic.topic, asked.partition, asked.current_leader_epoch
+                )
+                if partition.log.failure is not None:
+                    raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+                if asked.leader_epoch == partition.leader_epoch:
+                    # The running epoch has not ended: it reaches to the end of the log.
+                    answer.leader_epoch = partition.leader_epoch
+                    answer.end_offset = partition.log.end_offset
+                else:
+                    epoch, end = partition.log.end_offset_for_epoch(asked.leader_epoch)
+                    answer.leader_epoch, answer.end_offset = epoch, end
+            except KafkaError as error:
+                answer.error_code = error.code
+    return response
