@@ -1,0 +1,155 @@
+"""How batches get into a log: checked, numbered, written in one piece, and only then counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from broker.log import validation
+from broker.log.origin import Origin
+from broker.log.producer_table import Step
+from broker.log.validation import CheckedBatch
+from broker.protocol.batch import (
+    BatchHeader,
+    CorruptBatchError,
+    iterate_headers,
+    patch,
+    read_header,
+    verify_crc,
+)
+from broker.protocol.control import EndTransactionMarker
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.log.log import Log
+
+Placed = tuple[BatchHeader, int, EndTransactionMarker | None]
+"""A batch, its base offset, and how it ends a transaction, if it does."""
+
+
+class Appended(NamedTuple):
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int  # -1 when the topic keeps the producers' timestamps
+    log_start_offset: int
+    duplicate: bool
+
+
+def append(log: Log, records: memoryview, leader_epoch: int, origin: Origin) -> Appended:
+    config = log.config
+    now_ms = log.clock.now_ms()
+    records, batches = validation.check(records, config, now_ms, origin)
+    if len(records) > config.segment_bytes:
+        raise KafkaError(
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            f"{len(records)} bytes do not fit in a segment of {config.segment_bytes}",
+        )
+    if leader_epoch < log.epochs.latest:
+        raise KafkaError(
+            ErrorCode.FENCED_LEADER_EPOCH,
+            f"epoch {leader_epoch} is over: epoch {log.epochs.latest} has begun",
+        )
+    if origin is Origin.CLIENT and batches[0].header.producer_id >= 0:
+        duplicate = _find_duplicate(log, batches)
+        if duplicate is not None:
+            return duplicate
+    append_time_ms = -1
+    if config.message_timestamp_type == "LogAppendTime":
+        append_time_ms = now_ms
+    first_offset = offset = log.end_offset
+    placed: list[Placed] = []
+    for header, _, marker in batches:
+        placed.append((header, offset, marker))
+        offset += header.last_offset_delta + 1
+    steps = log.producers.plan(placed, now_ms, origin)
+    if append_time_ms >= 0:
+        batches = validation.stamp(records, batches, now_ms)
+        placed = [
+            (new.header, at, mark) for new, (_, at, mark) in zip(batches, placed, strict=True)
+        ]
+    for (_, position, _), (_, base_offset, _) in zip(batches, placed, strict=True):
+        patch(records, position, base_offset, leader_epoch)
+    _write(log, records, placed, steps, now_ms)
+    log.epochs.assign(leader_epoch, first_offset)
+    return Appended(first_offset, offset - 1, append_time_ms, log.start_offset, False)
+
+
+def _find_duplicate(log: Log, batches: list[CheckedBatch]) -> Appended | None:
+    """The answer of the first time. Nothing is written when the first batch is known already."""
+    written = log.producers.find_duplicate(batches[0].header)
+    if written is None:
+        return None
+    last = written
+    for batch in batches[1:]:
+        found = log.producers.find_duplicate(batch.header)
+        if found is None:
+            raise KafkaError(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                "a duplicate batch and a new one came together",
+            )
+        last = found
+    is_append_time = log.config.message_timestamp_type == "LogAppendTime"
+    return Appended(
+        written.first_offset,
+        last.last_offset,
+        written.timestamp if is_append_time else -1,
+        log.start_offset,
+        True,
+    )
+
+
+def append_replicated(log: Log, records: memoryview) -> Appended:
+    placed: list[Placed] = []
+    end = log.end_offset
+    size = 0
+    try:
+        for position, header in iterate_headers(_without_torn_end(records)):
+            if not verify_crc(records, position, header):
+                raise CorruptBatchError(f"the CRC of the batch at byte {position} does not match")
+            if header.base_offset < end or header.last_offset_delta < 0:
+                raise CorruptBatchError(f"offset {header.base_offset} follows {end - 1}")
+            batch = records[position : position + header.size]
+            marker = validation.marker_of(batch, header) if header.is_control else None
+            placed.append((header, header.base_offset, marker))
+            end = header.last_offset + 1
+            size = position + header.size
+    except CorruptBatchError as problem:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(problem)) from None
+    if not placed:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "there is no whole batch to append")
+    now_ms = log.clock.now_ms()
+    steps = log.producers.plan(placed, now_ms, Origin.REPLICA)
+    _write(log, records[:size], placed, steps, now_ms)
+    for header, base_offset, _ in placed:
+        log.epochs.assign(header.leader_epoch, base_offset)
+    return Appended(placed[0][1], end - 1, -1, log.start_offset, False)
+
+
+def _without_torn_end(records: memoryview) -> memoryview:
+    """A fetch may end in the middle of a batch."""
+    position = 0
+    while position + 61 <= len(records):
+        size = read_header(records, position).size
+        if position + size > len(records):
+            break
+        position += size
+    return records[:position]
+
+
+def _write(
+    log: Log, records: memoryview, placed: list[Placed], steps: list[Step], now_ms: int
+) -> None:
+    segment = log.active
+    if not segment.size:
+        segment.first_append_ms = now_ms
+    try:
+        segment.file.append((records,))
+    except OSError as problem:
+        raise log.fail(problem) from problem
+    interval_bytes = log.config.index_interval_bytes
+    for header, base_offset, _ in placed:
+        segment.note(header, base_offset, interval_bytes)
+    log.end_offset = segment.end_offset
+    if steps:
+        segment.aborted.entries += log.producers.apply(steps)
+        log.update_first_unstable()
+    log.producers.end_offset = segment.end_offset

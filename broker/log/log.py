@@ -1,0 +1,357 @@
+"""One partition's log: batches in, slices of files out, in the order of their offsets.
+
+Append and read are synchronous and never wait for the device. State follows the file: the end
+offset and the producers change after a write succeeded, and any failed one takes the log offline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from random import Random
+from typing import NamedTuple
+
+from broker.config.topic import LogConfig
+from broker.disk.interface import Disk, FileSlice
+from broker.log import appending, batch_walk, reading, retention, syncing, timestamps, truncation
+from broker.log.appending import Appended
+from broker.log.breather import Breather
+from broker.log.epochs import LeaderEpochs
+from broker.log.origin import Origin
+from broker.log.producer_table import ProducerTable
+from broker.log.recovery import LARGEST_RELATIVE_OFFSET, Recovery
+from broker.log.segment import Segment
+from broker.log.timestamps import TimestampOffset
+from broker.log.txn_index import AbortedTransaction
+from broker.log.validation import MAX_RECORDS_PER_BYTE
+from broker.protocol.batch import HEADER_SIZE, read_header
+from broker.protocol.errors import ErrorCode, KafkaError
+from broker.world import WallClock
+
+__all__ = ["AbortedTransaction", "Appended", "Log", "Origin", "TimestampOffset", "parse_directory"]
+
+
+async def _first_time_ms(segment: Segment, now_ms: int) -> int:
+    """When the segment was begun, as far as its first batch tells."""
+    if not segment.size:
+        return now_ms
+    header = read_header(await batch_walk.read(segment.file, 0, HEADER_SIZE))
+    return header.max_timestamp if 0 <= header.max_timestamp < now_ms else now_ms
+
+
+class TopicPartition(NamedTuple):
+    topic: str
+    partition: int
+
+
+def parse_directory(name: str) -> TopicPartition | None:
+    """`orders-7` is partition 7 of orders; None for a directory that holds no log."""
+    topic, dash, partition = name.rpartition("-")
+    if not dash or not topic or not partition.isdecimal():
+        return None
+    return TopicPartition(topic, int(partition))
+
+
+class Log:
+    """Made by `open`. What changes segments awaits `changing`, what syncs them `syncing`."""
+
+    def __init__(
+        self, disk: Disk, directory: str, config: LogConfig, clock: WallClock, random: Random | None
+    ) -> None:
+        named = parse_directory(directory.rpartition("/")[2])
+        if named is None:
+            raise ValueError(f"{directory} is not named <topic>-<partition>")
+        self.topic, self.partition = named
+        self.disk = disk
+        self.directory = directory
+        self.config = config
+        self.clock = clock
+        self.start_offset = 0
+        self.end_offset = 0
+        self.high_watermark = 0
+        self.recovery_point = 0
+        self.failure: OSError | None = None
+        self.producers = ProducerTable()
+        self.epochs = LeaderEpochs()
+        self.pending_snapshots: dict[int, bytes] = {}
+        self.changing = asyncio.Lock()
+        self.syncing = asyncio.Lock()
+        self.last_flush_ms = clock.now_ms()
+        self.on_failure: Callable[[Log, OSError], None] | None = None
+        # Awaited when the checkpoints must not wait: before a truncation, after a deletion.
+        self.save_offsets: Callable[[], Awaitable[None]] | None = None
+        self._random = random
+        self._jitter_ms = 0
+        self._first_unstable: int | None = None
+        self._is_changing = False
+        self._is_closed = False
+        self._seal_task: asyncio.Task[None] | None = None
+        self._segments: list[Segment] = []
+        self._bases: list[int] = []
+        self.active: Segment
+
+    @classmethod
+    async def open(
+        cls,
+        disk: Disk,
+        directory: str,
+        config: LogConfig,
+        *,
+        clock: WallClock,
+        was_clean: bool,
+        recovery_point: int = 0,
+        start_offset: int = 0,
+        breather: Breather,
+        random: Random | None = None,
+    ) -> Log:
+        log = cls(disk, directory, config, clock, random)
+        await log._load(was_clean, recovery_point, start_offset, breather)
+        return log
+
+    async def _load(
+        self, was_clean: bool, recovery_point: int, start_offset: int, breather: Breather
+    ) -> None:
+        found = Recovery(
+            disk=self.disk,
+            directory=self.directory,
+            config=self.config,
+            breather=breather,
+            now_ms=self.clock.now_ms(),
+        )
+        await found.load(
+            was_clean=was_clean, recovery_point=recovery_point, start_offset=start_offset
+        )
+        self.set_segments(found.segments)
+        await self.active.unseal(self.disk)
+        for segment in found.segments:
+            segment.first_append_ms = await _first_time_ms(segment, self.clock.now_ms())
+        self.producers = found.producers
+        self.epochs = found.epochs
+        self.pending_snapshots.clear()
+        self.start_offset = found.start_offset
+        self.end_offset = self.active.end_offset
+        # What was torn is cut, but what was kept of the last segment may not be synced yet.
+        self.recovery_point = self.end_offset if was_clean else self.active.base_offset
+        self.high_watermark = min(max(self.high_watermark, self.start_offset), self.end_offset)
+        self.update_first_unstable()
+
+    async def reopen(self, breather: Breather) -> None:
+        """Back from a failure, by what the files hold. Raises OSError when the disk still fails."""
+        async with self.changing, self.syncing:
+            if self.failure is None:
+                return
+            self.abandon()
+            await self._load(False, self.recovery_point, self.start_offset, breather)
+            self.failure = None
+
+    # What the log is
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        return tuple(self._segments)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Transactions that begin before it have ended, and their markers are replicated."""
+        unstable = self._first_unstable
+        if unstable is None or unstable >= self.high_watermark:
+            return self.high_watermark
+        return max(unstable, self.start_offset)
+
+    @property
+    def needs_flush(self) -> bool:
+        """flush.messages: how many records may be unsynced."""
+        return self.end_offset - self.recovery_point >= self.config.flush_messages
+
+    def set_segments(self, segments: Sequence[Segment]) -> None:
+        """All segments, oldest first. The last one is written to."""
+        if not self._segments or self._segments[-1] is not segments[-1]:
+            jitter_ms = min(self.config.segment_jitter_ms, self.config.segment_ms)
+            self._jitter_ms = self._random.randint(0, jitter_ms) if self._random else 0
+        self._segments = list(segments)
+        self._bases = [segment.base_offset for segment in segments]
+        self.active = self._segments[-1]
+
+    def segment_number(self, offset: int) -> int:
+        """Of the segment that holds this offset, or would."""
+        return max(bisect_right(self._bases, offset) - 1, 0)
+
+    def segment_at(self, number: int) -> Segment | None:
+        return self._segments[number] if number < len(self._segments) else None
+
+    # Writing
+
+    def can_append(self, size: int) -> bool:
+        """False: await `roll` first, then ask again."""
+        self.check_online()
+        if self._is_changing:
+            return False
+        segment, config = self.active, self.config
+        if not segment.size:
+            return True
+        return not (
+            segment.size + size > config.segment_bytes
+            or self._is_old(segment)
+            or segment.is_index_full(config.segment_index_bytes)
+            or self.end_offset - segment.base_offset + size * MAX_RECORDS_PER_BYTE
+            > LARGEST_RELATIVE_OFFSET
+        )
+
+    def _is_old(self, segment: Segment) -> bool:
+        age_ms = self.clock.now_ms() - segment.first_append_ms
+        return age_ms > self.config.segment_ms - self._jitter_ms
+
+    def append(self, records: memoryview, *, leader_epoch: int, origin: Origin) -> Appended:
+        """As the leader: checks the batches, gives them offsets in place, writes them at once."""
+        self.check_writable()
+        return appending.append(self, records, leader_epoch, origin)
+
+    def append_replicated(self, records: memoryview) -> Appended:
+        """As a follower: offsets and epochs stay. A batch cut off at the end is left out."""
+        self.check_writable()
+        return appending.append_replicated(self, records)
+
+    def advance_high_watermark(self, offset: int) -> None:
+        """Never back, and never beyond the end."""
+        offset = min(offset, self.end_offset)
+        if offset > self.high_watermark:
+            self.high_watermark = offset
+            if self._first_unstable is not None:
+                self.update_first_unstable()
+
+    def update_first_unstable(self) -> None:
+        self._first_unstable = self.producers.first_unstable_offset(self.high_watermark)
+
+    async def assign_leader_epoch(self, epoch: int) -> None:
+        """On becoming leader: the epoch begins here even if it never writes (KAFKA-7415)."""
+        self.check_online()
+        self.epochs.assign(epoch, self.end_offset)
+        async with self.syncing:
+            try:
+                await syncing.write_epochs(self)
+            except OSError as problem:
+                raise self.fail(problem) from problem
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        return self.epochs.end_offset_for(epoch, self.end_offset)
+
+    # Reading
+
+    def read(
+        self, offset: int, max_bytes: int, *, up_to: int, at_least_one: bool
+    ) -> FileSlice | None:
+        """Whole batches from the one that holds `offset`, all before `up_to`; None at the end.
+
+        An empty slice says that there is more, but not even one batch within `max_bytes`.
+        """
+        return reading.read(self, offset, max_bytes, up_to, at_least_one)
+
+    def aborted_transactions(self, first: int, up_to: int) -> list[AbortedTransaction]:
+        return reading.aborted_transactions(self, first, up_to)
+
+    async def find_by_timestamp(self, timestamp_ms: int, up_to: int) -> TimestampOffset | None:
+        """The first record that is not older."""
+        return await timestamps.find_by_timestamp(self, timestamp_ms, up_to)
+
+    async def find_max_timestamp(self) -> TimestampOffset | None:
+        return await timestamps.find_max_timestamp(self)
+
+    # Changing segments
+
+    async def roll(self) -> None:
+        """A new segment for the next batch. The old one is synced behind the scenes."""
+        full = self.active
+        async with self.changing:
+            self.check_online()
+            if self.active is full and full.size:
+                await self.roll_locked()
+
+    async def roll_locked(self) -> None:
+        """For those that hold `changing`."""
+        try:
+            with self.no_appends():
+                await syncing.roll(self)
+        except OSError as problem:
+            raise self.fail(problem) from problem
+        if self._seal_task is None or self._seal_task.done():
+            self._seal_task = asyncio.create_task(syncing.seal_behind(self))
+
+    @contextmanager
+    def no_appends(self) -> Iterator[None]:
+        """`can_append` says no meanwhile, and who then awaits `roll` waits for the lock."""
+        self._is_changing = True
+        try:
+            yield
+        finally:
+            self._is_changing = False
+
+    async def flush(self) -> None:
+        """After it everything that was appended before it survives a power loss."""
+        self.check_online()
+        await syncing.flush(self, self.end_offset)
+
+    async def truncate_to(self, offset: int) -> None:
+        await truncation.truncate_to(self, offset)
+
+    async def truncate_fully_and_start_at(self, offset: int) -> None:
+        await truncation.truncate_fully_and_start_at(self, offset)
+
+    async def delete_records(self, before: int) -> int:
+        """The new start offset; -1 stands for the high watermark."""
+        return await retention.delete_records(self, before)
+
+    async def apply_retention(self) -> int:
+        """How many segments were deleted."""
+        return await retention.apply_retention(self)
+
+    def expire_producers(self) -> int:
+        return self.producers.expire(self.clock.now_ms(), self.config.producer_id_expiration_ms)
+
+    async def close(self) -> None:
+        """Clean: the next start needs no scan. An offline log is only let go of."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._seal_task is not None:
+            await self._seal_task
+        async with self.changing:
+            if self.failure is None:
+                await syncing.close(self)
+            for segment in self._segments:
+                segment.file.close()
+
+    def abandon(self) -> None:
+        """Lets go of everything as it is, as a crash would."""
+        if self._seal_task is not None:
+            self._seal_task.cancel()
+            self._seal_task = None
+        for segment in self._segments:
+            segment.file.close()
+
+    # Failing
+
+    def check_online(self) -> None:
+        if self.failure is not None:
+            raise KafkaError(
+                ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory} is offline: {self.failure}"
+            )
+
+    def check_writable(self) -> None:
+        if self.failure is not None:
+            self.check_online()
+        if self._is_changing or self._is_closed:
+            raise RuntimeError(f"{self.directory} is closed or being changed: ask can_append")
+
+    def fail(self, problem: OSError) -> KafkaError:
+        """Takes the log offline: after a failed write nothing is known about the next (S03)."""
+        if self.failure is None:
+            self.failure = problem
+            if self.on_failure is not None:
+                self.on_failure(self, problem)
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory} failed: {problem}")

@@ -1,0 +1,105 @@
+"""What a log may forget: by time, by size, by start offset; never beyond the high watermark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.log.truncation import delete_snapshot, snapshot_offsets
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.log.log import Log
+
+
+async def delete_records(log: Log, before: int) -> int:
+    async with log.changing, log.syncing:
+        log.check_online()
+        target = log.high_watermark if before == -1 else before
+        if not 0 <= target <= log.high_watermark:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"cannot delete before offset {target}: the high watermark is {log.high_watermark}",
+            )
+        try:
+            if target > log.start_offset:
+                await _advance_start(log, target)
+                await _delete_first(log, _count_before_start(log))
+        except OSError as problem:
+            raise log.fail(problem) from problem
+        return log.start_offset
+
+
+async def apply_retention(log: Log) -> int:
+    async with log.changing:
+        log.check_online()
+        count = _count_deletable(log)
+        if count == len(log.segments) and log.active.size:
+            # Kafka deletes the active segment, too, when all of it has expired.
+            await log.roll_locked()
+        count = min(count, len(log.segments) - 1)
+        if not count:
+            return 0
+        async with log.syncing:
+            log.check_online()
+            try:
+                await _advance_start(log, max(log.start_offset, log.segments[count].base_offset))
+                await _delete_first(log, count)
+            except OSError as problem:
+                raise log.fail(problem) from problem
+        return count
+
+
+def _count_deletable(log: Log) -> int:
+    """How many of the oldest segments nobody needs: the reasons add up."""
+    count = _count_before_start(log)
+    if not log.config.cleanup_delete:
+        return count
+    segments = log.segments
+    now_ms = log.clock.now_ms()
+    retention_ms, retention_bytes = log.config.retention_ms, log.config.retention_bytes
+    kept_bytes = log.size_bytes - sum(segment.size for segment in segments[:count])
+    while count < len(segments) and segments[count].size:
+        segment = segments[count]
+        end_offset = log.end_offset if segment is log.active else segments[count + 1].base_offset
+        if end_offset > log.high_watermark:
+            break
+        age_ms = now_ms - (
+            segment.largest_timestamp if segment.largest_timestamp >= 0 else segment.first_append_ms
+        )
+        is_old = retention_ms >= 0 and age_ms > retention_ms
+        is_too_much = retention_bytes >= 0 and kept_bytes - segment.size >= retention_bytes
+        if not (is_old or is_too_much):
+            break
+        kept_bytes -= segment.size
+        count += 1
+    return count
+
+
+def _count_before_start(log: Log) -> int:
+    """Segments that end at or before the start offset; the active one always stays."""
+    return sum(segment.base_offset <= log.start_offset for segment in log.segments[1:])
+
+
+async def _advance_start(log: Log, offset: int) -> None:
+    log.start_offset = offset
+    log.high_watermark = max(log.high_watermark, offset)
+    log.epochs.truncate_from_start(offset)
+    log.update_first_unstable()
+    if log.save_offsets is not None:
+        await log.save_offsets()
+
+
+async def _delete_first(log: Log, count: int) -> None:
+    """The oldest first: a crash in between leaves a log without holes."""
+    segments = list(log.segments)
+    for _ in range(count):
+        segment = segments.pop(0)
+        log.set_segments(segments)
+        await segment.unlink(log.disk)
+        segment.file.close()
+    if count:
+        # The newest snapshot at or before the new beginning stays: its producers may be silent
+        # since, and must be remembered all the same (KAFKA-7190).
+        before = [at for at in await snapshot_offsets(log) if at <= segments[0].base_offset]
+        for offset in before[:-1]:
+            await delete_snapshot(log, offset)

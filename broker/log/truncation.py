@@ -1,0 +1,151 @@
+"""Cutting a log off: a follower drops what its leader never had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.disk.interface import ColdReadError
+from broker.log import file_names, syncing
+from broker.log.batch_walk import walk_batches
+from broker.log.breather import Breather
+from broker.log.producer_table import ProducerTable
+from broker.log.recovery import load_snapshot, replay_segments
+from broker.log.segment import Segment
+
+if TYPE_CHECKING:
+    from broker.log.log import Log
+
+
+async def truncate_to(log: Log, offset: int) -> None:
+    """Whole batches only: one that reaches beyond `offset` goes with all that follows it."""
+    async with log.changing, log.syncing:
+        log.check_online()
+        if offset >= log.end_offset:
+            return
+        try:
+            with log.no_appends():
+                if offset <= log.segments[0].base_offset:
+                    await _start_anew(log, offset)
+                else:
+                    await _truncate(log, offset)
+        except OSError as problem:
+            raise log.fail(problem) from problem
+
+
+async def truncate_fully_and_start_at(log: Log, offset: int) -> None:
+    """The high watermark goes along, or it would lie outside of the log (KAFKA-9491)."""
+    async with log.changing, log.syncing:
+        log.check_online()
+        try:
+            with log.no_appends():
+                await _start_anew(log, offset)
+        except OSError as problem:
+            raise log.fail(problem) from problem
+
+
+async def _truncate(log: Log, offset: int) -> None:
+    await _lower_recovery_point(log, offset)
+    breather = Breather()
+    segments = list(log.segments)
+    while segments[-1].base_offset >= offset:
+        # The newest first: a crash in between leaves a log without holes.
+        dropped = segments.pop()
+        log.set_segments(segments)
+        await dropped.unlink(log.disk)
+        dropped.file.close()
+    last = segments[-1]
+    await last.unseal(log.disk)
+    position = await _locate(last, offset)
+    if position < last.size:
+        last.truncate(position, min(offset, await _base_offset(last, position, breather)))
+    else:
+        last.end_offset = offset
+    await last.file.fdatasync()
+    await _find_largest_timestamp(last, breather)
+    log.end_offset = last.end_offset
+    log.epochs.truncate_from_end(log.end_offset)
+    await syncing.write_epochs(log)
+    await rebuild_producers(log, breather)
+    _lower_high_watermark(log)
+
+
+async def _lower_recovery_point(log: Log, offset: int) -> None:
+    """On disk first: a crash must not find new bytes below a point that calls them checked."""
+    if offset < log.recovery_point:
+        log.recovery_point = offset
+        if log.save_offsets is not None:
+            await log.save_offsets()
+
+
+def _lower_high_watermark(log: Log) -> None:
+    log.high_watermark = max(min(log.high_watermark, log.end_offset), log.start_offset)
+    log.update_first_unstable()
+
+
+async def _locate(segment: Segment, offset: int) -> int:
+    while True:
+        try:
+            return segment.locate(offset)
+        except ColdReadError as cold:
+            await cold.warm()
+
+
+async def _base_offset(segment: Segment, position: int, breather: Breather) -> int:
+    async for found in walk_batches(segment.file, position, segment.size, breather):
+        return found.header.base_offset
+    return segment.end_offset
+
+
+async def _find_largest_timestamp(segment: Segment, breather: Breather) -> None:
+    """The index knows it up to its last entry; the batches behind that are looked at."""
+    entries = segment.offsets.entries()
+    start = entries[-1][1] if entries else 0
+    async for found in walk_batches(segment.file, start, segment.size, breather):
+        if found.header.max_timestamp > segment.largest_timestamp:
+            segment.largest_timestamp = found.header.max_timestamp
+            segment.offset_of_largest_timestamp = found.header.last_offset
+
+
+async def rebuild_producers(log: Log, breather: Breather) -> None:
+    """What the producers were at the new end: from a snapshot before it, and a replay."""
+    now_ms = log.clock.now_ms()
+    for offset in [offset for offset in log.pending_snapshots if offset > log.end_offset]:
+        del log.pending_snapshots[offset]
+    kept: list[int] = []
+    for offset in await snapshot_offsets(log):
+        if offset > log.end_offset:
+            await delete_snapshot(log, offset)
+        else:
+            kept.append(offset)
+    segments = list(log.segments)
+    table = await load_snapshot(log.disk, log.directory, kept, segments[0].base_offset, now_ms)
+    await replay_segments(table, segments, log.end_offset, now_ms, breather)
+    log.producers = table
+
+
+async def _start_anew(log: Log, offset: int) -> None:
+    await _lower_recovery_point(log, min(offset, log.recovery_point))
+    old = log.segments
+    for segment in reversed(old):
+        await segment.unlink(log.disk)
+    for snapshot in await snapshot_offsets(log):
+        await delete_snapshot(log, snapshot)
+    log.pending_snapshots.clear()
+    log.set_segments([await Segment.create(log.disk, log.directory, offset)])
+    for segment in old:
+        segment.file.close()
+    log.epochs.clear()
+    await syncing.write_epochs(log)
+    log.producers = ProducerTable(end_offset=offset)
+    log.start_offset = log.end_offset = log.high_watermark = log.recovery_point = offset
+    log.update_first_unstable()
+
+
+async def snapshot_offsets(log: Log) -> list[int]:
+    parsed = map(file_names.parse, await log.disk.list(log.directory))
+    return sorted(entry[0] for entry in parsed if entry and entry[1] == file_names.SNAPSHOT)
+
+
+async def delete_snapshot(log: Log, offset: int) -> None:
+    path = file_names.segment_path(log.directory, offset, file_names.SNAPSHOT)
+    await log.disk.delete(path)
