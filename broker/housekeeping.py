@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from broker.log.breather import Breather
 from broker.observe.loop_lag import watch_loop_lag
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ Chore = Callable[[], Awaitable[object]]
 class Housekeeping:
     def __init__(self, node: Node) -> None:
         self._node = node
+        self._breather = Breather()
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -35,18 +38,14 @@ class Housekeeping:
         self._every(config.log_flush_offset_checkpoint_interval_ms / 1000, self._checkpoint)
         self._every(config.producer_id_expiration_check_interval_ms / 1000, self._expire_producers)
         self._every(_COMEBACK_INTERVAL_S, self._bring_back)
-        if config.log_cleaner_enable:
-            self._every(config.log_cleaner_backoff_ms / 1000, self._compact)
         self._spawn(watch_loop_lag(self._node.metrics))
 
     async def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
         for task in self._tasks:
-            try:
+            with suppress(asyncio.CancelledError):
                 await task
-            except asyncio.CancelledError:
-                pass
         self._tasks.clear()
 
     def _every(self, interval_s: float, chore: Chore) -> None:
@@ -75,11 +74,12 @@ class Housekeeping:
         """A log that a full or failing disk took offline is tried again."""
         for partition in self._node.partitions:
             if partition.log.failure is not None:
-                await partition.bring_back()
-
-    async def _compact(self) -> None:
-        for directory in self._node.partitions.directories.values():
-            await directory.compact_the_dirtiest()
+                try:
+                    await partition.bring_back(self._breather)
+                except OSError as problem:
+                    _log.debug("%s is still offline: %s", partition.log.directory, problem)
+                else:
+                    _log.info("%s is online again", partition.log.directory)
 
 
 async def _as_coroutine(work: Awaitable[None]) -> None:

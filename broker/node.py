@@ -77,7 +77,12 @@ class Node:
         breather = Breather()
         directories = {
             path: LogDirectory(
-                world.disks[path], path, clock=world.clock, random=world.random, breather=breather
+                world.disks[path],
+                path,
+                clock=world.clock,
+                random=world.random,
+                breather=breather,
+                node_id=config.node_id,
             )
             for path in config.log_dirs
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
+from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
 
 _NEVER_FLUSH = (1 << 63) - 1
@@ -40,19 +41,19 @@ class Partition:
         """The bytes must be the caller's own: the connection's buffer is reused meanwhile."""
         async with self._slow_append:
             log = self.log
-            if not log.can_append(len(records)):
+            while not log.can_append(len(records)):
                 await log.roll()
             appended = log.append(records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT)
-            if log.end_offset - log.recovery_point >= log.config.flush_messages:
+            if log.needs_flush:
                 await log.flush()
             self._commit()
             return appended
 
-    async def bring_back(self) -> None:
-        """Tries a log again that an I/O error took offline."""
+    async def bring_back(self, breather: Breather) -> None:
+        """Tries a log again that an I/O error took offline; raises OSError if it still fails."""
         async with self._slow_append:
-            if await self.log.reopen():
-                self._commit()
+            await self.log.reopen(breather)
+            self._commit()
 
     def _commit(self) -> None:
         self.log.advance_high_watermark(self.log.end_offset)

@@ -63,10 +63,11 @@ def run_demo(*, message_count: int, codec: str, say: Callable[[str], None]) -> N
 
 def _exchange(bootstrap: str, message_count: int, codec: str, say: Callable[[str], None]) -> None:
     import confluent_kafka
-    from confluent_kafka.admin import AdminClient, NewTopic
+    from confluent_kafka import admin
 
-    topics = AdminClient({"bootstrap.servers": bootstrap}).create_topics(
-        [NewTopic("demo", num_partitions=_PARTITIONS, replication_factor=1)]
+    client = admin.AdminClient({"bootstrap.servers": bootstrap})
+    topics = client.create_topics(
+        [admin.NewTopic("demo", num_partitions=_PARTITIONS, replication_factor=1)]
     )
     topics["demo"].result(_CLIENT_TIMEOUT_S)
     version = confluent_kafka.libversion()[0]

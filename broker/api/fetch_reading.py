@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from broker.api.fetch_sessions import FetchTarget
 from broker.api.leadership import partition_to_serve
@@ -108,9 +108,9 @@ def _read_one(
     answer.log_start_offset = log.start_offset
     if target.fetch_offset < up_to and (max_bytes > 0 or first):
         found = log.read(target.fetch_offset, max_bytes, up_to=up_to, at_least_one=first)
-        if found is not None:
+        if found is not None and found.length:
             _check_hot(found)
-            answer.records = found
+            _set_records(answer, found)
             if committed_only:
                 aborted = log.aborted_transactions(target.fetch_offset, up_to)
                 answer.aborted_transactions = [
@@ -120,7 +120,12 @@ def _read_one(
                     for each in aborted
                 ]
     if answer.records is None:
-        answer.records = b""
+        _set_records(answer, b"")
+
+
+def _set_records(answer: m.FetchResponsePartitionData, records: m.Records) -> None:
+    """A message that was decoded holds a view; one to be encoded may hold anything with a length."""
+    answer.records = cast(memoryview, records)
 
 
 def _check_hot(found: FileSlice) -> None:
@@ -139,5 +144,5 @@ def _diverges(
     answer.high_watermark = partition.log.high_watermark
     answer.last_stable_offset = partition.log.last_stable_offset
     answer.log_start_offset = partition.log.start_offset
-    answer.records = b""
+    _set_records(answer, b"")
     return True

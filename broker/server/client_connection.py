@@ -113,8 +113,7 @@ class ClientConnection:
 
     # Cutting requests out of the stream
 
-    @property
-    def _blocked(self) -> bool:
+    def _is_blocked(self) -> bool:
         return (
             self._closed
             or self._busy is not None
@@ -159,7 +158,7 @@ class ClientConnection:
 
     def _handle_requests(self, view: memoryview, start: int, end: int) -> int:
         """Handles what is there and may be handled now; returns where the rest begins."""
-        while end - start >= 4 and not self._blocked:
+        while end - start >= 4 and not self._is_blocked():
             (length,) = _LENGTH.unpack_from(view, start)
             if not 8 <= length <= self._server.request_bytes_max:
                 self._refuse(
@@ -176,7 +175,7 @@ class ClientConnection:
     def _make_room(self) -> None:
         """Readies the buffer for the rest of a request, or stops reading until it may go on."""
         assert self._buffer is not None
-        if self._blocked:
+        if self._is_blocked():
             self._connection.pause_reading()
             return
         wanted = self._wanted()
@@ -207,12 +206,12 @@ class ClientConnection:
 
     def _go_on(self) -> None:
         """After a reply, a drain or a wait for memory: what stands in the buffer, then more."""
-        if self._blocked or self._held_since is not None:
+        if self._is_blocked() or self._held_since is not None:
             return
         if self._buffer is not None:
             self._handle_buffer()
         self._send_replies()
-        if not self._blocked and self._held_since is None:
+        if not self._is_blocked() and self._held_since is None:
             self._connection.resume_reading()
 
     # Handling one request
@@ -265,7 +264,7 @@ class ClientConnection:
         if self._replies and not self._closed:
             replies, self._replies = self._replies, []
             self._connection.send(replies)
-            if self._blocked:
+            if self._is_blocked():
                 self._connection.pause_reading()
 
     def _refuse(self, reason: str) -> None:
