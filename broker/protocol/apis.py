@@ -100,11 +100,13 @@ uncompressed to a broker that does not offer them (KAFKA-18659).
 """
 
 
+_VERSIONS_END = 1 << 15
+_FIRST_FLEXIBLE = {key: api.flexible.first for key, api in schema().apis.items() if api.flexible}
+
+
 def request_header_version(api_key: int, version: int) -> int:
     """Also for versions and keys that are not known: their header must be read to refuse them."""
-    api = schema().apis.get(api_key)
-    is_flexible = api is not None and len(api.flexible) > 0 and version >= api.flexible.first
-    return 2 if is_flexible else 1
+    return 2 if version >= _FIRST_FLEXIBLE.get(api_key, _VERSIONS_END) else 1
 
 
 def response_header_version(api_key: int, version: int) -> int:

@@ -11,10 +11,11 @@ from broker.protocol.apis import request_header_version, response_header_version
 from broker.protocol.codec import Chunk
 from broker.protocol.errors import MalformedMessageError
 from broker.protocol.messages import RequestHeader, ResponseHeader
-from broker.protocol.primitives import Readable
+from broker.protocol.primitives import Readable, refuse, skip_tagged_fields
 
 LENGTH_SIZE = 4
-_KEY_AND_VERSION = struct.Struct(">hh")
+_REQUEST_HEADER = struct.Struct(">hhih")
+_CORRELATION_ID = struct.Struct(">i")
 _LENGTH_AND_ID = struct.Struct(">ii")
 _LENGTH_ID_AND_NO_TAGS = struct.Struct(">iix")
 
@@ -33,24 +34,40 @@ def decode_request_header(view: Readable) -> tuple[RequestHeader, int]:
     """`view` is a frame without its length. Gives the header and the offset of the body.
 
     Says nothing about whether the API and its version are known: the answer depends on that.
+    Written by hand, because a compiled decoder may copy the frame, and here the body follows.
     """
     try:
-        api_key, version = _KEY_AND_VERSION.unpack_from(view)
-    except struct.error as problem:
-        raise MalformedMessageError(f"a frame of {len(view)} bytes has no header") from problem
-    header: tuple[RequestHeader, int] = codec.decoder(
-        "RequestHeader", request_header_version(api_key, version)
-    )(view, 0)
-    return header
+        api_key, version, correlation_id, length = _REQUEST_HEADER.unpack_from(view)
+        client_id = None
+        end = _REQUEST_HEADER.size
+        if length >= 0:
+            end += length
+            client_id = str(view[end - length : end], "utf-8")
+        elif length < -1:
+            refuse("client_id", end)
+        if request_header_version(api_key, version) == 2:
+            end = end + 1 if view[end] == 0 else skip_tagged_fields(view, end, len(view))
+    except (struct.error, IndexError, UnicodeDecodeError) as problem:
+        raise MalformedMessageError(f"no request header: {problem}") from problem
+    if end > len(view):
+        refuse("client_id", end)
+    header = RequestHeader(
+        api_key=api_key, api_version=version, correlation_id=correlation_id, client_id=client_id
+    )
+    return header, end
 
 
 def decode_response_header(
     api_key: int, version: int, view: Readable
 ) -> tuple[ResponseHeader, int]:
-    header: tuple[ResponseHeader, int] = codec.decoder(
-        "ResponseHeader", response_header_version(api_key, version)
-    )(view, 0)
-    return header
+    try:
+        [correlation_id] = _CORRELATION_ID.unpack_from(view)
+        end = _CORRELATION_ID.size
+        if response_header_version(api_key, version) == 1:
+            end = skip_tagged_fields(view, end, len(view))
+    except (struct.error, IndexError) as problem:
+        raise MalformedMessageError(f"no response header: {problem}") from problem
+    return ResponseHeader(correlation_id=correlation_id), end
 
 
 def response_frame(

@@ -1,6 +1,6 @@
 """Kafka's messages as classes, made from the schema text when they are first asked for.
 
-`messages.pyi` says what is here; `python -m broker.protocol.stubs` writes it anew.
+`messages.pyi` says what is here; `broker.protocol.stubs` prints it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Writes messages.pyi, the types of the message classes: `python -m broker.protocol.stubs`."""
+"""Prints messages.pyi, the types of the message classes.
+
+`python -m broker.protocol.stubs > broker/protocol/messages.pyi` brings it up to date.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Frames have Kafka's headers: which version, and what when the API is not known."""
 
+import tracemalloc
 from io import BytesIO
 
 import pytest
@@ -71,6 +72,27 @@ def test_the_header_of_an_unknown_api_or_version_can_be_read(api_key: int, versi
 def test_a_header_cut_short_is_malformed(frame: bytes) -> None:
     with pytest.raises(MalformedMessageError):
         decode_request_header(memoryview(frame))
+
+
+def test_reading_a_header_does_not_copy_the_body() -> None:
+    header = RequestHeader(api_key=0, api_version=9, correlation_id=5, client_id="me")
+    frame = b"".join(request_frame(header, [bytes(1_000_000)]))
+    view = memoryview(frame)[LENGTH_SIZE:]
+    tracemalloc.start()
+    try:
+        decode_request_header(view)
+        decode_response_header(0, 9, view)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("version", [0, 9])
+def test_a_response_header_cut_short_is_malformed(version: int) -> None:
+    whole = response_frame(ApiKey.METADATA, version, 77, [])[0][LENGTH_SIZE:]
+    for cut in range(len(whole)):
+        with pytest.raises(MalformedMessageError):
+            decode_response_header(ApiKey.METADATA, version, whole[:cut])
 
 
 def test_chunks_that_are_not_bytes_are_left_alone() -> None:

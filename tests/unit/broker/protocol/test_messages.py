@@ -13,7 +13,9 @@ from broker.protocol.stubs import stub_text
 
 def test_the_committed_stub_is_what_the_generator_writes() -> None:
     committed = Path(str(m.__file__)).with_suffix(".pyi").read_text("utf-8")
-    assert committed == stub_text(), "write it anew: python -m broker.protocol.stubs"
+    assert committed == stub_text(), (
+        "run: python -m broker.protocol.stubs > broker/protocol/messages.pyi"
+    )
 
 
 def test_defaults_are_kafkas() -> None:
