@@ -1,0 +1,5 @@
+"""The `broker` command."""
+
+from broker.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,123 @@
+"""`broker dump-log`: what stands in a log's files, batch by batch, and where they are damaged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import click
+
+from broker.cli.dump_form import batch_fields, record_fields, shown
+from broker.cli.errors import EnvironmentFailure, FindingError
+from broker.disk.files import FileDisk
+from broker.disk.interface import Disk, File
+from broker.log.batch_walk import read, walk_batches
+from broker.log.breather import Breather
+from broker.protocol.batch import HEADER_SIZE, CorruptBatchError, read_header, verify_crc
+from broker.protocol.records import iterate_records
+
+_SUFFIX = ".log"
+_RECORDS_BYTES_MAX = 1 << 30
+
+
+@click.command("dump-log")
+@click.argument("place", metavar="DIR|FILE", type=click.Path(path_type=Path))
+@click.option("--records", is_flag=True, help="Also every record in every batch.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object to a line.")
+def dump_log(place: Path, records: bool, as_json: bool) -> None:
+    """Print the batches of one segment, or of all segments in a partition's directory.
+
+    Works on a stopped broker's files. Exit code 1 says that a file is damaged.
+    """
+    try:
+        names = _segment_names(place)
+        folder = place if place.is_dir() else place.parent
+        found = asyncio.run(_dump(folder, names, records, as_json))
+    except OSError as error:
+        raise EnvironmentFailure(f"cannot read {place}: {error.strerror or error}") from None
+    if found:
+        raise FindingError(f"{found} of the files are damaged")
+
+
+async def _dump(folder: Path, names: list[str], records: bool, as_json: bool) -> int:
+    disk: Disk = FileDisk(str(folder), threads=1)
+    damaged = 0
+    for name in names:
+        file = await disk.open(name)
+        dump = _Dump(name, records, as_json)
+        try:
+            damage = await dump.segment(file)
+        finally:
+            file.close()
+        damaged += damage is not None
+    await disk.close()
+    return damaged
+
+
+def _segment_names(place: Path) -> list[str]:
+    if not place.exists():
+        raise EnvironmentFailure(f"{place} does not exist")
+    if not place.is_dir():
+        if place.suffix != _SUFFIX:
+            raise EnvironmentFailure(f"{place} is no segment; their names end in {_SUFFIX}")
+        return [place.name]
+    names = sorted(each.name for each in place.iterdir() if each.suffix == _SUFFIX)
+    if not names:
+        raise EnvironmentFailure(
+            f"{place} holds no segments; give a partition's directory, such as <log.dir>/topic-0"
+        )
+    return names
+
+
+class _Dump:
+    def __init__(self, name: str, records: bool, as_json: bool) -> None:
+        self._name = name
+        self._records = records
+        self._as_json = as_json
+
+    async def segment(self, file: File) -> str | None:
+        """Says what is wrong with the file, or None."""
+        self._say({"segment": self._name, "size": file.size})
+        position = 0
+        damage: str | None = None
+        async for found in walk_batches(file, 0, file.size, Breather(), verify=True):
+            header = found.header
+            self._say({"position": found.position, **batch_fields(header)}, depth=1)
+            position = found.position + header.size
+            if self._records:
+                batch = found.batch
+                if batch is None:
+                    batch = memoryview(await read(file, found.position, header.size))
+                try:
+                    for record in iterate_records(batch, header, max_bytes=_RECORDS_BYTES_MAX):
+                        self._say(record_fields(record, header), depth=2)
+                except CorruptBatchError as error:
+                    damage = f"batch at {found.position}: {error}"
+                    self._say({"damage": damage, "position": found.position}, depth=1)
+        if position < file.size:
+            damage = await _reason(file, position)
+            self._say({"damage": damage, "position": position}, depth=1)
+        return damage
+
+    def _say(self, fields: dict[str, object], depth: int = 0) -> None:
+        if self._as_json:
+            click.echo(json.dumps({"file": self._name, **fields}, ensure_ascii=False))
+        else:
+            click.echo("  " * depth + " ".join(f"{k}: {shown(v)}" for k, v in fields.items()))
+
+
+async def _reason(file: File, position: int) -> str:
+    left = file.size - position
+    if left < HEADER_SIZE:
+        return f"{left} bytes at the end are too few for a batch"
+    try:
+        header = read_header(await read(file, position, HEADER_SIZE))
+    except CorruptBatchError as error:
+        return str(error)
+    if header.size > left:
+        return f"the batch says {header.size} bytes, but only {left} are left: torn, or no batch"
+    batch = memoryview(await read(file, position, header.size))
+    if header.magic == 2 and not verify_crc(batch, 0, header):
+        return "the batch fails its checksum"
+    return f"a batch of format {header.magic} is not known"

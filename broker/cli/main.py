@@ -1,0 +1,52 @@
+"""The group of commands, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from broker.cli.dump_log import dump_log
+from broker.cli.errors import INTERRUPTED, OK, USAGE, CommandError
+from broker.cli.format import format_directories
+from broker.cli.start import start
+from broker.cli.topics import topics
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="log-trial", prog_name="broker")
+def broker() -> None:
+    """A broker that speaks Kafka's wire protocol."""
+
+
+for command in (start, format_directories, dump_log, topics):
+    broker.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The console script. What is not foreseen here is a bug, and shows its traceback."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    try:
+        result = broker.main(arguments, prog_name="broker", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as help_wanted:
+        click.echo(help_wanted.format_message(), err=True)
+        return USAGE
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        where = f"{context.command_path}: " if context is not None else ""
+        click.echo(f"{where}{error.format_message()}", err=True)
+        return USAGE
+    except CommandError as error:
+        click.echo(str(error), err=True)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough of it. Python would complain again at exit.
+        sys.stderr.close()
+        return OK
+    return result if isinstance(result, int) else OK

@@ -1,0 +1,129 @@
+"""`broker start`: a node in the real world, until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random, SystemRandom
+
+import click
+
+from broker.cli.config_file import config_option, override_option, read_config
+from broker.cli.errors import INTERRUPTED, OK, EnvironmentFailure
+from broker.cli.process import lock_directory, process_figures, raise_file_limit
+from broker.clock import SystemClock
+from broker.config.broker import BrokerConfig
+from broker.disk.files import FileDisk
+from broker.metadata.directory_identity import IdentityError, read_identity
+from broker.metadata.store import MetadataCorruptError
+from broker.network.sockets import SocketNetwork
+from broker.node import Node
+from broker.observe.exporter import CONTENT_TYPE, exposition
+from broker.observe.logs import set_up_logs
+from broker.observe.metrics_http import MetricsServer
+from broker.world import World
+
+_log = logging.getLogger(__name__)
+
+
+@click.command("start")
+@config_option
+@override_option
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+)
+def start(path: Path, overrides: Sequence[str], log_level: str) -> int:
+    """Run one broker in the foreground. SIGTERM and SIGINT stop it cleanly."""
+    config, warnings = read_config(path, overrides)
+    clock = SystemClock()
+    set_up_logs(log_level, clock)
+    for warning in warnings:
+        _log.warning(warning)
+    raise_file_limit()
+    try:
+        return asyncio.run(_run(config, path, clock))
+    except (IdentityError, MetadataCorruptError) as error:
+        raise EnvironmentFailure(str(error)) from None
+    except OSError as error:
+        raise EnvironmentFailure(f"cannot start: {error.strerror or error}") from None
+
+
+async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> int:
+    disks = {path: FileDisk(path) for path in config.log_dirs}
+    await _check_identity(config, config_path, disks)
+    with ExitStack() as locks:
+        for path in config.log_dirs:
+            locks.enter_context(lock_directory(path))
+        world = World(
+            disks=disks,
+            network=SocketNetwork(
+                send_buffer_bytes=config.socket_send_buffer_bytes,
+                receive_buffer_bytes=config.socket_receive_buffer_bytes,
+                backlog=config.socket_listen_backlog_size,
+            ),
+            clock=clock,
+            random=Random(SystemRandom().getrandbits(256)),  # noqa: S311
+        )
+        ended = _signals()
+        node = await Node.start(config, world, process_figures=process_figures)
+        metrics = await _serve_metrics(node)
+        click.echo(f"ready on {node.advertised}")
+        try:
+            return await ended
+        finally:
+            if metrics is not None:
+                await metrics.close()
+            await node.stop()
+            for disk in disks.values():
+                await disk.close()
+
+
+async def _check_identity(
+    config: BrokerConfig, config_path: Path, disks: dict[str, FileDisk]
+) -> None:
+    clusters: dict[str, str] = {}
+    for path, disk in disks.items():
+        identity = await read_identity(disk, path)
+        if identity is None:
+            raise EnvironmentFailure(
+                f"{path} is not formatted; type: broker format --config {config_path}"
+                + (" --ignore-formatted" if len(disks) > 1 else "")
+            )
+        if identity.node_id != config.node_id:
+            raise EnvironmentFailure(
+                f"{path} belongs to node {identity.node_id}, but node.id is {config.node_id}"
+            )
+        clusters[path] = identity.cluster_id
+    if len(set(clusters.values())) > 1:
+        raise EnvironmentFailure(f"log.dirs belong to different clusters: {clusters}")
+
+
+async def _serve_metrics(node: Node) -> MetricsServer | None:
+    address = node.config.reference_metrics_listener
+    if address is None:
+        return None
+    server = MetricsServer(lambda: exposition(node), CONTENT_TYPE)
+    listening = await server.listen(node.world.network, address)
+    _log.info("metrics at http://%s/metrics", listening)
+    return server
+
+
+def _signals() -> asyncio.Future[int]:
+    """Done, with the exit code, when a signal asks for the end."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[int] = loop.create_future()
+
+    def end(code: int) -> None:
+        if not ended.done():
+            ended.set_result(code)
+
+    loop.add_signal_handler(signal.SIGTERM, end, OK)
+    loop.add_signal_handler(signal.SIGINT, end, INTERRUPTED)
+    return ended

@@ -1,0 +1,195 @@
+"""Turns a node's counters and state into the text that Prometheus reads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from prometheus_client import generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST as CONTENT_TYPE
+
+from broker.observe import catalogue
+from broker.observe.catalogue import MetricInfo, MetricKind
+from broker.observe.histogram import LatencyHistogram
+from broker.observe.metrics import TopicMetrics
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.node import Node
+    from broker.partition import Partition
+
+__all__ = ["CONTENT_TYPE", "NodeCollector", "exposition"]
+
+_SAMPLES_IN_A_PIECE = 500
+_QUANTILES = (0.5, 0.75, 0.95, 0.99, 0.999)
+Sample = tuple[tuple[str, ...], float]
+
+
+async def exposition(node: Node) -> bytes:
+    """Made in pieces: a scrape of many thousand partitions must not hold up the requests."""
+    pieces: list[bytes] = []
+    for family in NodeCollector(node).collect():
+        for start in range(0, max(1, len(family.samples)), _SAMPLES_IN_A_PIECE):
+            part = Metric(family.name, family.documentation, family.type)
+            part.samples = family.samples[start : start + _SAMPLES_IN_A_PIECE]
+            text = generate_latest(_One(part))
+            # A family's HELP and TYPE stand once, before its first sample.
+            pieces.append(text if start == 0 else text.split(b"\n", 2)[2])
+            await asyncio.sleep(0)
+    return b"".join(pieces)
+
+
+class _One:
+    """What generate_latest needs of a registry."""
+
+    def __init__(self, family: Metric) -> None:
+        self._family = family
+
+    def collect(self) -> list[Metric]:
+        return [self._family]
+
+
+class NodeCollector:
+    """A collector in prometheus_client's sense: `collect` looks at the node as it is now."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._topics()
+        yield from self._requests()
+        yield from self._replicas()
+        yield from self._connections()
+        yield from self._process()
+        yield from self._logs()
+
+    def _topics(self) -> Iterator[Metric]:
+        topics = sorted(self._node.metrics.topics.items())
+        figures = [(name, _topic_figures(counts)) for name, counts in topics]
+        for position, info in enumerate(catalogue.TOPICS):
+            yield _family(info, [((name,), values[position]) for name, values in figures])
+
+    def _requests(self) -> Iterator[Metric]:
+        metrics = self._node.metrics
+        latencies = [(ApiKey(key).name, each) for key, each in sorted(metrics.latencies.items())]
+        yield _family(catalogue.REQUESTS, [((name,), each.count) for name, each in latencies])
+        yield _family(
+            catalogue.REQUEST_ERRORS,
+            [
+                ((ApiKey(key).name, ErrorCode(code).name), count)
+                for (key, code), count in sorted(metrics.request_errors.items())
+            ],
+        )
+        times = _empty(catalogue.REQUEST_TIME)
+        for name, histogram in latencies:
+            _add_summary(times, {"request": name}, histogram, scale=1000)
+        yield times
+
+    def _replicas(self) -> Iterator[Metric]:
+        node = self._node
+        topics = node.metadata.image.topics
+        partitions = list(node.partitions)
+        offline = sum(partition.log.failure is not None for partition in partitions)
+        directories = node.partitions.directories.values()
+        short = [info for topic in topics.values() for info in topic.partitions]
+        values = (
+            len(partitions),
+            len(partitions) - offline,
+            sum(len(info.isr) < len(info.replicas) for info in short),
+            sum(_is_under_min_isr(partition) for partition in partitions),
+            offline,
+            sum(directory.is_offline for directory in directories),
+            1,
+            offline,
+            len(topics),
+            len(short),
+        )
+        for info, value in zip(catalogue.REPLICAS, values, strict=True):
+            yield _family(info, [((), value)])
+
+    def _connections(self) -> Iterator[Metric]:
+        server = self._node.server
+        memory = server.memory
+        for info, value in (
+            (catalogue.CONNECTIONS, server.connection_count),
+            (catalogue.CONNECTIONS_REFUSED, self._node.metrics.connections_refused),
+            (catalogue.REQUEST_MEMORY, memory.used_bytes),
+            (catalogue.REQUEST_MEMORY_LIMIT, memory.limit_bytes),
+            (catalogue.REQUEST_MEMORY_RATIO, memory.used_bytes / memory.limit_bytes),
+        ):
+            yield _family(info, [((), value)])
+
+    def _process(self) -> Iterator[Metric]:
+        metrics = self._node.metrics
+        lag = _empty(catalogue.LOOP_LAG)
+        _add_summary(lag, {}, metrics.loop_lag)
+        yield lag
+        yield _family(catalogue.LOOP_LAG_MAX, [((), metrics.loop_lag.max_s)])
+        if metrics.process_figures is not None:
+            figures = metrics.process_figures()
+            yield _family(catalogue.RESIDENT_BYTES, [((), figures.resident_bytes)])
+            yield _family(catalogue.CPU_SECONDS, [((), figures.cpu_s)])
+            yield _family(catalogue.OPEN_FILES, [((), figures.open_files)])
+
+    def _logs(self) -> Iterator[Metric]:
+        partitions = list(self._node.partitions)
+        for position, info in enumerate(catalogue.LOGS):
+            yield _family(
+                info,
+                [
+                    ((each.topic, str(each.index)), _log_figures(each)[position])
+                    for each in partitions
+                ],
+            )
+
+
+def _topic_figures(counts: TopicMetrics) -> tuple[int, ...]:
+    return (
+        counts.messages_in,
+        counts.bytes_in,
+        counts.bytes_out,
+        counts.bytes_rejected,
+        counts.produce_requests,
+        counts.failed_produce_requests,
+        counts.fetch_requests,
+        counts.failed_fetch_requests,
+    )
+
+
+def _log_figures(partition: Partition) -> tuple[int, ...]:
+    log = partition.log
+    return log.size_bytes, log.start_offset, log.end_offset, len(log.segments)
+
+
+def _is_under_min_isr(partition: Partition) -> bool:
+    # The one replica of a partition on one node is in sync as long as its log is online.
+    in_sync = 0 if partition.log.failure is not None else 1
+    return in_sync < partition.log.config.min_insync_replicas
+
+
+def _empty(info: MetricInfo) -> Metric:
+    return Metric(info.name, info.about, info.kind.value)
+
+
+def _family(info: MetricInfo, samples: Iterable[Sample]) -> Metric:
+    family: CounterMetricFamily | GaugeMetricFamily
+    if info.kind is MetricKind.COUNTER:
+        family = CounterMetricFamily(info.name, info.about, labels=info.labels)
+    else:
+        family = GaugeMetricFamily(info.name, info.about, labels=info.labels)
+    for labels, value in samples:
+        family.add_metric(labels, value)
+    return family
+
+
+def _add_summary(
+    family: Metric, labels: dict[str, str], histogram: LatencyHistogram, scale: float = 1
+) -> None:
+    for share in _QUANTILES:
+        quantile = {**labels, "quantile": str(share)}
+        family.add_sample(family.name, quantile, histogram.quantile(share) * scale)
+    family.add_sample(family.name + "_count", labels, histogram.count)
+    family.add_sample(family.name + "_sum", labels, histogram.sum_s * scale)
