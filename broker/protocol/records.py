@@ -34,6 +34,21 @@ class Record(NamedTuple):
     headers: Headers = ()
 
 
+class RecordExtent(NamedTuple):
+    """Where a record lies in the data of its batch, and the little that compaction looks at."""
+
+    start: int
+    body: int
+    """Where the length ends and the attributes stand."""
+
+    after_timestamp: int
+    end: int
+    timestamp_delta: int
+    offset_delta: int
+    key: bytes | None
+    has_value: bool
+
+
 def record_data(batch: memoryview, header: BatchHeader, *, max_bytes: int) -> bytes:
     """The records of the batch at the beginning of the view, decompressed."""
     if len(batch) < header.size:
@@ -114,6 +129,35 @@ def _read_headers(data: bytes, position: int, end: int, count: int) -> tuple[Hea
         value, position = _read_field(data, position, end)
         headers.append((name, value))
     return tuple(headers), position
+
+
+def iterate_extents(data: bytes, count: int) -> Iterator[RecordExtent]:
+    """Every record without its value and headers; they are only known to fit."""
+    if count < 0 or count * SMALLEST_RECORD > len(data):
+        raise CorruptBatchError(f"{len(data)} bytes cannot hold {count} records")
+    position = 0
+    try:
+        for _ in range(count):
+            start = position
+            size, body = read_varint(data, start)
+            end = body + size
+            if size < SMALLEST_RECORD - 1 or end > len(data):
+                raise CorruptBatchError(f"a record cannot be {size} bytes long")
+            timestamp_delta, after_timestamp = read_varint(data, body + 1)
+            offset_delta, position = read_varint(data, after_timestamp)
+            key, position = _read_field(data, position, end)
+            value_size, position = read_varint(data, position)
+            if position + max(value_size, 0) >= end:
+                raise CorruptBatchError(f"a value of {value_size} bytes does not fit in its record")
+            yield RecordExtent(
+                start, body, after_timestamp, end, timestamp_delta, offset_delta, key,
+                value_size >= 0,
+            )  # fmt: skip
+            position = end
+    except IndexError:
+        raise CorruptBatchError(f"the record at byte {position} is cut off") from None
+    if position != len(data):
+        raise CorruptBatchError(f"{len(data) - position} bytes are left after the last record")
 
 
 def build_batch(
