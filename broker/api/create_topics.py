@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from broker.api.config_entries import topic_entries
 from broker.api.decide import decide_and_change
 from broker.api.request import Request
-from broker.api.topic_ids import ZERO_ID
 from broker.api.topic_plan import check_partition_count, plan_topic
 from broker.metadata.changes import TopicCreated
+from broker.metadata.ids import ZERO_ID
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 

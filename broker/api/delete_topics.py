@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from broker.api.decide import decide_and_change
 from broker.api.request import Request
-from broker.api.topic_ids import ZERO_ID
 from broker.metadata.changes import TopicDeleted
+from broker.metadata.ids import ZERO_ID
 from broker.metadata.image import TopicInfo
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from broker.api.decide import decide_and_change
 from broker.api.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from broker.api.request import Request
-from broker.api.topic_ids import ZERO_ID
 from broker.api.topic_names import INTERNAL_TOPICS, check_topic_name
 from broker.api.topic_plan import plan_default_topic
 from broker.metadata.changes import TopicCreated
+from broker.metadata.ids import ZERO_ID
 from broker.metadata.image import PartitionInfo, TopicInfo
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError

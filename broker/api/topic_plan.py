@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from broker.api.topic_ids import new_topic_id
 from broker.api.topic_names import CLUSTER_METADATA_TOPIC, check_collision, check_topic_name
 from broker.config.topic import check_overrides
 from broker.metadata.changes import TopicCreated
+from broker.metadata.ids import new_id
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -34,7 +34,7 @@ def plan_topic(node: Node, topic: m.CreatableTopic, planned: Iterable[str] = ())
     check_collision(topic.name, planned)
     return TopicCreated(
         topic.name,
-        new_topic_id(node.world.random),
+        new_id(node.world.random),
         _replicas(node, topic),
         _configs(topic.configs),
     )

@@ -34,6 +34,8 @@ def dump_log(place: Path, records: bool, as_json: bool) -> None:
         names = _segment_names(place)
         folder = place if place.is_dir() else place.parent
         found = asyncio.run(_dump(folder, names, records, as_json))
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise EnvironmentFailure(f"cannot read {place}: {error.strerror or error}") from None
     if found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import SystemRandom
 
@@ -13,14 +14,16 @@ from broker.cli.config_file import config_option, override_option, read_config
 from broker.cli.errors import EnvironmentFailure
 from broker.config.broker import BrokerConfig
 from broker.disk.files import FileDisk
-from broker.metadata.directory_identity import (
-    DirectoryIdentity,
-    IdentityError,
-    is_id,
-    new_id,
+from broker.log.identity import (
+    Identity,
+    NotFormattedError,
+    WrongDirectoryError,
+    id_of_text,
     read_identity,
+    text_of_id,
     write_identity,
 )
+from broker.metadata.ids import new_id
 
 
 @click.command("format")
@@ -33,13 +36,13 @@ def format_directories(
 ) -> None:
     """Prepare the log directories for their first start."""
     config, _ = read_config(path, overrides)
-    if cluster_id is not None and not is_id(cluster_id):
+    if cluster_id is not None and not _is_id(cluster_id):
         raise click.UsageError(
             f"--cluster-id {cluster_id!r} is not 16 bytes in 22 letters of URL-safe base64"
         )
     try:
         asyncio.run(_format(config, cluster_id, ignore_formatted))
-    except IdentityError as error:
+    except WrongDirectoryError as error:
         raise EnvironmentFailure(str(error)) from None
     except OSError as error:
         raise EnvironmentFailure(f"cannot format: {error}") from None
@@ -48,8 +51,10 @@ def format_directories(
 async def _format(config: BrokerConfig, cluster_id: str | None, ignore_formatted: bool) -> None:
     random = SystemRandom()
     disks = {path: FileDisk(path) for path in config.log_dirs}
-    found = {path: await read_identity(disk, path) for path, disk in disks.items()}
-    formatted = {path: identity for path, identity in found.items() if identity is not None}
+    formatted: dict[str, Identity] = {}
+    for path, disk in disks.items():
+        with suppress(NotFormattedError):
+            formatted[path] = await read_identity(disk, path)
     if formatted and not ignore_formatted:
         raise EnvironmentFailure(
             f"already formatted: {', '.join(formatted)}; --ignore-formatted leaves them as they are"
@@ -62,11 +67,21 @@ async def _format(config: BrokerConfig, cluster_id: str | None, ignore_formatted
         if cluster_id not in (None, identity.cluster_id):
             raise EnvironmentFailure(f"{path} belongs to cluster {identity.cluster_id}")
         cluster_id = identity.cluster_id
-    cluster_id = cluster_id or new_id(random)
+    cluster_id = cluster_id or text_of_id(new_id(random))
     for path, disk in disks.items():
         if path not in formatted:
-            await write_identity(
-                disk, DirectoryIdentity(cluster_id, config.node_id, new_id(random))
+            identity = Identity(
+                cluster_id=cluster_id,
+                node_id=config.node_id,
+                directory_id=text_of_id(new_id(random)),
             )
+            await write_identity(disk, identity)
             click.echo(f"formatted {path} for node {config.node_id} of cluster {cluster_id}")
         await disk.close()
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return text_of_id(id_of_text(text)) == text
+    except ValueError:
+        return False

@@ -18,7 +18,7 @@ from broker.cli.process import lock_directory, process_figures, raise_file_limit
 from broker.clock import SystemClock
 from broker.config.broker import BrokerConfig
 from broker.disk.files import FileDisk
-from broker.metadata.directory_identity import IdentityError, read_identity
+from broker.log.identity import NotFormattedError, WrongDirectoryError, read_identity
 from broker.metadata.store import MetadataCorruptError
 from broker.network.sockets import SocketNetwork
 from broker.node import Node
@@ -49,7 +49,7 @@ def start(path: Path, overrides: Sequence[str], log_level: str) -> int:
     raise_file_limit()
     try:
         return asyncio.run(_run(config, path, clock))
-    except (IdentityError, MetadataCorruptError) as error:
+    except (WrongDirectoryError, MetadataCorruptError) as error:
         raise EnvironmentFailure(str(error)) from None
     except OSError as error:
         raise EnvironmentFailure(f"cannot start: {error.strerror or error}") from None
@@ -90,12 +90,13 @@ async def _check_identity(
 ) -> None:
     clusters: dict[str, str] = {}
     for path, disk in disks.items():
-        identity = await read_identity(disk, path)
-        if identity is None:
+        try:
+            identity = await read_identity(disk, path)
+        except NotFormattedError:
             raise EnvironmentFailure(
                 f"{path} is not formatted; type: broker format --config {config_path}"
                 + (" --ignore-formatted" if len(disks) > 1 else "")
-            )
+            ) from None
         if identity.node_id != config.node_id:
             raise EnvironmentFailure(
                 f"{path} belongs to node {identity.node_id}, but node.id is {config.node_id}"

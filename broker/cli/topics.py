@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import click
 
-from broker.api.topic_ids import id_text
 from broker.cli.errors import FindingError
 from broker.cli.wire_client import WireClient, error_name
+from broker.log.identity import text_of_id
 from broker.network.interface import Address
 from broker.network.sockets import SocketNetwork
 from broker.protocol import messages as m
@@ -112,7 +112,7 @@ async def _describe(client: WireClient, names: Sequence[str]) -> None:
         configs = await _set_configs(client, topic.name or "")
         replicas = len(topic.partitions[0].replica_nodes) if topic.partitions else 0
         click.echo(
-            f"topic: {topic.name}  id: {id_text(topic.topic_id)}  "
+            f"topic: {topic.name}  id: {text_of_id(topic.topic_id)}  "
             f"partitions: {len(topic.partitions)}  replication factor: {replicas}  "
             f"configs: {configs}"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,7 +35,9 @@ class WireClient:
         try:
             connection = await asyncio.wait_for(network.connect(address), _TIMEOUT_S)
         except (OSError, TimeoutError) as error:
-            reason = getattr(error, "strerror", None) or "no answer"
+            reason = (
+                os.strerror(number) if (number := getattr(error, "errno", None)) else str(error)
+            )
             raise EnvironmentFailure(f"cannot connect to {address}: {reason}") from None
         client = cls(connection, address)
         # Version 0 is understood by every broker there ever was.

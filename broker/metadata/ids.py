@@ -1,4 +1,4 @@
-"""New topic ids: random, in the form that Kafka's own have."""
+"""New ids of topics, clusters and directories: random, in the form that Kafka's own have."""
 
 from __future__ import annotations
 
@@ -9,14 +9,9 @@ from uuid import UUID
 ZERO_ID = bytes(16)
 
 
-def new_topic_id(random: Random) -> bytes:
+def new_id(random: Random) -> bytes:
     while True:
         made = UUID(bytes=random.randbytes(16), version=4).bytes
         # An id whose text begins with a dash would be taken for an option by Kafka's tools.
         if not urlsafe_b64encode(made).startswith(b"-"):
             return made
-
-
-def id_text(topic_id: bytes) -> str:
-    """As Kafka prints it."""
-    return urlsafe_b64encode(topic_id).decode().rstrip("=")
