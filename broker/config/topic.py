@@ -90,6 +90,12 @@ def _parsed(overrides: Mapping[str, str]) -> dict[str, Value]:
             values[name] = parse_value(known, text)
         except WrongValueError as error:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name}: {error}") from None
+    least, most = values.get("min.compaction.lag.ms"), values.get("max.compaction.lag.ms")
+    if isinstance(least, int) and isinstance(most, int) and least > most:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"min.compaction.lag.ms of {least} is above max.compaction.lag.ms of {most}",
+        )
     return values
 
 

@@ -101,8 +101,8 @@ class Image:
         return topic
 
     def _create_topic(self, change: TopicCreated) -> None:
-        if change.name in self.topics:
-            raise ConflictError(f"topic {change.name} exists by now")
+        if change.name in self.topics or change.topic_id in self.names_by_id:
+            raise ConflictError(f"topic {change.name} exists by now, or its id does")
         self.topics[change.name] = TopicInfo(
             name=change.name,
             topic_id=change.topic_id,

@@ -98,7 +98,7 @@ PROPERTIES = (
         Kind.LONG,
         -1,
         "Bytes of requests held in memory at which the broker stops reading from sockets. "
-        "-1 means no such limit.",
+        "-1 means 268435456, because a broker without a limit dies of a flood.",
         at_least(-1),
     ),
     used(
