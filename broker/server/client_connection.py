@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 _LENGTH = Struct(">i")
 _FIRST_BUFFER_BYTES = 2 << 20
 _SCRATCH_BEHIND_A_FRAME = 64 << 10
+_REPLY_BYTES_TOGETHER = 64 << 10
 UNSENT_BYTES_HIGH = 1 << 20
 
 
@@ -47,6 +48,7 @@ class ClientConnection:
         self._held_since: float | None = None
         self._throttle_ms = 0
         self._replies: list[Buffer | FileSlice] = []
+        self._reply_bytes = 0
         self._closed = False
         self.last_active = self._loop.time()
         self.peer = connection.peer
@@ -59,6 +61,10 @@ class ClientConnection:
     @property
     def holds_memory(self) -> bool:
         return self._buffer is not None
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self._connection.unsent_bytes
 
     # What the network calls
 
@@ -95,7 +101,7 @@ class ClientConnection:
             else:
                 self._server.let_finish(task)
         if self._buffer is not None:
-            self._memory.give_back(self._buffer)
+            self._memory.give_back(self._buffer, self)
             self._buffer = None
         self._memory.forget(self)
         self._server.connection_closed(self)
@@ -134,7 +140,7 @@ class ClientConnection:
             return
         left = end - start
         if self._buffer is None:
-            self._buffer = self._memory.take(left)
+            self._buffer = self._memory.take(left, self)
             self._start = self._have = 0
         elif self._have + left > len(self._buffer):
             self._move_buffer(self._have - self._start + left)
@@ -150,7 +156,7 @@ class ClientConnection:
         if self._closed:
             return
         if self._start == self._have:
-            self._memory.give_back(self._buffer)
+            self._memory.give_back(self._buffer, self)
             self._buffer = None
             self._memory.request_complete(self)
         else:
@@ -189,7 +195,7 @@ class ClientConnection:
         # A length that is only claimed gets two megabytes; more comes as the bytes do.
         size = min(wanted, max(_FIRST_BUFFER_BYTES, 2 * have))
         if self._start + size > len(self._buffer):
-            if not self._memory.may_take(self):
+            if not self._memory.may_take(self, request_bytes=wanted, held_bytes=len(self._buffer)):
                 self._held_since = self._loop.time()
                 self._memory.wait(self)
                 self._connection.pause_reading()
@@ -199,10 +205,10 @@ class ClientConnection:
     def _move_buffer(self, size: int) -> None:
         assert self._buffer is not None
         old, have = self._buffer, self._have - self._start
-        self._buffer = self._memory.take(max(size, have))
+        self._buffer = self._memory.take(max(size, have), self)
         self._buffer[:have] = memoryview(old)[self._start : self._have]
         self._start, self._have = 0, have
-        self._memory.give_back(old)
+        self._memory.give_back(old, self)
 
     def _go_on(self) -> None:
         """After a reply, a drain or a wait for memory: what stands in the buffer, then more."""
@@ -255,14 +261,19 @@ class ClientConnection:
         if result is not None:
             if self._throttle_ms and hasattr(result, "throttle_time_ms"):
                 result.throttle_time_ms = self._throttle_ms
+                self._server.metrics.request_throttled()
                 self._throttle_ms = 0
-            self._replies += call.frame(result)
+            chunks = call.frame(result)
+            self._replies += chunks
+            self._reply_bytes += sum(map(len, chunks))
+            if self._reply_bytes > _REPLY_BYTES_TOGETHER:
+                self._send_replies()
         call.done()
 
     def _send_replies(self) -> None:
-        """All replies to what one read brought leave together."""
+        """The small replies to what one read brought leave together."""
         if self._replies and not self._closed:
-            replies, self._replies = self._replies, []
+            replies, self._replies, self._reply_bytes = self._replies, [], 0
             self._connection.send(replies)
             if self._is_blocked():
                 self._connection.pause_reading()

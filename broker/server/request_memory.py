@@ -11,12 +11,19 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
+USUAL_REQUEST_BYTES = 1 << 20
+"""Requests up to this size have a quarter of the memory to themselves, so that a few giants that
+never finish cannot keep everybody else waiting."""
+
 _SPARE_BYTES_MAX = 16 << 20
 _SMALLEST_SPARE = 64 << 10
+_SMALLEST_BUFFER = 4096
 
 
 class Waiting(Protocol):
-    def memory_available(self) -> None: ...
+    def memory_available(self) -> None:
+        """Woken, not granted: the connection asks `may_take` again."""
+        ...
 
 
 class RequestMemory:
@@ -24,66 +31,99 @@ class RequestMemory:
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
-        self.used_bytes = 0
-        self._spare: dict[int, list[bytearray]] = {}
         self.spare_bytes = 0
+        self._spare: dict[int, list[bytearray]] = {}
         self._waiting: deque[Waiting] = deque()
+        self._counted_bytes = 0
         self._privileged: Waiting | None = None
+        self._privileged_bytes = 0  # held by the privileged connection, beyond the limit
+
+    @property
+    def used_bytes(self) -> int:
+        return self._counted_bytes + self._privileged_bytes
 
     @property
     def available_bytes(self) -> int:
-        return max(0, self.limit_bytes - self.used_bytes)
+        """For a request whose size is not known yet."""
+        return max(0, self.limit_bytes * 3 // 4 - self._counted_bytes)
 
     @property
     def saturated(self) -> bool:
-        return self.used_bytes >= self.limit_bytes
+        return not self.available_bytes
 
-    def may_take(self, taker: Waiting) -> bool:
-        """Whether `taker` may have more memory now.
+    @property
+    def is_somebody_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def may_take(self, taker: Waiting, *, request_bytes: int, held_bytes: int) -> bool:
+        """Whether `taker`, which holds that much, may have more for a request of that size.
 
         A buffer may exceed what is left, or a limit below one request would stop the broker. With
         every byte held by requests that have not arrived whole nobody could go on, so one
         connection at a time is privileged to finish its request.
         """
-        if not self.saturated or self._privileged is taker:
+        if self._privileged is taker:
+            return True
+        usual = request_bytes <= USUAL_REQUEST_BYTES
+        if self._counted_bytes < (self.limit_bytes if usual else self.limit_bytes * 3 // 4):
             return True
         if self._privileged is None:
             self._privileged = taker
+            self._privileged_bytes = held_bytes
+            self._counted_bytes -= held_bytes
             return True
         return False
 
     def wait(self, waiting: Waiting) -> None:
         self._waiting.append(waiting)
 
-    def take(self, size: int) -> bytearray:
+    def take(self, size: int, taker: Waiting) -> bytearray:
         """At least `size` bytes. Whether that is wise is asked of `may_take` before."""
-        rounded = 1 << max(12, (size - 1).bit_length())
+        rounded = _rounded(size)
         spare = self._spare.get(rounded)
         if spare:
             self.spare_bytes -= rounded
             buffer = spare.pop()
         else:
             buffer = bytearray(rounded)
-        self.used_bytes += rounded
+        self._count(rounded, taker)
         return buffer
 
-    def give_back(self, buffer: bytearray) -> None:
+    def give_back(self, buffer: bytearray, taker: Waiting) -> None:
         size = len(buffer)
-        self.used_bytes -= size
+        self._count(-size, taker)
         if size >= _SMALLEST_SPARE and self.spare_bytes + size <= _SPARE_BYTES_MAX:
             self.spare_bytes += size
             self._spare.setdefault(size, []).append(buffer)
-        while self._waiting and not self.saturated:
-            self._waiting.popleft().memory_available()
+        self._wake()
 
     def request_complete(self, owner: Waiting) -> None:
         """Ends the owner's privilege, if it had it, also when its connection is lost."""
         if self._privileged is owner:
             self._privileged = None
-            if self._waiting:
-                self._waiting.popleft().memory_available()
+            self._counted_bytes += self._privileged_bytes
+            self._privileged_bytes = 0
+            self._wake()
 
     def forget(self, waiting: Waiting) -> None:
         if waiting in self._waiting:
             self._waiting.remove(waiting)
         self.request_complete(waiting)
+
+    def _count(self, change: int, taker: Waiting) -> None:
+        if self._privileged is taker:
+            self._privileged_bytes += change
+        else:
+            self._counted_bytes += change
+
+    def _wake(self) -> None:
+        """Each at most once: whoever still may not go on waits again, behind the others."""
+        for _ in range(len(self._waiting)):
+            if self._counted_bytes >= self.limit_bytes and self._privileged is not None:
+                return
+            if self._waiting:
+                self._waiting.popleft().memory_available()
+
+
+def _rounded(size: int) -> int:
+    return max(_SMALLEST_BUFFER, 1 << (size - 1).bit_length())

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 _SCRATCH_BYTES = 256 << 10
 _DEFAULT_QUEUED_BYTES = 256 << 20
-_STALLED_S = 30.0
+_STALLED_S = 10.0
 _REAP_SLICE = 500
 
 
@@ -46,6 +46,11 @@ class Server:
     def connection_count(self) -> int:
         return len(self._connections)
 
+    @property
+    def unsent_bytes(self) -> int:
+        """Of replies that clients do not take."""
+        return sum(client.unsent_bytes for client in self._connections)
+
     async def listen(self, address: Address) -> Address:
         listener = await self._node.world.network.listen(address, self._accept)
         self._listeners.append(listener)
@@ -57,12 +62,17 @@ class Server:
         config, host = self._node.config, connection.peer.host
         if len(self._connections) >= config.max_connections:
             refusal = f"max.connections is {config.max_connections}"
-        elif self._per_host[host] >= config.max_connections_per_ip:
-            refusal = f"max.connections.per.ip is {config.max_connections_per_ip}"
+        elif self._per_host[host] >= (
+            limit := config.max_connections_per_ip_overrides.get(
+                host, config.max_connections_per_ip
+            )
+        ):
+            refusal = f"max.connections.per.ip is {limit} for it"
         else:
             client = ClientConnection(self, connection)
             self._connections[client] = None
             self._per_host[host] += 1
+            self.metrics.connection_accepted()
             connection.start(client)
             return
         _log.warning("refusing the connection of %s: %s", connection.peer, refusal)
