@@ -10,9 +10,11 @@ import base64
 import fcntl
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -180,6 +182,8 @@ class ApacheKafka:
             if self.cpus is not None:
                 # Set before the JVM starts, because it sizes its thread pools by what it may use.
                 command = ["taskset", "-c", ",".join(map(str, sorted(self.cpus))), *command]
+            # Nobody is left behind, however this process ends.
+            command = ["setpriv", "--pdeathsig", "KILL", *command]
             self.process = subprocess.Popen(
                 command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
@@ -238,14 +242,13 @@ def running(
 
 
 def main() -> None:
-    """Runs a node until interrupted: the oracle for the client tests."""
+    """Runs a node until interrupted or terminated: the oracle for the client tests."""
+    end = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: end.set())
     with running() as node:
         print(f"ready on {node.bootstrap}", flush=True)
-        try:
-            assert node.process is not None
-            node.process.wait()
-        except KeyboardInterrupt:
-            pass
+        end.wait()
 
 
 if __name__ == "__main__":

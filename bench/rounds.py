@@ -1,0 +1,160 @@
+"""Carries each row against all its systems in turn, round by round.
+
+The systems take turns within a round, so that whatever else happens on the machine hits all.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from bench.measure import Figures, Sample, figures, sample
+from bench.rows import APACHE, CEILING, PARTITIONS, RECORDS_PER_MB, Row
+from bench.systems import System
+
+# Two rounds in a row that differ by less show that the JVM has compiled what it will.
+WARM_WITHIN = 0.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    rounds: int
+    seconds: float
+    warm_rounds_max: int
+    client_cpus: frozenset[int]
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    row: Row
+    storage: str
+    system: str
+    samples: tuple[Sample, ...]
+    warm_rounds: int
+    figures: Figures
+
+
+@contextmanager
+def topic(system: System, partitions: int) -> Iterator[str]:
+    """A topic for one purpose, gone afterwards. The bare stands take any name."""
+    name = f"bench-{uuid.uuid4().hex[:8]}"
+    if system.name == CEILING:
+        yield name
+        return
+    admin = AdminClient({"bootstrap.servers": system.bootstrap, "log_level": 0})
+    if system.logs is None:
+        # The mock cluster knows no CreateTopics: it makes what it is asked about, with four
+        # partitions, and keeps little of it.
+        admin.list_topics(name, timeout=10)
+        yield name
+        return
+    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+    try:
+        yield name
+    finally:
+        admin.delete_topics([name])[name].result(30)
+
+
+def stored_bytes(system: System, name: str) -> int:
+    if system.logs is None:
+        return 0
+    return sum(segment.stat().st_size for segment in system.logs.glob(f"{name}-*/*.log"))
+
+
+def fill(system: System, name: str, row: Row, plan: Plan) -> None:
+    load = {
+        "load": "raw produce",
+        "topic": name,
+        "partitions": PARTITIONS,
+        "records_per_batch": RECORDS_PER_MB,
+        "codec": row.filled_codec,
+        "messages": row.filled,
+    }
+    sample(system, load, plan.client_cpus)
+
+
+def _load(row: Row, name: str, plan: Plan) -> dict[str, object]:
+    return {
+        "load": row.load,
+        "topic": name,
+        "partitions": PARTITIONS,
+        "seconds": plan.seconds,
+        **row.options,
+    }
+
+
+def run_once(system: System, row: Row, plan: Plan, filled: str | None) -> Sample:
+    if filled is not None:
+        return sample(system, _load(row, filled, plan), plan.client_cpus)
+    with topic(system, PARTITIONS) as name:
+        taken = sample(system, _load(row, name, plan), plan.client_cpus)
+        return replace(taken, stored_bytes=stored_bytes(system, name))
+
+
+def warm(system: System, row: Row, plan: Plan, filled: str | None) -> int:
+    """Rounds that do not count; only the JVM needs more than one."""
+    last = run_once(system, row, plan, filled).messages_per_s
+    done = 1
+    while system.name == APACHE and done < plan.warm_rounds_max:
+        now = run_once(system, row, plan, filled).messages_per_s
+        done += 1
+        if abs(now - last) <= WARM_WITHIN * last:
+            break
+        last = now
+    return done
+
+
+def run_row(row: Row, systems: Sequence[System], storage: str, plan: Plan) -> list[Measured]:
+    plan.say(f"{storage}: {row.name} ({row.client})")
+    with _filled(row, systems, plan) as topics:
+        warmed = {one.name: warm(one, row, plan, topics.get(one.name)) for one in systems}
+        samples: dict[str, list[Sample]] = {one.name: [] for one in systems}
+        for _ in range(plan.rounds):
+            for system in systems:
+                if storage == "disk":
+                    # What one system left dirty must not be written back on another's time.
+                    os.sync()
+                samples[system.name].append(run_once(system, row, plan, topics.get(system.name)))
+    return [
+        Measured(
+            row=row,
+            storage=storage,
+            system=name,
+            samples=tuple(taken),
+            warm_rounds=warmed[name],
+            figures=figures(taken),
+        )
+        for name, taken in samples.items()
+    ]
+
+
+@contextmanager
+def _filled(row: Row, systems: Sequence[System], plan: Plan) -> Iterator[Mapping[str, str]]:
+    """The topic to read, by system, for rows that read."""
+    if row.filled == 0:
+        yield {}
+        return
+    with ExitStack() as kept:
+        names: dict[str, str] = {}
+        for system in systems:
+            name = kept.enter_context(topic(system, PARTITIONS))
+            if system.name != CEILING:
+                fill(system, name, row, plan)
+            names[system.name] = name
+        yield names
+
+
+def drop_from_page_cache(logs: Path, name: str) -> None:
+    """Makes the files of one topic cold. Only clean pages can be dropped, so they are synced."""
+    for segment in logs.glob(f"{name}-*/*.log"):
+        with segment.open("rb") as opened:
+            os.fsync(opened.fileno())
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,0 +1,75 @@
+"""A server as a child process: pinned to its CPUs, awaited until ready, stopped by its pid."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class ServerError(Exception):
+    """A server did not start; the message holds what it said."""
+
+
+def pinned(command: Sequence[str], cpus: frozenset[int]) -> list[str]:
+    """On these CPUs only, and never outliving the process that starts it."""
+    where = ",".join(map(str, sorted(cpus)))
+    return ["setpriv", "--pdeathsig", "KILL", "taskset", "-c", where, *command]
+
+
+class ServerProcess:
+    """Runs a command that prints `ready on host:port` when it accepts connections."""
+
+    def __init__(self, command: Sequence[str], cpus: frozenset[int], timeout_s: float = 30) -> None:
+        self._process = subprocess.Popen(
+            pinned(command, cpus),
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._last_words: list[str] = []
+        assert self._process.stderr is not None
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.bootstrap = self._wait_until_ready(timeout_s)
+        threading.Thread(target=self._drain, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def _listen(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._last_words = [*self._last_words[-20:], line]
+
+    def _drain(self) -> None:
+        # A full pipe would stop the server, so what it goes on to say is read and dropped.
+        assert self._process.stdout is not None
+        for _ in self._process.stdout:
+            pass
+
+    def _wait_until_ready(self, timeout_s: float) -> str:
+        assert self._process.stdout is not None
+        stuck = threading.Timer(timeout_s, self._process.kill)
+        stuck.start()
+        try:
+            for line in self._process.stdout:
+                if "ready on " in line:
+                    return line.rpartition("ready on ")[2].split()[0]
+        finally:
+            stuck.cancel()
+        self._process.wait()
+        raise ServerError(f"{self._process.args!r} never got ready: {''.join(self._last_words)}")
+
+    def stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
