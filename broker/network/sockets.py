@@ -76,8 +76,13 @@ class SocketConnection:
             return
         if count == 0:
             self._close(None)
-        else:
+            return
+        try:
             self._receiver.received(count)
+        except Exception as error:
+            # A bug of the receiver's. Left open, the connection would raise it for ever.
+            self._close(error)
+            raise
 
     def send(self, chunks: Sequence[Buffer | FileSlice]) -> None:
         if self._descriptor < 0:

@@ -195,7 +195,9 @@ class ClientConnection:
         # A length that is only claimed gets two megabytes; more comes as the bytes do.
         size = min(wanted, max(_FIRST_BUFFER_BYTES, 2 * have))
         if self._start + size > len(self._buffer):
-            if not self._memory.may_take(self, request_bytes=wanted, held_bytes=len(self._buffer)):
+            if not self._memory.may_take(
+                self, size, request_bytes=wanted, held_bytes=len(self._buffer)
+            ):
                 self._held_since = self._loop.time()
                 self._memory.wait(self)
                 self._connection.pause_reading()

@@ -55,17 +55,18 @@ class RequestMemory:
     def is_somebody_waiting(self) -> bool:
         return bool(self._waiting)
 
-    def may_take(self, taker: Waiting, *, request_bytes: int, held_bytes: int) -> bool:
-        """Whether `taker`, which holds that much, may have more for a request of that size.
+    def may_take(self, taker: Waiting, size: int, *, request_bytes: int, held_bytes: int) -> bool:
+        """Whether `taker`, which holds so much, may take `size` for a request of such a length.
 
-        A buffer may exceed what is left, or a limit below one request would stop the broker. With
-        every byte held by requests that have not arrived whole nobody could go on, so one
-        connection at a time is privileged to finish its request.
+        With every byte held by requests that have not arrived whole nobody could go on, and a
+        limit below one request would stop the broker, so one connection at a time is privileged
+        to finish its request.
         """
         if self._privileged is taker:
             return True
         usual = request_bytes <= USUAL_REQUEST_BYTES
-        if self._counted_bytes < (self.limit_bytes if usual else self.limit_bytes * 3 // 4):
+        limit = self.limit_bytes if usual else self.limit_bytes * 3 // 4
+        if self._counted_bytes + _rounded(size) <= limit:
             return True
         if self._privileged is None:
             self._privileged = taker
@@ -119,8 +120,6 @@ class RequestMemory:
     def _wake(self) -> None:
         """Each at most once: whoever still may not go on waits again, behind the others."""
         for _ in range(len(self._waiting)):
-            if self._counted_bytes >= self.limit_bytes and self._privileged is not None:
-                return
             if self._waiting:
                 self._waiting.popleft().memory_available()
 

@@ -24,7 +24,10 @@ class Connection:
 
     def may_take(self, request_bytes: int = KIB) -> bool:
         return self.memory.may_take(
-            self, request_bytes=request_bytes, held_bytes=sum(map(len, self.held))
+            self,
+            min(request_bytes, MIB),
+            request_bytes=request_bytes,
+            held_bytes=sum(map(len, self.held)),
         )
 
 
@@ -42,8 +45,10 @@ def test_giants_leave_a_quarter_to_usual_requests() -> None:
     memory = RequestMemory(8 * MIB)
     holder, giant, other, usual = (Connection(memory) for _ in range(4))
     holder.take(4 * MIB)
-    giant.take(2 * MIB)
-    other.take(2 * MIB)
+    holder.take(MIB)
+    giant.take(MIB)
+    other.take(MIB)
+    assert not memory.available_bytes
     assert giant.may_take(90 * MIB)  # privileged, so that someone goes on
     assert not other.may_take(90 * MIB)
     giant.take(64 * MIB)
