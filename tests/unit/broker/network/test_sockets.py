@@ -68,7 +68,14 @@ async def test_sendfile_and_its_twin_send_the_same_bytes(
     disk = FileDisk(str(tmp_path))
     file = await disk.create("segment")
     file.append([content])
-    chunks = [b"head", file.slice(17, 4_000_000), b"", b"middle", file.slice(0, 1), b"tail"]
+    chunks: list[bytes | FileSlice] = [
+        b"head",
+        file.slice(17, 4_000_000),
+        b"",
+        b"middle",
+        file.slice(0, 1),
+        b"tail",
+    ]
     sent = await sent_through(SocketNetwork(use_sendfile=use_sendfile), chunks)
     assert sent == b"head" + content[17:4_000_017] + b"middle" + content[:1] + b"tail"
     file.close()
