@@ -1,0 +1,23 @@
+"""What is not here is said plainly, in the form that tools expect."""
+
+from broker.api.absent_features import describe_acls, list_groups, list_partition_reassignments
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.nodes import ask, running_node
+
+
+async def test_without_an_authorizer_there_are_no_acls_to_describe() -> None:
+    async with running_node() as node:
+        told = describe_acls(node, ask(ApiKey.DESCRIBE_ACLS, m.DescribeAclsRequest()))
+        assert told.error_code == ErrorCode.SECURITY_DISABLED
+        assert told.error_message == "no authorizer is configured"
+
+
+async def test_there_are_no_groups_and_nothing_moves() -> None:
+    async with running_node() as node:
+        groups = list_groups(node, ask(ApiKey.LIST_GROUPS, m.ListGroupsRequest()))
+        assert (groups.error_code, groups.groups) == (ErrorCode.NONE, [])
+        body = m.ListPartitionReassignmentsRequest(topics=None)
+        moves = list_partition_reassignments(node, ask(ApiKey.LIST_PARTITION_REASSIGNMENTS, body))
+        assert (moves.error_code, moves.error_message, moves.topics) == (0, None, [])

@@ -1,0 +1,22 @@
+"""DescribeProducers: who wrote to a partition."""
+
+from broker.api.describe_producers import describe_producers
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.nodes import append, ask, create_topic, running_node
+
+
+async def test_a_producer_is_told_with_its_last_sequence() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        append(node, "t", 3, producer_id=42)
+        append(node, "t", 1)
+        asked = m.DescribeProducersRequestTopicRequest(name="t", partition_indexes=[0, 5])
+        body = m.DescribeProducersRequest(topics=[asked])
+        [topic] = describe_producers(node, ask(ApiKey.DESCRIBE_PRODUCERS, body)).topics
+        known, missing = topic.partitions
+        [producer] = known.active_producers
+        assert (producer.producer_id, producer.producer_epoch, producer.last_sequence) == (42, 0, 2)
+        assert producer.current_txn_start_offset == -1
+        assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,45 @@
+"""InitProducerId: fresh ids for idempotent producers, a clear no to transactional ones."""
+
+from broker.api.init_producer_id import init_producer_id
+from broker.disk.memory import MemoryDisk
+from broker.node import Node
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.nodes import ask, running_node
+
+
+async def init(node: Node, transactional_id: str | None = None) -> m.InitProducerIdResponse:
+    body = m.InitProducerIdRequest(transactional_id=transactional_id)
+    return await init_producer_id(node, ask(ApiKey.INIT_PRODUCER_ID, body))
+
+
+async def test_every_producer_gets_its_own_id_also_after_a_restart() -> None:
+    disk = MemoryDisk()
+    seen: list[int] = []
+    for _ in range(2):
+        async with running_node(disks={"data": disk}) as node:
+            for _ in range(3):
+                given = await init(node)
+                assert (given.error_code, given.producer_epoch) == (ErrorCode.NONE, 0)
+                seen.append(given.producer_id)
+    assert len(set(seen)) == 6
+
+
+async def test_a_transactional_producer_is_refused_for_good() -> None:
+    async with running_node() as node:
+        given = await init(node, "tx")
+        assert given.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        assert (given.producer_id, given.producer_epoch) == (-1, -1)
+        assert not ErrorCode(given.error_code).retriable
+        assert (await init(node, "")).error_code == ErrorCode.INVALID_REQUEST
+
+
+async def test_a_full_disk_gives_no_id_and_may_be_asked_again() -> None:
+    disk = MemoryDisk()
+    async with running_node(disks={"data": disk}) as node:
+        disk.fail("replace")
+        refused = await init(node)
+        disk.heal()
+        assert ErrorCode(refused.error_code).retriable
+        assert (await init(node)).error_code == ErrorCode.NONE

@@ -1,0 +1,53 @@
+"""OffsetForLeaderEpoch: where epochs end."""
+
+from broker.api.offset_for_leader_epoch import offset_for_leader_epoch
+from broker.disk.memory import MemoryDisk
+from broker.node import Node
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.nodes import append, ask, create_topic, running_node
+
+
+def end_of(
+    node: Node, epoch: int, current: int = -1, topic: str = "t"
+) -> m.OffsetForLeaderEpochResponseEpochEndOffset:
+    asked = m.OffsetForLeaderPartition(
+        partition=0, current_leader_epoch=current, leader_epoch=epoch
+    )
+    body = m.OffsetForLeaderEpochRequest(
+        topics=[m.OffsetForLeaderTopic(topic=topic, partitions=[asked])]
+    )
+    request = ask(ApiKey.OFFSET_FOR_LEADER_EPOCH, body)
+    return offset_for_leader_epoch(node, request).topics[0].partitions[0]
+
+
+async def test_an_epoch_ends_where_the_next_begins_and_the_running_one_at_the_end() -> None:
+    disk = MemoryDisk()
+    async with running_node(disks={"data": disk}) as node:
+        await create_topic(node, "t")
+        append(node, "t", 5)
+    async with running_node(disks={"data": disk}) as node:
+        append(node, "t", 3)
+        [partition] = node.partitions
+        now = partition.leader_epoch
+        assert now > 0
+        ended, running = end_of(node, 0), end_of(node, now, current=now)
+        assert (ended.error_code, ended.leader_epoch, ended.end_offset) == (0, 0, 5)
+        assert (running.error_code, running.leader_epoch, running.end_offset) == (0, now, 8)
+
+
+async def test_an_epoch_that_never_was_has_no_end() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        append(node, "t", 1)
+        unknown = end_of(node, 99)
+        assert (unknown.error_code, unknown.leader_epoch, unknown.end_offset) == (0, -1, -1)
+
+
+async def test_an_asker_with_another_idea_of_the_leader_is_told() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        assert end_of(node, 0, current=7).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+        nope = end_of(node, 0, topic="nope")
+        assert nope.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
