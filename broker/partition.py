@@ -66,6 +66,10 @@ class Partition:
                 if not watcher.done():
                     watcher.set_result(None)
 
+    @property
+    def has_watchers(self) -> bool:
+        return bool(self._watchers)
+
     def watch(self, watcher: asyncio.Future[None]) -> None:
         self._watchers[watcher] = None
 

@@ -138,6 +138,11 @@ def _diverges(
 ) -> bool:
     """KIP-595: the reader's last epoch ends before the offset from which it wants to go on."""
     epoch, end_offset = partition.log.end_offset_for_epoch(target.last_fetched_epoch)
+    if epoch < 0 or end_offset < 0:
+        raise KafkaError(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"{partition.topic}-{partition.index} knows no epoch {target.last_fetched_epoch}",
+        )
     if epoch == target.last_fetched_epoch and end_offset >= target.fetch_offset:
         return False
     answer.diverging_epoch = m.FetchResponseEpochEndOffset(epoch=epoch, end_offset=end_offset)
