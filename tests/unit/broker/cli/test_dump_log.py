@@ -1,0 +1,90 @@
+"""`broker dump-log`: batches and records as they stand, and where a file is damaged."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from broker.protocol.records import Record, build_batch
+from tests.unit.broker.cli.conftest import Run
+
+NAME = "00000000000000000000.log"
+
+
+@pytest.fixture
+def segment(tmp_path: Path) -> Path:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    first = build_batch(
+        [
+            Record(0, 1000, b"k", b"v", ((b"h", b"x"), (b"n", None))),
+            Record(1, 1001, None, b"\xff\x00"),
+        ],
+        codec=4,
+        base_offset=0,
+        leader_epoch=3,
+    )
+    second = build_batch([Record(2, 1002, b"k2", None)], base_offset=2, producer_id=9)
+    path = folder / NAME
+    path.write_bytes(bytes(first) + bytes(second))
+    return path
+
+
+def test_every_batch_is_told_with_its_place(broker: Run, segment: Path) -> None:
+    ran = broker("dump-log", segment.parent)
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == f"segment: {NAME} size: {segment.stat().st_size}"
+    assert "position: 0 baseOffset: 0 lastOffset: 1 count: 2" in lines[1]
+    assert "partitionLeaderEpoch: 3" in lines[1]
+    assert "compression: zstd" in lines[1]
+    assert "baseOffset: 2 lastOffset: 2 count: 1" in lines[2]
+    assert "producerId: 9" in lines[2]
+
+
+def test_records_are_told_when_they_are_wanted(broker: Run, segment: Path) -> None:
+    ran = broker("dump-log", segment, "--records", "--json")
+    records = [line for line in map(json.loads, ran.out.splitlines()) if "key" in line]
+    assert [(each["offset"], each["key"], each["value"]) for each in records] == [
+        (0, "k", "v"),
+        (1, None, "0xff00"),
+        (2, "k2", None),
+    ]
+    assert records[0]["headers"] == {"h": "x", "n": None}
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda content: content[:-1], "torn"),
+        (lambda content: content + b"abc", "3 bytes at the end are too few"),
+        (lambda content: content[:-1] + b"\xee", "fails its checksum"),
+        (lambda content: content + bytes(100), "damage"),
+    ],
+)
+def test_damage_is_told_with_its_position_and_ends_with_1(
+    broker: Run, segment: Path, damage: object, reason: str
+) -> None:
+    assert callable(damage)
+    whole = segment.read_bytes()
+    segment.write_bytes(damage(whole))
+    ran = broker("dump-log", segment.parent)
+    assert ran.code == 1
+    told = [line for line in ran.out.splitlines() if "damage:" in line]
+    assert len(told) == 1
+    assert reason in told[0]
+    assert "position: " in told[0]
+
+
+@pytest.mark.parametrize("where", ["nowhere", "t-0/other.txt", "."])
+def test_a_place_without_segments_is_told(broker: Run, segment: Path, where: str) -> None:
+    (segment.parent / "other.txt").write_text("")
+    ran = broker("dump-log", segment.parent.parent / where)
+    assert (ran.code, bool(ran.err.strip())) == (255, True)
+
+
+def test_the_files_stay_as_they_are(broker: Run, segment: Path) -> None:
+    before = segment.read_bytes()
+    broker("dump-log", segment.parent, "--records")
+    assert segment.read_bytes() == before
+    assert [each.name for each in segment.parent.iterdir()] == [NAME]

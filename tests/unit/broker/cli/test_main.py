@@ -1,0 +1,44 @@
+"""The command's manners: exit codes, and never a traceback for what a user can get wrong."""
+
+import pytest
+
+from tests.unit.broker.cli.conftest import Run
+
+
+def test_help_names_every_command(broker: Run) -> None:
+    ran = broker("--help")
+    assert ran.code == 0
+    for command in ("start", "format", "dump-log", "topics"):
+        assert command in ran.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("bogus",),
+        ("start",),
+        ("start", "--bogus"),
+        ("start", "--config"),
+        ("topics",),
+        ("topics", "describe"),
+        ("topics", "describe", "--bootstrap", "nowhere"),
+        ("topics", "describe", "--bootstrap", "h:99999"),
+        ("topics", "create", "--bootstrap", "h:1", "--partitions", "many", "t"),
+        ("topics", "create", "--bootstrap", "h:1", "--config", "x", "t"),
+        ("dump-log",),
+        ("format",),
+    ],
+)
+def test_a_wrong_command_line_ends_with_254_and_a_sentence(
+    broker: Run, arguments: tuple[str, ...]
+) -> None:
+    ran = broker(*arguments)
+    assert ran.code == 254
+    assert ran.err.strip()
+    assert "Traceback" not in ran.err
+
+
+def test_a_peer_that_is_not_there_ends_with_255(broker: Run) -> None:
+    ran = broker("topics", "list", "--bootstrap", "127.0.0.1:1")
+    assert (ran.code, ran.err) == (255, "cannot connect to 127.0.0.1:1: Connection refused\n")
