@@ -64,6 +64,7 @@ class Log:
         if named is None:
             raise ValueError(f"{directory} is not named <topic>-<partition>")
         self.topic, self.partition = named
+        self.topic_id: bytes | None = None
         self.disk = disk
         self.directory = directory
         self.config = config

@@ -14,6 +14,7 @@ from broker.log import file_names, producer_snapshot
 from broker.log.batch_walk import FoundBatch, walk_batches
 from broker.log.breather import Breather
 from broker.log.checkpoints import CorruptCheckpointError
+from broker.log.compaction_swap import finish_swaps
 from broker.log.epochs import LeaderEpochs
 from broker.log.offset_index import CorruptIndexError
 from broker.log.origin import Origin
@@ -64,6 +65,7 @@ class Recovery:
 
     async def _open_files(self) -> None:
         await self.disk.make_directory(self.directory)
+        await finish_swaps(self.disk, self.directory)
         names = await self.disk.list(self.directory)
         parsed = [entry for entry in map(file_names.parse, names) if entry]
         logs = sorted(offset for offset, kind in parsed if kind == file_names.LOG)
@@ -149,6 +151,7 @@ class Recovery:
             elif following:
                 segment.end_offset = following[0].base_offset
                 await segment.seal(self.disk)
+                await self._write_snapshot(segment.end_offset)
             number += 1
 
     async def _scan_segment(self, segment: Segment) -> None:
@@ -193,6 +196,14 @@ class Recovery:
         self._snapshots.remove(offset)
         path = file_names.segment_path(self.directory, offset, file_names.SNAPSHOT)
         await self.disk.delete(path)
+
+    async def _write_snapshot(self, offset: int) -> None:
+        """Each segment begins with one: its predecessors may be deleted."""
+        self._snapshots.append(offset)
+        await self.disk.replace(
+            file_names.segment_path(self.directory, offset, file_names.SNAPSHOT),
+            producer_snapshot.encode(self.producers.producers.values()),
+        )
 
     async def _load_producers(self, up_to: int) -> None:
         """The newest good snapshot at or before `up_to`, and a replay of what follows it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker.log import syncing
 from broker.log.truncation import delete_snapshot, snapshot_offsets
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -92,14 +93,18 @@ async def _advance_start(log: Log, offset: int) -> None:
 async def _delete_first(log: Log, count: int) -> None:
     """The oldest first: a crash in between leaves a log without holes."""
     segments = list(log.segments)
+    if not count:
+        return
+    beginning = segments[count].base_offset
+    if beginning in log.pending_snapshots:
+        await syncing.write_snapshot(log, beginning, log.pending_snapshots.pop(beginning))
     for _ in range(count):
         segment = segments.pop(0)
         log.set_segments(segments)
         await segment.unlink(log.disk)
         segment.file.close()
-    if count:
-        # The newest snapshot at or before the new beginning stays: its producers may be silent
-        # since, and must be remembered all the same (KAFKA-7190).
-        before = [at for at in await snapshot_offsets(log) if at <= segments[0].base_offset]
-        for offset in before[:-1]:
-            await delete_snapshot(log, offset)
+    # The newest snapshot at or before the new beginning stays: its producers may be silent since,
+    # and must be remembered all the same (KAFKA-7190).
+    before = [offset for offset in await snapshot_offsets(log) if offset <= beginning]
+    for offset in before[:-1]:
+        await delete_snapshot(log, offset)

@@ -24,7 +24,7 @@ async def truncate_to(log: Log, offset: int) -> None:
             return
         try:
             with log.no_appends():
-                if offset <= log.segments[0].base_offset:
+                if offset < log.segments[0].base_offset:
                     await _start_anew(log, offset)
                 else:
                     await _truncate(log, offset)
@@ -47,7 +47,7 @@ async def _truncate(log: Log, offset: int) -> None:
     await _lower_recovery_point(log, offset)
     breather = Breather()
     segments = list(log.segments)
-    while segments[-1].base_offset >= offset:
+    while len(segments) > 1 and segments[-1].base_offset >= offset:
         # The newest first: a crash in between leaves a log without holes.
         dropped = segments.pop()
         log.set_segments(segments)
@@ -124,7 +124,12 @@ async def rebuild_producers(log: Log, breather: Breather) -> None:
 
 
 async def _start_anew(log: Log, offset: int) -> None:
-    await _lower_recovery_point(log, min(offset, log.recovery_point))
+    """The new offset is on disk before the old segments go: an empty directory begins there."""
+    log.start_offset = log.end_offset = log.high_watermark = log.recovery_point = offset
+    log.producers = ProducerTable(end_offset=offset)
+    log.update_first_unstable()
+    if log.save_offsets is not None:
+        await log.save_offsets()
     old = log.segments
     for segment in reversed(old):
         await segment.unlink(log.disk)
@@ -136,9 +141,6 @@ async def _start_anew(log: Log, offset: int) -> None:
         segment.file.close()
     log.epochs.clear()
     await syncing.write_epochs(log)
-    log.producers = ProducerTable(end_offset=offset)
-    log.start_offset = log.end_offset = log.high_watermark = log.recovery_point = offset
-    log.update_first_unstable()
 
 
 async def snapshot_offsets(log: Log) -> list[int]:

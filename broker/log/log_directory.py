@@ -1,0 +1,232 @@
+"""One `log.dir`: the logs in it, their checkpoints, and whether it was stopped cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from collections.abc import Awaitable, Callable
+from random import Random
+
+from broker.config.topic import LogConfig
+from broker.disk.interface import Disk
+from broker.log import checkpoints, identity
+from broker.log.breather import Breather
+from broker.log.checkpoints import CorruptCheckpointError, TopicPartition
+from broker.log.cleaner import Cleaner
+from broker.log.compaction import Compacted
+from broker.log.log import Log, parse_directory
+from broker.protocol.errors import KafkaError
+from broker.world import WallClock
+
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+DELETE_SUFFIX = "-delete"
+
+_LONGEST_NAME = 255
+
+_log = logging.getLogger(__name__)
+
+
+class LogDirectory:
+    """Paths are relative to the disk, which is rooted at this `log.dir`."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        path: str,
+        *,
+        clock: WallClock,
+        random: Random,
+        breather: Breather,
+        node_id: int | None = None,
+        cluster_id: str | None = None,
+    ) -> None:
+        self.disk = disk
+        self.path = path
+        self.identity: identity.Identity | None = None
+        self.failure: OSError | None = None
+        self.cleaner = Cleaner(disk)
+        self._clock = clock
+        self._random = random
+        self._breather = breather
+        self._node_id = node_id
+        self._cluster_id = cluster_id
+        self._logs: dict[TopicPartition, Log] = {}
+        self._checkpointing = asyncio.Lock()
+
+    @property
+    def logs(self) -> list[Log]:
+        return [self._logs[key] for key in sorted(self._logs)]
+
+    @property
+    def cluster_id(self) -> str:
+        assert self.identity is not None, "the directory is not loaded yet"
+        return self.identity.cluster_id
+
+    @property
+    def is_offline(self) -> bool:
+        """Until every log in it is back."""
+        return self.failure is not None and any(log.failure for log in self._logs.values())
+
+    async def load(self, config_of: Callable[[str], LogConfig]) -> list[Log]:
+        """All logs, recovered. Raises NotFormattedError, WrongDirectoryError or OSError."""
+        self.identity = await identity.read_identity(self.disk, self.path)
+        self._check_identity(self.identity)
+        names = await self.disk.list("")
+        was_clean = CLEAN_SHUTDOWN in names
+        # Whatever happens from here on, this is not a clean stop any more.
+        await self.disk.delete(CLEAN_SHUTDOWN)
+        recovery_points = await self._read(checkpoints.RECOVERY_POINT)
+        start_offsets = await self._read(checkpoints.LOG_START)
+        high_watermarks = await self._read(checkpoints.HIGH_WATERMARK)
+        await self.cleaner.load()
+        for name in names:
+            if name.endswith(DELETE_SUFFIX):
+                await self.disk.delete_directory(name)
+            key = parse_directory(name)
+            if key is None:
+                continue
+            log = await Log.open(
+                self.disk,
+                name,
+                config_of(key.topic),
+                clock=self._clock,
+                was_clean=was_clean,
+                recovery_point=recovery_points.get(key, 0),
+                start_offset=start_offsets.get(key, 0),
+                breather=self._breather,
+                random=self._random,
+            )
+            log.topic_id = await identity.read_topic_id(self.disk, name)
+            log.advance_high_watermark(high_watermarks.get(key, 0))
+            self._adopt(log)
+        return self.logs
+
+    def _check_identity(self, found: identity.Identity) -> None:
+        if self._node_id is not None and found.node_id != self._node_id:
+            raise identity.WrongDirectoryError(
+                f"{self.path} belongs to node {found.node_id}, this is node {self._node_id}"
+            )
+        if self._cluster_id is not None and found.cluster_id != self._cluster_id:
+            raise identity.WrongDirectoryError(
+                f"{self.path} belongs to cluster {found.cluster_id}, this is {self._cluster_id}"
+            )
+
+    async def _read(self, name: str) -> dict[TopicPartition, int]:
+        """A damaged checkpoint only costs time: the logs know what they hold."""
+        try:
+            return await checkpoints.read_offsets(self.disk, name)
+        except CorruptCheckpointError as problem:
+            _log.warning("%s: %s; going on without it", self.path, problem)
+            return {}
+
+    def _adopt(self, log: Log) -> None:
+        log.on_failure = self._on_failure
+        log.save_offsets = self.checkpoint
+        self._logs[log.topic, log.partition] = log
+
+    def _on_failure(self, failed: Log, problem: OSError) -> None:
+        _log.error("%s/%s is offline: %s", self.path, failed.directory, problem)
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            # A full disk still reads, and the others notice themselves when they need room.
+            return
+        self.failure = problem
+        for log in self.logs:
+            log.failure = log.failure or problem
+
+    async def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
+        name = f"{topic}-{partition}"
+        await self.disk.make_directory(name)
+        await identity.write_topic_id(self.disk, name, topic_id)
+        log = await Log.open(
+            self.disk,
+            name,
+            config,
+            clock=self._clock,
+            was_clean=False,
+            breather=self._breather,
+            random=self._random,
+        )
+        log.topic_id = topic_id
+        self._adopt(log)
+        return log
+
+    async def delete(self, log: Log) -> None:
+        """Renamed at once, so that the name is free, then deleted."""
+        del self._logs[log.topic, log.partition]
+        self.cleaner.forget(log.topic, log.partition)
+        log.on_failure = log.save_offsets = None
+        suffix = f".{self._random.getrandbits(128):032x}{DELETE_SUFFIX}"
+        doomed = log.directory[: _LONGEST_NAME - len(suffix)] + suffix
+        async with log.changing, log.syncing:
+            await self.disk.rename(log.directory, doomed)
+            log.failure = log.failure or OSError(errno.ENOENT, "the log was deleted", log.directory)
+            log.abandon()
+        await self.disk.delete_directory(doomed)
+        await self.checkpoint()
+
+    # Chores, each on its own interval
+
+    async def checkpoint(self) -> None:
+        """What the next start may rely on."""
+        # One by one, or an older state might be written over a newer one.
+        async with self._checkpointing:
+            await self._write_checkpoints()
+
+    async def _write_checkpoints(self) -> None:
+        points = {key: log.recovery_point for key, log in self._logs.items()}
+        starts = {key: log.start_offset for key, log in self._logs.items() if log.start_offset}
+        marks = {key: log.high_watermark for key, log in self._logs.items()}
+        await checkpoints.write_offsets(self.disk, checkpoints.RECOVERY_POINT, points)
+        await checkpoints.write_offsets(self.disk, checkpoints.LOG_START, starts)
+        await checkpoints.write_offsets(self.disk, checkpoints.HIGH_WATERMARK, marks)
+        await self.cleaner.save(self._logs.values())
+
+    async def compact_the_dirtiest(self) -> Compacted | None:
+        """One pass over one log; None when none is dirty enough."""
+        return await self.cleaner.compact_the_dirtiest(
+            log for log in self.logs if log.failure is None
+        )
+
+    async def apply_retention(self) -> int:
+        """How many segments were deleted."""
+        count = 0
+        for log in self.logs:
+            if log.failure is None:
+                try:
+                    count += await log.apply_retention()
+                except KafkaError as problem:
+                    _log.warning("%s/%s: %s", self.path, log.directory, problem)
+            await self._breather.pause()
+        return count
+
+    async def flush_what_is_due(self) -> None:
+        """flush.ms: how old unsynced records may become."""
+        now_ms = self._clock.now_ms()
+        for log in self.logs:
+            is_due = now_ms - log.last_flush_ms >= log.config.flush_ms
+            if is_due and log.failure is None and log.recovery_point < log.end_offset:
+                await self._try(log.flush)
+            await self._breather.pause()
+
+    async def expire_producers(self) -> int:
+        count = 0
+        for log in self.logs:
+            count += log.expire_producers()
+            await self._breather.pause()
+        return count
+
+    async def _try(self, chore: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await chore()
+        except KafkaError as problem:
+            _log.warning("%s: %s", self.path, problem)
+
+    async def close(self) -> None:
+        """The marker comes last: it vouches for everything before it."""
+        for log in self.logs:
+            await self._try(log.close)
+        if self.identity is None or any(log.failure for log in self.logs):
+            return
+        await self.checkpoint()
+        await self.disk.replace(CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}\n')
