@@ -30,7 +30,9 @@ async def alter_configs(
         for resource in body.resources:
             key = resource.resource_type, resource.resource_name
             result = m.AlterConfigsResponseAlterConfigsResourceResponse(
-                resource_type=resource.resource_type, resource_name=resource.resource_name
+                error_message=None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
             )
             results.append(result)
             try:

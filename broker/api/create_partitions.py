@@ -28,7 +28,7 @@ async def create_partitions(
         results.clear()
         changes: list[PartitionsAdded] = []
         for topic in body.topics:
-            result = m.CreatePartitionsTopicResult(name=topic.name)
+            result = m.CreatePartitionsTopicResult(name=topic.name, error_message=None)
             results.append(result)
             try:
                 if asked[topic.name] > 1:

@@ -53,6 +53,7 @@ async def create_topics(
 def _created(node: Node, change: TopicCreated, validate_only: bool) -> m.CreatableTopicResult:
     return m.CreatableTopicResult(
         name=change.name,
+        error_message=None,
         topic_id=ZERO_ID if validate_only else change.topic_id,
         num_partitions=len(change.replicas),
         replication_factor=len(change.replicas[0]),

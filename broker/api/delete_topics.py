@@ -35,7 +35,9 @@ async def delete_topics(
         times = Counter(topic.topic_id for topic in found if topic is not None)
         changes: list[TopicDeleted] = []
         for state in states:
-            result = m.DeletableTopicResult(name=state.name, topic_id=state.topic_id)
+            result = m.DeletableTopicResult(
+                name=state.name, topic_id=state.topic_id, error_message=None
+            )
             results.append(result)
             try:
                 topic = _to_delete(node, state, request.version)

@@ -29,6 +29,7 @@ def describe_cluster(
             error_message="this listener serves brokers' endpoints only",
         )
     return m.DescribeClusterResponse(
+        error_message=None,
         endpoint_type=_BROKERS,
         cluster_id=node.cluster_id,
         controller_id=node.node_id,

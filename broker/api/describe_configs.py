@@ -29,7 +29,9 @@ def describe_configs(
     results: list[m.DescribeConfigsResult] = []
     for resource in body.resources:
         result = m.DescribeConfigsResult(
-            resource_type=resource.resource_type, resource_name=resource.resource_name
+            error_message=None,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
         )
         results.append(result)
         try:

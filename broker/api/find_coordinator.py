@@ -22,7 +22,8 @@ def find_coordinator(
     body = request.body
     if request.version >= _FIRST_BATCHED_VERSION:
         return m.FindCoordinatorResponse(
-            coordinators=[_find(node, body.key_type, key) for key in body.coordinator_keys]
+            error_message=None,
+            coordinators=[_find(node, body.key_type, key) for key in body.coordinator_keys],
         )
     found = _find(node, body.key_type, body.key)
     return m.FindCoordinatorResponse(
