@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from random import Random
-from uuid import UUID
 
 ZERO_ID = bytes(16)
 
 
 def new_id(random: Random) -> bytes:
+    """A UUID of version 4."""
     while True:
-        made = UUID(bytes=random.randbytes(16), version=4).bytes
+        made = bytearray(random.randbytes(16))
+        made[6] = made[6] & 0x0F | 0x40
+        made[8] = made[8] & 0x3F | 0x80
         # An id whose text begins with a dash would be taken for an option by Kafka's tools.
         if not urlsafe_b64encode(made).startswith(b"-"):
-            return made
+            return bytes(made)

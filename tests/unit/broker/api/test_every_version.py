@@ -17,77 +17,75 @@ from tests.unit.broker.api.nodes import append, ask, create_topic, running_node
 _CONFIG: dict[str, Any] = {"resource_type": 2, "resource_name": "t"}
 
 
-def _requests() -> dict[ApiKey, Any]:
-    """One that is answered with both success and failure wherever an API has room for both."""
-    return {
-        ApiKey.METADATA: m.MetadataRequest(
-            topics=[m.MetadataRequestTopic(name="t"), m.MetadataRequestTopic(name="nope")]
-        ),
-        ApiKey.FIND_COORDINATOR: m.FindCoordinatorRequest(key="g", coordinator_keys=["g", "h"]),
-        ApiKey.LIST_GROUPS: m.ListGroupsRequest(),
-        ApiKey.API_VERSIONS: m.ApiVersionsRequest(
-            client_software_name="x", client_software_version="1"
-        ),
-        ApiKey.CREATE_TOPICS: m.CreateTopicsRequest(
-            topics=[
-                m.CreatableTopic(name="new", num_partitions=1, replication_factor=1),
-                m.CreatableTopic(name="t", num_partitions=1, replication_factor=1),
-            ],
-            validate_only=True,
-        ),
-        ApiKey.DELETE_TOPICS: m.DeleteTopicsRequest(
-            topics=[
-                m.DeleteTopicState(name="nope", topic_id=ZERO_ID),
-                m.DeleteTopicState(name=None, topic_id=b"\x01" * 16),
-            ],
-            topic_names=["nope"],
-        ),
-        ApiKey.DELETE_RECORDS: m.DeleteRecordsRequest(
-            topics=[
-                m.DeleteRecordsTopic(
-                    name="t", partitions=[m.DeleteRecordsPartition(partition_index=0, offset=1)]
-                )
-            ]
-        ),
-        ApiKey.INIT_PRODUCER_ID: m.InitProducerIdRequest(transactional_id=None),
-        ApiKey.OFFSET_FOR_LEADER_EPOCH: m.OffsetForLeaderEpochRequest(
-            topics=[
-                m.OffsetForLeaderTopic(
-                    topic="t", partitions=[m.OffsetForLeaderPartition(partition=0, leader_epoch=0)]
-                )
-            ]
-        ),
-        ApiKey.DESCRIBE_ACLS: m.DescribeAclsRequest(),
-        ApiKey.DESCRIBE_CONFIGS: m.DescribeConfigsRequest(
-            resources=[
-                m.DescribeConfigsResource(**_CONFIG, configuration_keys=None),
-                m.DescribeConfigsResource(resource_type=4, resource_name="1"),
-                m.DescribeConfigsResource(resource_type=2, resource_name="nope"),
-            ],
-            include_synonyms=True,
-            include_documentation=True,
-        ),
-        ApiKey.ALTER_CONFIGS: m.AlterConfigsRequest(
-            resources=[m.AlterConfigsRequestAlterConfigsResource(**_CONFIG, configs=[])]
-        ),
-        ApiKey.DESCRIBE_LOG_DIRS: m.DescribeLogDirsRequest(topics=None),
-        ApiKey.CREATE_PARTITIONS: m.CreatePartitionsRequest(
-            topics=[m.CreatePartitionsTopic(name="t", count=1, assignments=None)]
-        ),
-        ApiKey.INCREMENTAL_ALTER_CONFIGS: m.IncrementalAlterConfigsRequest(
-            resources=[m.IncrementalAlterConfigsRequestAlterConfigsResource(**_CONFIG, configs=[])]
-        ),
-        ApiKey.LIST_PARTITION_REASSIGNMENTS: m.ListPartitionReassignmentsRequest(topics=None),
-        ApiKey.DESCRIBE_CLUSTER: m.DescribeClusterRequest(),
-        ApiKey.DESCRIBE_PRODUCERS: m.DescribeProducersRequest(
-            topics=[m.DescribeProducersRequestTopicRequest(name="t", partition_indexes=[0, 9])]
-        ),
-        ApiKey.LIST_CONFIG_RESOURCES: m.ListConfigResourcesRequest(),
-        ApiKey.DESCRIBE_TOPIC_PARTITIONS: m.DescribeTopicPartitionsRequest(
-            topics=[], response_partition_limit=1, cursor=None
-        ),
-    }
-
+# Each is answered with both success and failure wherever its API has room for both.
+_REQUESTS: dict[ApiKey, Any] = {
+    ApiKey.METADATA: m.MetadataRequest(
+        topics=[m.MetadataRequestTopic(name="t"), m.MetadataRequestTopic(name="nope")]
+    ),
+    ApiKey.FIND_COORDINATOR: m.FindCoordinatorRequest(key="g", coordinator_keys=["g", "h"]),
+    ApiKey.LIST_GROUPS: m.ListGroupsRequest(),
+    ApiKey.API_VERSIONS: m.ApiVersionsRequest(
+        client_software_name="x", client_software_version="1"
+    ),
+    ApiKey.CREATE_TOPICS: m.CreateTopicsRequest(
+        topics=[
+            m.CreatableTopic(name="new", num_partitions=1, replication_factor=1),
+            m.CreatableTopic(name="t", num_partitions=1, replication_factor=1),
+        ],
+        validate_only=True,
+    ),
+    ApiKey.DELETE_TOPICS: m.DeleteTopicsRequest(
+        topics=[
+            m.DeleteTopicState(name="nope", topic_id=ZERO_ID),
+            m.DeleteTopicState(name=None, topic_id=b"\x01" * 16),
+        ],
+        topic_names=["nope"],
+    ),
+    ApiKey.DELETE_RECORDS: m.DeleteRecordsRequest(
+        topics=[
+            m.DeleteRecordsTopic(
+                name="t", partitions=[m.DeleteRecordsPartition(partition_index=0, offset=1)]
+            )
+        ]
+    ),
+    ApiKey.INIT_PRODUCER_ID: m.InitProducerIdRequest(transactional_id=None),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: m.OffsetForLeaderEpochRequest(
+        topics=[
+            m.OffsetForLeaderTopic(
+                topic="t", partitions=[m.OffsetForLeaderPartition(partition=0, leader_epoch=0)]
+            )
+        ]
+    ),
+    ApiKey.DESCRIBE_ACLS: m.DescribeAclsRequest(),
+    ApiKey.DESCRIBE_CONFIGS: m.DescribeConfigsRequest(
+        resources=[
+            m.DescribeConfigsResource(**_CONFIG, configuration_keys=None),
+            m.DescribeConfigsResource(resource_type=4, resource_name="1"),
+            m.DescribeConfigsResource(resource_type=2, resource_name="nope"),
+        ],
+        include_synonyms=True,
+        include_documentation=True,
+    ),
+    ApiKey.ALTER_CONFIGS: m.AlterConfigsRequest(
+        resources=[m.AlterConfigsRequestAlterConfigsResource(**_CONFIG, configs=[])]
+    ),
+    ApiKey.DESCRIBE_LOG_DIRS: m.DescribeLogDirsRequest(topics=None),
+    ApiKey.CREATE_PARTITIONS: m.CreatePartitionsRequest(
+        topics=[m.CreatePartitionsTopic(name="t", count=1, assignments=None)]
+    ),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: m.IncrementalAlterConfigsRequest(
+        resources=[m.IncrementalAlterConfigsRequestAlterConfigsResource(**_CONFIG, configs=[])]
+    ),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: m.ListPartitionReassignmentsRequest(topics=None),
+    ApiKey.DESCRIBE_CLUSTER: m.DescribeClusterRequest(),
+    ApiKey.DESCRIBE_PRODUCERS: m.DescribeProducersRequest(
+        topics=[m.DescribeProducersRequestTopicRequest(name="t", partition_indexes=[0, 9])]
+    ),
+    ApiKey.LIST_CONFIG_RESOURCES: m.ListConfigResourcesRequest(),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: m.DescribeTopicPartitionsRequest(
+        topics=[], response_partition_limit=1, cursor=None
+    ),
+}
 
 _DATA_PATH = (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.LIST_OFFSETS)
 
@@ -114,6 +112,6 @@ async def test_an_answer_is_written_in_every_version(key: ApiKey) -> None:
     async with running_node() as node:
         await create_topic(node, "t", 2)
         append(node, "t", 3)
-        body = _requests()[key]
+        body = _REQUESTS[key]
         for version in range(API_TABLE[key].version_min, API_TABLE[key].version_max + 1):
             await _round(node, key, version, body)
