@@ -64,6 +64,10 @@ class RunningBroker:
         self._drain = threading.Thread(target=self._process.stdout.read, daemon=True)
         self._drain.start()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def _wait_until_ready(self) -> str:
         assert self._process.stdout is not None
         stuck = threading.Timer(TIMEOUT_S, self._process.kill)

@@ -8,7 +8,6 @@ from broker.config.property import (
     Kind,
     Update,
     at_least,
-    between,
     refused,
     used,
     without_meaning,
@@ -63,8 +62,9 @@ PROPERTIES = (
     used(
         "socket.listen.backlog.size",
         Kind.INT,
-        50,
-        "How many connections may wait to be accepted.",
+        4096,
+        "How many connections may wait to be accepted. Kafka's 50 makes a crowd wait a second "
+        "each for a lost SYN; the system's own limit still applies.",
         at_least(1),
     ),
     used(
@@ -102,20 +102,6 @@ PROPERTIES = (
         at_least(-1),
     ),
     used(
-        "queued.max.requests",
-        Kind.INT,
-        500,
-        "Requests in work at which the broker stops reading from sockets.",
-        at_least(1),
-    ),
-    used(
-        "request.timeout.ms",
-        Kind.INT,
-        30000,
-        "How long a request of this node to another one may take.",
-        at_least(0),
-    ),
-    used(
         "fetch.max.bytes",
         Kind.INT,
         57671680,
@@ -135,6 +121,20 @@ PROPERTIES = (
         2000,
         "The most partitions in one DescribeTopicPartitions answer.",
         at_least(1),
+    ),
+    without_meaning(
+        "queued.max.requests",
+        Kind.INT,
+        500,
+        "requests are limited by the memory they hold: queued.max.request.bytes",
+        at_least(1),
+    ),
+    without_meaning(
+        "request.timeout.ms",
+        Kind.INT,
+        30000,
+        "this node sends no requests to others",
+        at_least(0),
     ),
     without_meaning(
         "num.network.threads",
@@ -206,13 +206,5 @@ PROPERTIES = (
         None,
         "Ours, not Kafka's: host:port at which GET /metrics answers Prometheus. Not set: no "
         "metrics are served.",
-    ),
-    used(
-        "reference.slow.request.ms",
-        Kind.INT,
-        1000,
-        "Ours, not Kafka's: a request that takes longer is logged with its latency. Long polls "
-        "do not count their wait.",
-        between(0, INT_MAX),
     ),
 )
