@@ -29,7 +29,6 @@ class BrokerConfig:
     advertised_listeners: tuple[ListenerEntry, ...]
     controller_listener_names: tuple[str, ...]
     reference_metrics_listener: Address | None
-    reference_slow_request_ms: int
 
     socket_send_buffer_bytes: int
     socket_receive_buffer_bytes: int
@@ -40,8 +39,6 @@ class BrokerConfig:
     max_connections_per_ip_overrides: Mapping[str, int]
     connections_max_idle_ms: int
     queued_max_request_bytes: int
-    queued_max_requests: int
-    request_timeout_ms: int
     fetch_max_bytes: int
     max_incremental_fetch_session_cache_slots: int
     max_request_partition_size_limit: int
@@ -55,8 +52,6 @@ class BrokerConfig:
     log_retention_check_interval_ms: int
     log_flush_scheduler_interval_ms: int
     log_flush_offset_checkpoint_interval_ms: int
-    log_flush_start_offset_checkpoint_interval_ms: int
-    log_initial_task_delay_ms: int
     log_cleaner_enable: bool
     log_cleaner_backoff_ms: int
     producer_id_expiration_ms: int

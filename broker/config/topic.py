@@ -31,7 +31,6 @@ class LogConfig:
     compression_lz4_level: int = 9
     compression_zstd_level: int = 3
     delete_retention_ms: int = 86400000
-    file_delete_delay_ms: int = 60000
     flush_messages: int = LONG_MAX
     flush_ms: int = LONG_MAX
     index_interval_bytes: int = 4096
@@ -41,7 +40,6 @@ class LogConfig:
     min_cleanable_dirty_ratio: float = 0.5
     min_compaction_lag_ms: int = 0
     min_insync_replicas: int = 1
-    preallocate: bool = False
     producer_id_expiration_ms: int = 86400000
     retention_bytes: int = -1
     retention_ms: int = 604800000
@@ -51,7 +49,6 @@ class LogConfig:
     segment_ms: int = 604800000
     timestamp_after_max_ms: int = 3600000
     timestamp_before_max_ms: int = LONG_MAX
-    unclean_leader_election_enable: bool = False
 
     @classmethod
     def build(cls, broker: BrokerConfig, overrides: Mapping[str, str]) -> LogConfig:

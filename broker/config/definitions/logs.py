@@ -68,20 +68,6 @@ DIRECTORIES = (
         at_least(0),
     ),
     used(
-        "log.flush.start.offset.checkpoint.interval.ms",
-        Kind.INT,
-        60000,
-        "How often log start offsets are written down.",
-        at_least(0),
-    ),
-    used(
-        "log.initial.task.delay.ms",
-        Kind.LONG,
-        30000,
-        "How long after the start the first retention, flush and checkpoint rounds run.",
-        at_least(0),
-    ),
-    used(
         "producer.id.expiration.ms",
         Kind.INT,
         86400000,
@@ -95,6 +81,20 @@ DIRECTORIES = (
         600000,
         "How often logs are looked through for producers to forget.",
         at_least(1),
+    ),
+    without_meaning(
+        "log.flush.start.offset.checkpoint.interval.ms",
+        Kind.INT,
+        60000,
+        "start offsets are written with the recovery points, and whenever they change",
+        at_least(0),
+    ),
+    without_meaning(
+        "log.initial.task.delay.ms",
+        Kind.LONG,
+        30000,
+        "each chore first runs one interval of its own after the start",
+        at_least(0),
     ),
     without_meaning(
         "num.recovery.threads.per.data.dir",
@@ -235,15 +235,28 @@ TOPIC_DEFAULTS = (
         "How long a record may stay unflushed. Not set: log.flush.scheduler.interval.ms.",
         at_least(0),
     ),
-    _topic_default(
+    without_meaning(
         "log.segment.delete.delay.ms",
         Kind.LONG,
         60000,
-        "How long a deleted segment's files stay on disk.",
+        "files are deleted at once; readers that hold them open are served to the end",
         at_least(0),
+        Update.CLUSTER_WIDE,
     ),
-    _topic_default("log.preallocate", Kind.BOOLEAN, False, "Accepted; files grow as needed.",
-                   Check()),
+    without_meaning(
+        "unclean.leader.election.enable",
+        Kind.BOOLEAN,
+        False,
+        "takes effect with more than one node; this broker runs alone",
+        update=Update.CLUSTER_WIDE,
+    ),
+    without_meaning(
+        "log.preallocate",
+        Kind.BOOLEAN,
+        False,
+        "segments grow as they are written",
+        update=Update.CLUSTER_WIDE,
+    ),
     _topic_default(
         "log.message.timestamp.type",
         Kind.STRING,
@@ -297,13 +310,6 @@ TOPIC_DEFAULTS = (
         1,
         "How many replicas must have a batch before a producer with acks=all is answered.",
         at_least(1),
-    ),
-    _topic_default(
-        "unclean.leader.election.enable",
-        Kind.BOOLEAN,
-        False,
-        "Whether a replica that is not in sync may lead when no other is left.",
-        Check(),
     ),
     _topic_default(
         "log.cleaner.delete.retention.ms",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from broker.config.definitions import BROKER_PROPERTIES
-from broker.config.property import Kind, Property, Value, used, without_meaning
+from broker.config.property import Kind, Property, Value, without_meaning
 
 _HOUR_MS = 3600000
 _MINUTE_MS = 60000
@@ -66,7 +66,14 @@ SYNONYMS: dict[str, tuple[Synonym, ...]] = {
 def _from_synonyms(name: str, synonyms: tuple[Synonym, ...]) -> Property:
     first = BROKER_PROPERTIES[synonyms[0].name]
     last = BROKER_PROPERTIES[synonyms[-1].name]
-    return used(name, first.kind, synonyms[-1].convert(last.default), first.about, first.check)
+    return Property(
+        name=name,
+        kind=first.kind,
+        default=synonyms[-1].convert(last.default),
+        about=first.about,
+        check=first.check,
+        meaning=first.meaning,
+    )
 
 
 _NO_REMOTE = "records are stored in log.dirs only"

@@ -1,6 +1,7 @@
 """server.properties: what is known, what only warns, what is refused, and how that is said."""
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -192,6 +193,17 @@ def test_every_field_is_a_property_of_the_table() -> None:
     names = {each.name for each in fields(BrokerConfig)} - {"values", "given", "from_file"}
     for name in names:
         assert BROKER_PROPERTIES[name.replace("_", ".")].meaning is Meaning.USED
+
+
+def test_every_field_is_read_by_somebody() -> None:
+    """A property without effect must say so in the table instead."""
+    derived = {"process_roles", "listeners", "controller_listener_names"}
+    broker = Path(__file__).parents[4] / "broker"
+    code = "".join(
+        path.read_text() for path in broker.rglob("*.py") if path.parent != broker / "config"
+    )
+    names = {each.name for each in fields(BrokerConfig)} - derived - {"values", "given"}
+    assert [name for name in sorted(names) if f".{name}" not in code] == []
 
 
 def test_changes_while_running_leave_the_file_as_it_was() -> None:

@@ -1,5 +1,8 @@
 """A topic's configuration: the broker's defaults, its own overrides, and what is refused."""
 
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 
 from broker.config.broker import BrokerConfig
@@ -69,6 +72,15 @@ def test_a_wrong_override_is_an_invalid_config(overrides: dict[str, str], expect
 
 def test_what_means_nothing_here_is_accepted_and_changes_nothing() -> None:
     assert LogConfig.build(broker(), {"remote.storage.enable": "false"}) == LogConfig()
+
+
+def test_every_field_is_read_by_somebody() -> None:
+    broker = Path(__file__).parents[4] / "broker"
+    code = "".join(
+        path.read_text() for path in broker.rglob("*.py") if path.parent != broker / "config"
+    )
+    names = [each.name for each in fields(LogConfig)]
+    assert [name for name in names if f".{name}" not in code] == []
 
 
 def test_every_topic_configuration_of_kafka_4_is_known() -> None:
