@@ -17,6 +17,7 @@ class Cleaner:
         self._disk = disk
         self._max_keys = max_keys
         self._cleaned_to: dict[checkpoints.TopicPartition, int] = {}
+        self._saved: dict[checkpoints.TopicPartition, int] = {}
         self.uncleanable: dict[checkpoints.TopicPartition, CorruptBatchError] = {}
         """Logs with a damaged segment. They are left alone until the next start."""
 
@@ -26,6 +27,7 @@ class Cleaner:
         except checkpoints.CorruptCheckpointError:
             # Everything counts as dirty, which costs time but is always right.
             self._cleaned_to = {}
+        self._saved = dict(self._cleaned_to)
 
     async def save(self, logs: Iterable[Log]) -> None:
         """Awaited by a log before it is truncated, with its recovery point lowered already.
@@ -36,7 +38,10 @@ class Cleaner:
             name = (log.topic, log.partition)
             if name in self._cleaned_to:
                 self._cleaned_to[name] = min(self._cleaned_to[name], log.recovery_point)
-        await checkpoints.write_offsets(self._disk, checkpoints.CLEANER, self._cleaned_to)
+        if self._cleaned_to != self._saved:
+            now = dict(self._cleaned_to)
+            await checkpoints.write_offsets(self._disk, checkpoints.CLEANER, now)
+            self._saved = now
 
     def cleaned_to(self, log: Log) -> int:
         return self._cleaned_to.get((log.topic, log.partition), 0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from broker.log.breather import Breather
 from broker.log.compaction_choice import Dirt, group
-from broker.log.compaction_keys import LastOffsets
+from broker.log.compaction_keys import BYTES_PER_KEY, LastOffsets
 from broker.log.compaction_rewrite import collect_keys, rewrite
 from broker.log.compaction_rules import Rules
 from broker.log.compaction_swap import CleanedSegment, carry_out, decide, discard, swap_name
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from broker.log.log import Log
 
 NO_LIMIT = 2**63 - 1
-DEFAULT_MAX_KEYS = 600_000
+DEFAULT_MAX_KEYS = 128 * 1024 * 1024 // BYTES_PER_KEY
+"""What fits in the default of log.cleaner.dedupe.buffer.size."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,14 +70,13 @@ async def carry_out(disk: Disk, directory: str, swap_name: str) -> None:
 
 
 async def finish_swaps(disk: Disk, directory: str) -> None:
-    """To be called before a log's files are looked at: after it, no swap is half-done."""
-    names = await disk.list(directory)
-    for name in names:
+    """To be called before a log's files are looked at: after it, no swap is half-done.
+
+    A `.cleaned` file that is left was never decided about, and is deleted with other leftovers.
+    """
+    for name in await disk.list(directory):
         if name.endswith(file_names.SWAP):
             await carry_out(disk, directory, name)
-    for name in await disk.list(directory):
-        if name.endswith(file_names.CLEANED):
-            await disk.delete(f"{directory}/{name}")
 
 
 async def discard(disk: Disk, cleaned: CleanedSegment) -> None:

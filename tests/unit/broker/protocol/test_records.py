@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from broker.protocol.batch import CorruptBatchError, read_header, rewrite_crc, verify_crc
 from broker.protocol.compression import Codec
-from broker.protocol.records import Record, build_batch, iterate_records
+from broker.protocol.records import (
+    Record,
+    build_batch,
+    iterate_extents,
+    iterate_records,
+    record_data,
+)
 from broker.protocol.varint import append_varint, read_varint
 
 with warnings.catch_warnings():
@@ -169,3 +175,28 @@ def test_varints_come_back(number: int) -> None:
 def test_an_endless_varint_is_corrupt() -> None:
     with pytest.raises(CorruptBatchError):
         read_varint(b"\xff" * 100, 0)
+
+
+@given(records=record_lists())
+def test_extents_tell_the_same_as_the_records(records: list[Record]) -> None:
+    batch = memoryview(build_batch(records))
+    header = read_header(batch)
+    data = record_data(batch, header, max_bytes=10**6)
+    extents = list(iterate_extents(data, header.record_count))
+    assert [
+        (header.base_offset + e.offset_delta, header.base_timestamp + e.timestamp_delta, e.key)
+        for e in extents
+    ] == [record[:3] for record in records]
+    assert [e.has_value for e in extents] == [record.value is not None for record in records]
+    assert b"".join(data[e.start : e.end] for e in extents) == data
+
+
+@given(damage=st.data())
+def test_damaged_extents_give_corrupt_batch_errors_only(damage: st.DataObject) -> None:
+    batch = memoryview(build_batch(EXAMPLES[:5]))
+    data = bytearray(record_data(batch, read_header(batch), max_bytes=10**6))
+    for _ in range(damage.draw(st.integers(1, 4))):
+        data[damage.draw(st.integers(0, len(data) - 1))] = damage.draw(st.integers(0, 255))
+    size = damage.draw(st.integers(0, len(data)) | st.just(len(data)))
+    with suppress(CorruptBatchError):
+        list(iterate_extents(bytes(data[:size]), 5))
