@@ -38,6 +38,8 @@ class Housekeeping:
         self._every(config.log_flush_offset_checkpoint_interval_ms / 1000, self._checkpoint)
         self._every(config.producer_id_expiration_check_interval_ms / 1000, self._expire_producers)
         self._every(_COMEBACK_INTERVAL_S, self._bring_back)
+        if config.log_cleaner_enable:
+            self._every(config.log_cleaner_backoff_ms / 1000, self._compact)
         self._spawn(watch_loop_lag(self._node.metrics))
 
     async def stop(self) -> None:
@@ -69,6 +71,11 @@ class Housekeeping:
     async def _expire_producers(self) -> None:
         for directory in self._node.partitions.directories.values():
             await directory.expire_producers()
+
+    async def _compact(self) -> None:
+        for directory in self._node.partitions.directories.values():
+            while await directory.compact_the_dirtiest() is not None:
+                await self._breather.pause()
 
     async def _bring_back(self) -> None:
         """A log that a full or failing disk took offline is tried again."""

@@ -10,8 +10,9 @@ from broker.node import Node
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
+from broker.protocol.batch import iterate_headers
 from broker.protocol.errors import ErrorCode
-from tests.nodes import create_topic, fetch, formatted, produce, running_node, wire
+from tests.nodes import Wire, create_topic, fetch, formatted, produce, running_node, wire
 from tests.unit.broker.log.builders import batch
 
 
@@ -19,6 +20,18 @@ def partition_of(node: Node, topic: str = "t", index: int = 0) -> Partition:
     partition = node.partitions.find(topic, index)
     assert partition is not None
     return partition
+
+
+async def offsets_with_records(client: Wire) -> list[int]:
+    """Reads on as a consumer does, over batches that compaction has emptied."""
+    found: list[int] = []
+    offset = 0
+    while (part := await fetch(client, offset)).records:
+        for _, header in iterate_headers(part.records):
+            offset = header.last_offset + 1
+            if header.record_count:
+                found.append(header.base_offset)
+    return found
 
 
 async def test_a_restart_keeps_topics_records_and_producers() -> None:
@@ -108,6 +121,27 @@ async def test_a_deleted_topic_wakes_its_readers_and_frees_its_name() -> None:
         assert (await waiting).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         await create_topic(client, "t")
         assert (await fetch(client, 0)).high_watermark == 0
+
+
+async def test_a_compacted_topic_forgets_all_but_the_last_value_of_a_key() -> None:
+    async with running_node({"log.cleaner.backoff.ms": "20"}) as node, wire(node) as client:
+        await create_topic(
+            client,
+            "t",
+            cleanup_policy="compact",
+            segment_bytes=str(1 << 20),
+            min_cleanable_dirty_ratio="0.01",
+        )
+        for number in range(100):
+            value = b"%d" % number + b"x" * 30_000
+            assert (await produce(client, batch(value, keys=[b"same"]))).error_code == 0
+        log = partition_of(node).log
+        rolled = log.segments[-1].base_offset
+        async with asyncio.timeout(20):
+            while (await offsets_with_records(client))[0] < rolled - 1:
+                await asyncio.sleep(0.02)
+        assert await offsets_with_records(client) == list(range(rolled - 1, 100))
+        assert (log.start_offset, log.end_offset) == (0, 100)
 
 
 async def test_a_directory_of_another_node_is_not_touched() -> None:
