@@ -8,7 +8,7 @@ from struct import Struct, error
 from typing import cast
 
 import cramjam
-import lz4.frame  # type: ignore[import-untyped]
+import lz4.frame
 import zstandard
 
 from broker.protocol.batch import CorruptBatchError

@@ -6,7 +6,7 @@ import zlib
 from contextlib import suppress
 
 import cramjam
-import lz4.frame  # type: ignore[import-untyped]
+import lz4.frame
 import pytest
 import zstandard
 from hypothesis import given

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from aiokafka.record import default_records as aiokafka  # type: ignore[import-untyped]
+from aiokafka.record import default_records as aiokafka
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,7 +23,7 @@ from broker.protocol.varint import append_varint, read_varint
 with warnings.catch_warnings():
     # Importing kafka-python on Python 3.11 warns about a function that it should no longer use.
     warnings.simplefilter("ignore")
-    from kafka.record import default_records as kafka_python  # type: ignore[import-untyped]
+    from kafka.record import default_records as kafka_python
 
 CODECS = list(Codec)
 # kafka-python needs another snappy library than ours to write snappy.
