@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -12,6 +11,16 @@ CHANGING = frozenset(
      "truncate")
 )  # fmt: skip
 """The operations that a read-only disk refuses."""
+
+
+_MESSAGES = {
+    errno.EIO: "Input/output error",
+    errno.EBADF: "Bad file descriptor",
+    errno.EMFILE: "Too many open files",
+    errno.ENOSPC: "No space left on device",
+    errno.EROFS: "Read-only file system",
+}
+"""As the kernel's own library words them."""
 
 
 @dataclass(slots=True)
@@ -62,4 +71,4 @@ class Faults:
 
 
 def disk_error(number: int, path: str) -> OSError:
-    return OSError(number, os.strerror(number), path)
+    return OSError(number, _MESSAGES.get(number, errno.errorcode[number]), path)

@@ -200,15 +200,15 @@ class MemoryDisk:
 
     # What a test or a simulator does to the disk.
 
-    def power_loss(self, random: Random | None = None) -> None:
-        """All handles die; of what was not synced some is lost or torn, without `random` all."""
+    def power_loss(self, dice: Random | None = None) -> None:
+        """All handles die; of what was not synced some is lost or torn, without `dice` all."""
         self.life += 1
-        kept = random.randint(0, len(self._unsynced)) if random else 0
+        kept = dice.randint(0, len(self._unsynced)) if dice else 0
         for _, change in self._unsynced[:kept]:
             change(self._durable)
         self._unsynced.clear()
         for inode in self._durable.files.values():
-            inode.become(remains(inode, random))
+            inode.become(remains(inode, dice))
             inode.is_entry_durable = True
             inode.cold_pages.clear()
         self._now = self._durable.copy()

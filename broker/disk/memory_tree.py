@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable
 
 
@@ -109,4 +108,4 @@ def parent_of(path: str) -> str:
 
 
 def missing(path: str) -> FileNotFoundError:
-    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return FileNotFoundError(errno.ENOENT, "No such file or directory", path)

@@ -1,3 +1,5 @@
+"""Which bytes count as just written."""
+
 from __future__ import annotations
 
 from broker.disk.young_tail import GENERATION_S, YoungTail

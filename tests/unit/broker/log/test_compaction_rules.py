@@ -1,3 +1,5 @@
+"""What survives a compaction, rule by rule."""
+
 from __future__ import annotations
 
 import pytest

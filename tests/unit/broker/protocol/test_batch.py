@@ -1,3 +1,5 @@
+"""The header of a batch: read, checked, patched."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Five codecs: true to the data, bounded, and never another error than the one promised."""
+
 from __future__ import annotations
 
 import gzip

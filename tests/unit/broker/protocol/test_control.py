@@ -1,3 +1,5 @@
+"""Markers in the form that Kafka gives them."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Records, also as two other libraries write and read them."""
+
 from __future__ import annotations
 
 import warnings
