@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker.log.breather import Breather
 from broker.observe.loop_lag import watch_loop_lag
@@ -53,8 +53,8 @@ class Housekeeping:
     def _every(self, interval_s: float, chore: Chore) -> None:
         self._spawn(_repeat(min(interval_s, _INTERVAL_S_MAX), chore))
 
-    def _spawn(self, work: Awaitable[None]) -> None:
-        self._tasks.append(asyncio.get_running_loop().create_task(_as_coroutine(work)))
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.append(asyncio.get_running_loop().create_task(work))
 
     async def _apply_retention(self) -> None:
         for directory in self._node.partitions.directories.values():
@@ -87,10 +87,6 @@ class Housekeeping:
                     _log.debug("%s is still offline: %s", partition.log.directory, problem)
                 else:
                     _log.info("%s is online again", partition.log.directory)
-
-
-async def _as_coroutine(work: Awaitable[None]) -> None:
-    await work
 
 
 async def _repeat(interval_s: float, chore: Chore) -> None:

@@ -23,6 +23,7 @@ from broker.metadata.changes import (
     TopicCreated,
     TopicDeleted,
 )
+from broker.metadata.producer_ids import ProducerIds
 from broker.metadata.store import MetadataStore
 from broker.network.interface import Address
 from broker.observe.metrics import Metrics, ProcessFigures
@@ -58,6 +59,7 @@ class Node:
             eviction_s=_SESSION_EVICTION_S,
             random=world.random,
         )
+        self.producer_ids = ProducerIds(metadata.image, self.change)
         self.server = Server(self)
         self.advertised = Address("", -1)
         self._housekeeping = Housekeeping(self)

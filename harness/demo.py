@@ -63,11 +63,12 @@ def run_demo(*, message_count: int, codec: str, say: Callable[[str], None]) -> N
 
 def _exchange(bootstrap: str, message_count: int, codec: str, say: Callable[[str], None]) -> None:
     import confluent_kafka
-    from confluent_kafka import admin
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
 
-    client = admin.AdminClient({"bootstrap.servers": bootstrap})
+    client = AdminClient({"bootstrap.servers": bootstrap})
     topics = client.create_topics(
-        [admin.NewTopic("demo", num_partitions=_PARTITIONS, replication_factor=1)]
+        [NewTopic("demo", num_partitions=_PARTITIONS, replication_factor=1)]
     )
     topics["demo"].result(_CLIENT_TIMEOUT_S)
     version = confluent_kafka.libversion()[0]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from random import Random
 from typing import Any
 
@@ -30,6 +30,12 @@ async def formatted(disk: Disk) -> Disk:
         disk, Identity(cluster_id=CLUSTER_ID, node_id=1, directory_id="AAAAAAAAAAAAAAAAAAAAAQ")
     )
     return disk
+
+
+async def wait_until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 - whatever is waited for knows no event
+            await asyncio.sleep(0.002)
 
 
 @asynccontextmanager
@@ -110,10 +116,8 @@ class Wire:
 
     async def close(self) -> None:
         self.writer.close()
-        try:
+        with suppress(ConnectionError):
             await self.writer.wait_closed()
-        except ConnectionError:
-            pass
 
 
 @asynccontextmanager

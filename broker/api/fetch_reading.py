@@ -124,8 +124,8 @@ def _read_one(
 
 
 def _set_records(answer: m.FetchResponsePartitionData, records: m.Records) -> None:
-    """A message that was decoded holds a view; one to be encoded may hold anything with a length."""
-    answer.records = cast(memoryview, records)
+    """Decoded, the field is a view; to be encoded, it may be anything with a length."""
+    answer.records = cast("memoryview", records)
 
 
 def _check_hot(found: FileSlice) -> None:

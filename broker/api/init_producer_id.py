@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from broker.api.request import Request
-from broker.metadata.producer_ids import ProducerIds
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from broker.node import Node
-
-_ids: WeakKeyDictionary[Node, ProducerIds] = WeakKeyDictionary()
 
 
 async def init_producer_id(
@@ -26,11 +22,8 @@ async def init_producer_id(
         if not request.body.transactional_id:
             refusal = ErrorCode.INVALID_REQUEST
         return m.InitProducerIdResponse(error_code=refusal, producer_id=-1, producer_epoch=-1)
-    ids = _ids.get(node)
-    if ids is None:
-        ids = _ids[node] = ProducerIds(node.metadata.image, node.change)
     try:
-        producer_id = await ids.next()
+        producer_id = await node.producer_ids.next()
     except OSError:
         return m.InitProducerIdResponse(
             error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, producer_id=-1, producer_epoch=-1

@@ -48,7 +48,7 @@ def produce(
                 name = _topic_name(node, request.version, topic)
                 partition = partition_to_serve(node, name, data.index)
                 records = _one_batch(data.records, request.version)
-                _check_acks(body)
+                _check_acks(body, partition)
                 appended = partition.append_at_once(records)
                 if appended is None:
                     # The view is of the connection's buffer, which the next read overwrites.
@@ -83,9 +83,14 @@ def _topic_name(node: Node, version: int, topic: m.TopicProduceData) -> str:
     return found.name
 
 
-def _check_acks(body: m.ProduceRequest) -> None:
+def _check_acks(body: m.ProduceRequest, partition: Partition) -> None:
     if body.acks not in (-1, 0, 1):
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {body.acks}, not -1, 0 or 1")
+    wanted = partition.log.config.min_insync_replicas
+    if body.acks == -1 and wanted > 1:
+        raise KafkaError(
+            ErrorCode.NOT_ENOUGH_REPLICAS, f"min.insync.replicas is {wanted}, and one is in sync"
+        )
 
 
 def _one_batch(records: m.Records | None, version: int) -> memoryview:

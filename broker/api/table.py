@@ -16,6 +16,7 @@ from broker.api.delete_topics import delete_topics
 from broker.api.describe_cluster import describe_cluster
 from broker.api.describe_configs import describe_configs
 from broker.api.describe_log_dirs import describe_log_dirs
+from broker.api.describe_producers import describe_producers
 from broker.api.describe_topic_partitions import describe_topic_partitions
 from broker.api.fetch import fetch
 from broker.api.find_coordinator import find_coordinator
@@ -69,6 +70,7 @@ API_TABLE: Mapping[int, Api] = dict(
         _api(ApiKey.INCREMENTAL_ALTER_CONFIGS, incremental_alter_configs),
         _api(ApiKey.LIST_PARTITION_REASSIGNMENTS, list_partition_reassignments),
         _api(ApiKey.DESCRIBE_CLUSTER, describe_cluster),
+        _api(ApiKey.DESCRIBE_PRODUCERS, describe_producers),
         _api(ApiKey.LIST_CONFIG_RESOURCES, list_config_resources),
         _api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, describe_topic_partitions),
     ]

@@ -12,7 +12,16 @@ from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.batch import iterate_headers
 from broker.protocol.errors import ErrorCode
-from tests.nodes import Wire, create_topic, fetch, formatted, produce, running_node, wire
+from tests.nodes import (
+    Wire,
+    create_topic,
+    fetch,
+    formatted,
+    produce,
+    running_node,
+    wait_until,
+    wire,
+)
 from tests.unit.broker.log.builders import batch
 
 
@@ -79,7 +88,7 @@ async def test_a_full_disk_takes_the_log_offline_and_room_brings_it_back() -> No
         disk.capacity_bytes = 30_000_000
         async with asyncio.timeout(10):
             while (answer := await produce(client, batch(b"y" * 300_000))).error_code:
-                await asyncio.sleep(0.02)
+                pass
         assert answer.base_offset == acknowledged
         assert partition_of(node).log.end_offset == acknowledged + 1
 
@@ -98,9 +107,7 @@ async def test_a_failing_directory_leaves_the_others_alone() -> None:
         for index, home in homes.items():
             assert codes[index] == (ErrorCode.KAFKA_STORAGE_ERROR if home == "a" else 0)
         broken.heal()
-        async with asyncio.timeout(10):
-            while any(partition.log.failure for partition in node.partitions):
-                await asyncio.sleep(0.02)
+        await wait_until(lambda: not any(each.log.failure for each in node.partitions))
         for index in homes:
             assert (await produce(client, batch(b"x"), index=index)).error_code == 0
 
@@ -110,8 +117,7 @@ async def test_a_deleted_topic_wakes_its_readers_and_frees_its_name() -> None:
         await create_topic(client, "t")
         await produce(client, batch(b"old"))
         waiting = asyncio.create_task(fetch(reader, 1, max_wait_ms=15_000))
-        while not partition_of(node).has_watchers:
-            await asyncio.sleep(0.001)
+        await wait_until(lambda: partition_of(node).has_watchers)
         deleted = await client.ask(
             ApiKey.DELETE_TOPICS,
             6,
@@ -139,7 +145,7 @@ async def test_a_compacted_topic_forgets_all_but_the_last_value_of_a_key() -> No
         rolled = log.segments[-1].base_offset
         async with asyncio.timeout(20):
             while (await offsets_with_records(client))[0] < rolled - 1:
-                await asyncio.sleep(0.02)
+                pass
         assert await offsets_with_records(client) == list(range(rolled - 1, 100))
         assert (log.start_offset, log.end_offset) == (0, 100)
 

@@ -15,6 +15,7 @@ from tests.nodes import (
     formatted,
     produce,
     running_node,
+    wait_until,
     wire,
 )
 from tests.unit.broker.log.builders import batch, end_transaction
@@ -43,8 +44,9 @@ async def test_a_fetch_at_the_end_waits_and_is_woken_by_the_next_append() -> Non
     async with running_node() as node, wire(node) as reader, wire(node) as writer:
         await create_topic(writer, "t")
         waiting = asyncio.create_task(fetch(reader, 0, max_wait_ms=15_000))
-        while not node.partitions.find("t", 0).has_watchers:  # type: ignore[union-attr]
-            await asyncio.sleep(0.001)
+        partition = node.partitions.find("t", 0)
+        assert partition is not None
+        await wait_until(lambda: partition.has_watchers)
         assert not waiting.done()
         await produce(writer, batch(b"now"))
         assert base_offsets(await waiting) == [0]

@@ -20,6 +20,7 @@ from tests.nodes import (
     produce,
     produce_request,
     running_node,
+    wait_until,
     wire,
 )
 from tests.unit.broker.log.builders import batch
@@ -40,7 +41,6 @@ HOSTILE = {
     "unknown version": struct.pack(">ihhih", 10, 3, 99, 1, -1),
     "produce v2, advertised but gone": struct.pack(">ihhih", 10, 0, 2, 1, -1),
     "truncated body": struct.pack(">i", len(METADATA_HEAD)) + METADATA_HEAD,
-    "bytes behind the body": struct.pack(">ihhih", 15, 18, 0, 1, -1) + b"extra",
     "client id that is no text": struct.pack(">ihhih", 14, 18, 0, 1, 4) + b"\xff\xfe\xfd\xfc",
     "http": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "tls hello": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(300),
@@ -79,6 +79,20 @@ async def test_an_api_versions_request_from_the_future_is_answered_in_version_0(
         assert correlation_id == 5
         assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
         assert {key.api_key for key in answer.api_keys} >= {0, 1, 3, 18}
+
+
+async def test_bytes_behind_a_request_are_left_unread() -> None:
+    async with running_node() as node, wire(node) as client:
+        client.writer.write(struct.pack(">ihhih", 15, 18, 0, 6, -1) + b"extra")
+        correlation_id, answer = await client.answer(ApiKey.API_VERSIONS, 0)
+        assert (correlation_id, answer.error_code) == (6, 0)
+
+
+async def test_acks_all_is_refused_below_min_insync_replicas() -> None:
+    async with running_node() as node, wire(node) as client:
+        await create_topic(client, "t", min_insync_replicas="2")
+        assert (await produce(client, batch(b"x"))).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+        assert (await produce(client, batch(b"x"), acks=1)).base_offset == 0
 
 
 def spoilt(position: int, value: int) -> bytearray:
@@ -210,8 +224,7 @@ async def test_a_flood_of_half_requests_is_bounded_and_others_are_served() -> No
         assert node.server.memory.used_bytes < 16 << 20
         for half in halves:
             await half.close()
-        while node.server.connection_count:
-            await asyncio.sleep(0.01)
+        await wait_until(lambda: not node.server.connection_count)
         assert node.server.memory.used_bytes == 0
 
 
@@ -224,16 +237,13 @@ async def test_who_was_held_back_is_told_by_throttle_time() -> None:
     ):
         await create_topic(held, "t")
         squatter.writer.write(struct.pack(">i", 5000) + bytes(4999))
-        while not node.server.memory.saturated:
-            await asyncio.sleep(0.001)
+        await wait_until(lambda: node.server.memory.saturated)
         ask = produce_request(batch(b"x" * 200_000))
         first = privileged.frame(ApiKey.PRODUCE, 9, ask)
         privileged.writer.write(first[:-1])
-        while node.server.memory.used_bytes < len(first):
-            await asyncio.sleep(0.001)
+        await wait_until(lambda: node.server.memory.used_bytes >= len(first))
         held.writer.write(held.frame(ApiKey.PRODUCE, 9, ask))
-        while not node.server.memory.is_somebody_waiting:
-            await asyncio.sleep(0.001)
+        await wait_until(lambda: node.server.memory.is_somebody_waiting)
         privileged.writer.write(first[-1:])
         _, answered = await privileged.answer(ApiKey.PRODUCE, 9)
         assert answered.throttle_time_ms == 0
@@ -255,8 +265,7 @@ async def test_connections_beyond_the_limit_are_refused() -> None:
             assert await client.is_closed()
         for each in allowed:
             await each.close()
-        while node.server.connection_count:
-            await asyncio.sleep(0.01)
+        await wait_until(lambda: not node.server.connection_count)
         await assert_serves(node)
 
 
