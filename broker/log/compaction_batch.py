@@ -21,7 +21,7 @@ from broker.protocol.batch import (
     rewrite_crc,
     write_header,
 )
-from broker.protocol.compression import compress
+from broker.protocol.compression import compress_in_pieces
 from broker.protocol.records import RecordExtent, build_batch, iterate_extents, record_data
 from broker.protocol.varint import append_varint
 
@@ -63,8 +63,12 @@ async def compact_batch(
         records = b"".join(data[record.start : record.end] for record in kept)
     else:
         records = await _moved_timestamps(data, kept, header.base_timestamp - horizon_ms, breather)
-    new_header, packed = _rebuilt(header, kept, records, horizon_ms)
-    return CompactedBatch(new_header, packed, verdict.aborted)
+    body = bytearray()
+    for piece in compress_in_pieces(header.codec, records):
+        body += piece
+        await breather.pause()
+    new_header, rebuilt = _rebuilt(header, kept, body, horizon_ms)
+    return CompactedBatch(new_header, rebuilt, verdict.aborted)
 
 
 def _emptied(header: BatchHeader, if_empty: IfEmpty) -> CompactedBatch | None:
@@ -112,15 +116,14 @@ def _within_int64(number: int) -> int:
 
 
 def _rebuilt(
-    header: BatchHeader, kept: list[RecordExtent], records: bytes, horizon_ms: int | None
+    header: BatchHeader, kept: list[RecordExtent], body: bytearray, horizon_ms: int | None
 ) -> tuple[BatchHeader, memoryview]:
     """In its own codec. Offsets and sequence numbers stay: the bounds are those of the original."""
     max_timestamp = header.max_timestamp
     if not header.attributes & LOG_APPEND_TIME:
         latest = header.base_timestamp + max(record.timestamp_delta for record in kept)
         max_timestamp = _within_int64(latest)
-    batch = bytearray(HEADER_SIZE)
-    batch += compress(header.codec, records)
+    batch = bytearray(HEADER_SIZE) + body
     new_header = header._replace(
         length=len(batch) - PREFIX_SIZE,
         attributes=header.attributes | (DELETE_HORIZON if horizon_ms is not None else 0),

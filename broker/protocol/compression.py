@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from enum import IntEnum
 from struct import Struct, error
 from typing import cast
@@ -26,6 +27,8 @@ class Codec(IntEnum):
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER = XERIAL_MAGIC + b"\x00\x00\x00\x01" + b"\x00\x00\x00\x01"
 XERIAL_BLOCK_SIZE = 32 * 1024
+
+GZIP_PIECE_SIZE = 64 * 1024
 
 _INT32 = Struct(">I")
 _GZIP_WITH_HEADER = 31
@@ -56,6 +59,21 @@ def compress(codec: int, data: _Bytes, level: int | None = None) -> bytes:
             return zstandard.ZstdCompressor(level=3 if level is None else level).compress(data)
         case _:
             raise ValueError(f"there is no codec {codec}")
+
+
+def compress_in_pieces(codec: int, data: bytes) -> Iterator[bytes]:
+    """The same as `compress`, but gzip, which is slow, hands out a piece every millisecond or so.
+
+    A piece may be empty: the library keeps what it has not packed yet.
+    """
+    if codec != Codec.GZIP:
+        yield compress(codec, data)
+        return
+    packer = zlib.compressobj(wbits=_GZIP_WITH_HEADER)
+    view = memoryview(data)
+    for start in range(0, len(data), GZIP_PIECE_SIZE):
+        yield packer.compress(view[start : start + GZIP_PIECE_SIZE])
+    yield packer.flush()
 
 
 def decompress(codec: int, data: _Bytes, max_bytes: int) -> bytes:

@@ -15,7 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.protocol.batch import CorruptBatchError
-from broker.protocol.compression import XERIAL_MAGIC, Codec, compress, decompress
+from broker.protocol.compression import (
+    XERIAL_MAGIC,
+    Codec,
+    compress,
+    compress_in_pieces,
+    decompress,
+)
 
 CODECS = list(Codec)
 PACKING = [codec for codec in CODECS if codec is not Codec.NONE]
@@ -29,6 +35,12 @@ def test_data_come_back(codec: Codec, data: bytes) -> None:
         packed = compress(codec, form)
         assert decompress(codec, packed, len(data)) == data
         assert decompress(codec, memoryview(packed), len(data)) == data
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("data", [b"", b"x", TEXT * 3])
+def test_data_packed_in_pieces_come_back(codec: Codec, data: bytes) -> None:
+    assert decompress(codec, b"".join(compress_in_pieces(codec, data)), len(data)) == data
 
 
 @pytest.mark.parametrize("codec", PACKING)
