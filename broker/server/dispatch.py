@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,10 @@ from broker.network.interface import Address
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
+from broker.server.request_log import RequestLog
 
 if TYPE_CHECKING:
     from broker.node import Node
-
-_request_log = logging.getLogger("broker.request")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +62,15 @@ class Call:
         elapsed_s = self._dispatcher.loop.time() - self._started
         request = self._request
         self._dispatcher.node.metrics.request_done(request.api_key, elapsed_s)
-        if self._dispatcher.logs_requests:
-            _request_log.debug(
-                "answered",
-                extra={
-                    "apiKey": request.api_key,
-                    "apiVersion": request.version,
-                    "clientId": request.client_id,
-                    "correlationId": request.correlation_id,
-                    "latencyMs": round(elapsed_s * 1000, 3),
-                },
-            )
+        if self._dispatcher.request_log.is_on:
+            self._dispatcher.request_log.answered(request, elapsed_s)
 
 
 class Dispatcher:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.loop = asyncio.get_running_loop()
-        self.logs_requests = _request_log.isEnabledFor(logging.DEBUG)
+        self.request_log = RequestLog(node)
         self._endpoints: dict[tuple[int, int], _Endpoint] = {}
 
     def begin(self, frame: memoryview, peer: Address) -> Call:
