@@ -19,6 +19,26 @@ def unexpected(skipped: list[str], expected: list[str]) -> list[str]:
     return [node for node in skipped if not any(node.startswith(name) for name in expected)]
 
 
+class ComparedWatch:
+    """Tells how many message-versions the codec's tests compared, also when several run them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call":
+            for name, value in report.user_properties:
+                if name == "message_versions_compared":
+                    assert isinstance(value, int)
+                    self.count += value
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.count:
+            terminalreporter.write_line(
+                f"codec: {self.count} message-versions compared byte for byte with kio"
+            )
+
+
 class SkipWatch:
     def __init__(self) -> None:
         self.skipped: list[str] = []
@@ -48,6 +68,7 @@ class SkipWatch:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SkipWatch(), "skip-watch")
+    config.pluginmanager.register(ComparedWatch(), "compared-watch")
 
 
 @pytest.hookimpl(tryfirst=True)

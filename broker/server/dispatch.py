@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from broker.node import Node
 
 
+_BYTES_MAX_WITHOUT_RECORDS = 8 << 20
+"""Lists of tiny structs take some fifty times their size once decoded, and records nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
     """One API at one version, ready to use."""
@@ -75,6 +79,11 @@ class Dispatcher:
 
     def begin(self, frame: memoryview, peer: Address) -> Call:
         header, body_at = frames.decode_request_header(frame)
+        if len(frame) > _BYTES_MAX_WITHOUT_RECORDS and header.api_key != ApiKey.PRODUCE:
+            raise CloseConnectionError(
+                f"a request of api {header.api_key} with {len(frame)} bytes; without records "
+                f"{_BYTES_MAX_WITHOUT_RECORDS} are allowed"
+            )
         version = header.api_version
         endpoint = self._endpoints.get((header.api_key, version))
         if endpoint is None:

@@ -95,6 +95,15 @@ async def test_acks_all_is_refused_below_min_insync_replicas() -> None:
         assert (await produce(client, batch(b"x"), acks=1)).base_offset == 0
 
 
+async def test_a_list_that_would_grow_in_memory_is_refused_before_it_is_decoded() -> None:
+    async with running_node() as node:
+        async with wire(node) as client:
+            names = struct.pack(">i", 5_000_000) + b"\x00\x00" * 5_000_000
+            client.writer.write(struct.pack(">ihhih", 10 + len(names), 3, 4, 1, -1) + names)
+            assert await client.is_closed()
+        await assert_serves(node)
+
+
 def spoilt(position: int, value: int) -> bytearray:
     records = bytearray(batch(b"good"))
     records[position] = value
