@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import signal
 import sys
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
@@ -25,7 +27,7 @@ from bench.loads.frames import batch
 from bench.loads.messages import values
 from bench.measure import LoadError
 from bench.memory import Growth, measure_growth
-from bench.ramp import ramp
+from bench.ramp import Step, ramp
 from bench.rounds import Measured, Plan, run_row
 from bench.rows import APACHE, CEILING, MOCK, OURS, RECORDS_PER_MB, ROWS, Row
 from bench.systems import (
@@ -40,7 +42,9 @@ from bench.systems import (
 from bench.systems.server_process import ServerError
 from bench.table import as_json, memory_table, table
 
-SERVER_CPUS, CLIENT_CPUS = frozenset({0}), frozenset({1})
+# One core for the server and another for the client, whichever this process may use.
+_USABLE = sorted(os.sched_getaffinity(0))
+SERVER_CPUS, CLIENT_CPUS = frozenset(_USABLE[:1]), frozenset(_USABLE[-1:])
 MEMORY_ROW = "RSS growth"
 
 
@@ -119,16 +123,22 @@ def wanted(row: Row, chosen: argparse.Namespace) -> bool:
     )
 
 
+@dataclass
+class Findings:
+    about: dict[str, object] = field(default_factory=dict)
+    measured: list[Measured] = field(default_factory=list)
+    growths: list[Growth] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+
 def run_storage(
-    storage: str, home: Path, chosen: argparse.Namespace, plan: Plan
-) -> tuple[list[Measured], list[Growth], dict[str, object]]:
-    measured: list[Measured] = []
-    growths: list[Growth] = []
+    storage: str, home: Path, chosen: argparse.Namespace, plan: Plan, found: Findings
+) -> None:
     with started(chosen.systems, home) as running:
-        said = about(list(running.values()), plan)
+        found.about = about(list(running.values()), plan)
         if storage == "disk" and wanted(SCANNED, chosen):
             cold_bytes = 500_000_000 if chosen.quick else 2_000_000_000
-            measured += run_cold_rows(list(running.values()), plan, cold_bytes)
+            found.measured += run_cold_rows(list(running.values()), plan, cold_bytes)
         for row in ROWS:
             quick_skip = chosen.quick and storage == "disk" and "tmpfs" in row.storages
             if not wanted(row, chosen) or storage not in row.storages or quick_skip:
@@ -137,17 +147,16 @@ def run_storage(
                 taking_part = [running[name] for name in row.systems if name in running]
                 if CEILING in row.systems and CEILING in chosen.systems:
                     taking_part.append(stack.enter_context(ceiling(row, home)))
-                measured += run_row(row, taking_part, storage, plan)
+                found.measured += run_row(row, taking_part, storage, plan)
         if storage == "tmpfs" and any(text in MEMORY_ROW for text in chosen.rows):
             last = 1_200_000_000 if chosen.quick else 4_000_000_000
             for name in (OURS, APACHE):
                 if name in running:
                     growth = measure_growth(running[name], storage, plan, 400_000_000, last)
-                    growths.append(growth)
+                    found.growths.append(growth)
         if chosen.ramp and storage == "tmpfs":
             for system in running.values():
-                ramp(system, plan)
-    return measured, growths, said
+                found.steps += ramp(system, plan)
 
 
 def stop_by_signal(number: int, _: FrameType | None) -> None:
@@ -166,27 +175,28 @@ def run() -> None:
 
     seconds = chosen.seconds or (0.7 if chosen.quick else 2.0)
     plan = Plan(max(1, chosen.rounds), seconds, 2 if chosen.quick else 6, CLIENT_CPUS, say)
-    measured: list[Measured] = []
-    growths: list[Growth] = []
-    said: dict[str, object] = {}
+    found = Findings()
     homes = {"tmpfs": Path("/dev/shm"), "disk": chosen.disk}  # noqa: S108
     for storage in chosen.storage:
         with tempfile.TemporaryDirectory(prefix="bench-", dir=homes[storage]) as home:
-            rows, memory, said = run_storage(storage, Path(home), chosen, plan)
-        measured += rows
-        growths += memory
-    for name, value in said.items():
+            run_storage(storage, Path(home), chosen, plan, found)
+    report(found, chosen)
+
+
+def report(found: Findings, chosen: argparse.Namespace) -> None:
+    for name, value in found.about.items():
         print(f"{name}: {value}")
-    for storage in dict.fromkeys(one.storage for one in measured):
-        print(f"\n{storage}\n{table(measured, storage)}")
-    if growths:
-        print(f"\n{MEMORY_ROW}\n{memory_table(growths)}")
+    for storage in dict.fromkeys(one.storage for one in found.measured):
+        print(f"\n{storage}\n{table(found.measured, storage)}")
+    if found.growths:
+        print(f"\n{MEMORY_ROW}\n{memory_table(found.growths)}")
     if chosen.json:
-        chosen.json.write_text(json.dumps(as_json(said, measured, growths), indent=1))
+        whole = as_json(found.about, found.measured, found.growths, found.steps)
+        chosen.json.write_text(json.dumps(whole, indent=1))
     if chosen.plot:
         from bench.plot import plot
 
-        plot(measured, chosen.plot)
+        plot(found.measured, chosen.plot)
 
 
 def main() -> None:

@@ -42,7 +42,7 @@ def plot(measured: Sequence[Measured], path: Path) -> None:
     axes.set_yticks(range(len(bars)), [label for label, _ in bars], fontsize=8)
     axes.axvline(1, color="#333333", linewidth=1)
     axes.set_xlim(0, max([found.factor for _, found in bars], default=1) * 1.35)
-    axes.set_xlabel("times Apache Kafka's figure on the same machine, longer is better")
+    axes.set_xlabel("times as good as Apache Kafka on the same machine; longer is better")
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     figure.savefig(path, facecolor="white")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bench.measure import LoadError, cpu_s, rss_bytes, worker
+from bench.measure import CLIENT_BOUND_SHARE, LoadError, cpu_s, rss_bytes, worker
 from bench.rounds import Plan, topic
 from bench.rows import PARTITIONS
 from bench.systems import System
 
-CONNECTIONS = (1, 10, 100, 1000, 2000, 4000, 8000)
+CONNECTIONS = (1, 10, 100, 1_000, 2_000, 4_000, 8_000, 16_000)
 RATES = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000)
 # A step is passed while this much of what was offered is done and nobody waits longer.
 DONE_SHARE = 0.95
@@ -20,11 +20,13 @@ STEP_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Step:
+    system: str
     what: str
     size: int
     messages_per_s: float
     p99_us: float
     server_share: float
+    client_share: float
     rss_mib: float
     broke: str
 
@@ -33,7 +35,7 @@ class Step:
         return (
             f"{self.what} {self.size:>7,}: {self.messages_per_s:>9,.0f} msg/s, "
             f"p99 {self.p99_us / 1000:>8,.1f} ms, server CPU {self.server_share:>4.0%}, "
-            f"RSS {self.rss_mib:,.0f} MiB, {state}"
+            f"client CPU {self.client_share:>4.0%}, RSS {self.rss_mib:,.0f} MiB, {state}"
         )
 
 
@@ -68,13 +70,25 @@ def _step(system: System, plan: Plan, what: str, size: int) -> Step:
                 result = client.result()
                 used_s = cpu_s(system.pid) - before_s
     except LoadError as error:
-        return Step(what, size, 0, 0, 0, rss_bytes(system.pid) / 2**20, str(error)[-200:])
+        rss_mib = rss_bytes(system.pid) / 2**20
+        return Step(system.name, what, size, 0, 0, 0, 0, rss_mib, str(error)[-200:])
     done = result["messages"] / result["seconds"]
+    client_share = result["client_cpu_s"] / result["seconds"]
     broke = ""
     if result["p99_us"] > LATENCY_LIMIT_US:
         broke = "p99 above a second"
     elif what != "connections" and done < DONE_SHARE * size:
         broke = f"only {done / size:.0%} of the offered load was done"
-    share = used_s / result["seconds"]
-    rss_mib = rss_bytes(system.pid) / 2**20
-    return Step(what, size, done, result["p99_us"], share, rss_mib, broke)
+    if broke and client_share >= CLIENT_BOUND_SHARE:
+        broke += ", with the client as the limit"
+    return Step(
+        system=system.name,
+        what=what,
+        size=size,
+        messages_per_s=done,
+        p99_us=result["p99_us"],
+        server_share=used_s / result["seconds"],
+        client_share=client_share,
+        rss_mib=rss_bytes(system.pid) / 2**20,
+        broke=broke,
+    )

@@ -32,7 +32,8 @@ class Row:
 
     @property
     def client(self) -> str:
-        return self.load.partition(" ")[0]
+        """Prepared frames carry whatever librdkafka does not."""
+        return "librdkafka" if self.load.startswith("librdkafka") else "raw"
 
 
 def _client(**settings: object) -> dict[str, Any]:

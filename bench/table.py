@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from bench.memory import GROWTH_BAR_BYTES, Growth
+from bench.ramp import Step
 from bench.rounds import Measured
 from bench.verdicts import share_of_ceiling, verdicts
 
@@ -93,7 +94,10 @@ def _aligned(lines: Sequence[tuple[str, ...]]) -> str:
 
 
 def as_json(
-    about: Mapping[str, object], measured: Sequence[Measured], growths: Sequence[Growth]
+    about: Mapping[str, object],
+    measured: Sequence[Measured],
+    growths: Sequence[Growth],
+    steps: Sequence[Step],
 ) -> dict[str, Any]:
     return {
         "about": dict(about),
@@ -115,4 +119,5 @@ def as_json(
             for one in measured
         ],
         "memory": [{**asdict(one), "growth_bytes": one.growth_bytes} for one in growths],
+        "ramp": [asdict(one) for one in steps],
     }

@@ -138,6 +138,9 @@ def consume(options: Options) -> Callable[[], Carried]:
             "enable.partition.eof": True,
             "auto.offset.reset": "earliest",
             "queued.max.messages.kbytes": 131_072,
+            "queued.min.messages": 1_000_000,
+            # By default a full queue stops the reader for a whole second.
+            "fetch.queue.backoff.ms": 2,
             **options.get("client", {}),
         }
     )

@@ -1,0 +1,61 @@
+"""The bench runs through at a small scale; how fast anything is, is not asserted here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.bench
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One tiny run of a producing, a consuming and a waiting row, without Apache Kafka."""
+    home = tmp_path_factory.mktemp("bench")
+    command = [sys.executable, "bench/broker.py", "--quick", "--systems", "ours", "ceiling"]
+    command += ["--storage", "tmpfs", "--seconds", "0.15", "--rounds", "3"]
+    command += ["--rows", "produce none", "consume none", "synchronous produce"]
+    command += ["--json", str(home / "result.json"), "--plot", str(home / "picture.png")]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (home / "picture.png").read_bytes().startswith(b"\x89PNG")
+    found: dict[str, Any] = json.loads((home / "result.json").read_text())
+    return {**found, "printed": done.stdout}
+
+
+def test_every_row_has_its_rounds_for_every_system(result: dict[str, Any]) -> None:
+    seen = {(one["row"], one["client"], one["system"]) for one in result["rows"]}
+    assert {
+        ("produce none", "librdkafka", "ours"),
+        ("produce none", "librdkafka", "ceiling"),
+        ("produce none, 1 MB batches", "raw", "ours"),
+        ("consume none", "librdkafka", "ours"),
+        ("consume none, 1 MB fetches", "raw", "ceiling"),
+        ("synchronous produce", "raw", "ours"),
+    } <= seen
+    for one in result["rows"]:
+        assert len(one["samples"]) == 3
+        assert all(sample["messages"] > 0 for sample in one["samples"])
+
+
+def test_every_figure_of_our_broker_is_there(result: dict[str, Any]) -> None:
+    for one in result["rows"]:
+        if one["system"] == "ours":
+            assert one["figures"]["messages_per_s"] > 0
+            assert one["figures"]["mb_per_s"] > 0
+            assert one["of_ceiling"] > 0
+        if one["judged"] == "latency":
+            assert 0 < one["figures"]["p50_us"] <= one["figures"]["p99_us"]
+
+
+def test_the_printed_report_says_on_what_it_was_measured(result: dict[str, Any]) -> None:
+    for word in ("machine:", "kernel:", "librdkafka", "settings of both brokers:", "of ceiling"):
+        assert word in result["printed"]
