@@ -145,7 +145,10 @@ def run_storage(
                 continue
             with ExitStack() as stack:
                 taking_part = [running[name] for name in row.systems if name in running]
-                if CEILING in row.systems and CEILING in chosen.systems:
+                # What stores nothing is as fast on a disk as elsewhere: measured once.
+                if storage == "disk":
+                    taking_part = [one for one in taking_part if one.logs is not None]
+                elif CEILING in row.systems and CEILING in chosen.systems:
                     taking_part.append(stack.enter_context(ceiling(row, home)))
                 found.measured += run_row(row, taking_part, storage, plan)
         if storage == "tmpfs" and any(text in MEMORY_ROW for text in chosen.rows):
@@ -173,7 +176,7 @@ def run() -> None:
     def say(text: str) -> None:
         print(f"[{time.monotonic() - begun:5.0f} s] {text}", file=sys.stderr, flush=True)
 
-    seconds = chosen.seconds or (0.7 if chosen.quick else 2.0)
+    seconds = chosen.seconds or (0.7 if chosen.quick else 1.5)
     plan = Plan(max(1, chosen.rounds), seconds, 2 if chosen.quick else 6, CLIENT_CPUS, say)
     found = Findings()
     homes = {"tmpfs": Path("/dev/shm"), "disk": chosen.disk}  # noqa: S108
