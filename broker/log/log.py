@@ -133,8 +133,10 @@ class Log:
         self.pending_snapshots.clear()
         self.start_offset = found.start_offset
         self.end_offset = self.active.end_offset
-        # What was torn is cut, but what was kept of the last segment may not be synced yet.
-        self.recovery_point = self.end_offset if was_clean else self.active.base_offset
+        if not was_clean:
+            # What a scan found in the cache may not be on the device, nor what it cut off.
+            await self.active.file.fdatasync()
+        self.recovery_point = self.end_offset
         self.high_watermark = min(max(self.high_watermark, self.start_offset), self.end_offset)
         self.update_first_unstable()
 

@@ -82,11 +82,12 @@ class Recovery:
             self.segments.append(segment)
 
     async def _begin_at(self, offset: int) -> None:
-        for snapshot in self._snapshots:
+        for snapshot in list(self._snapshots):
             await self._delete_snapshot(snapshot)
+        await self.disk.delete(f"{self.directory}/{file_names.EPOCHS}")
         self.segments = [await Segment.create(self.disk, self.directory, offset)]
         self.producers = ProducerTable(end_offset=offset)
-        self.epochs.clear()
+        self.epochs = LeaderEpochs()
         self.start_offset = offset
 
     async def _load_epochs(self, trusted: list[Segment]) -> None:

@@ -1,0 +1,410 @@
+"""Random lives of a log: whatever happens to it, what was synced is there and nothing is torn."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Coroutine
+from random import Random
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from broker.config.topic import LogConfig
+from broker.disk.faults import Faults
+from broker.disk.memory import MemoryDisk
+from broker.log import identity
+from broker.log.breather import Breather
+from broker.log.log import Log, Origin
+from broker.log.log_directory import LogDirectory
+from broker.protocol.compression import Codec
+from broker.protocol.errors import ErrorCode, KafkaError
+from tests.property.storage_model import Model, check
+from tests.unit.broker.log.builders import Clock, batch, marker
+
+T = TypeVar("T")
+
+PLAIN = -1
+IDEMPOTENT = (1, 2)
+TRANSACTIONAL = (3, 4)
+
+CONFIG = LogConfig(
+    segment_bytes=1500, index_interval_bytes=150, retention_ms=1000, retention_bytes=6000
+)
+FRAGILE = ("append", "fdatasync", "replace", "create", "delete", "truncate", "warm", "rename")
+
+
+class StorageMachine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.disk = MemoryDisk()
+        self.clock = Clock()
+        self.model = Model()
+        self.leader_epoch = 0
+        self.serial = 0
+        self.lights_out_in = 0
+        self.lights_out_seed = 0
+        self.is_dark = False
+        self.is_cold = False
+        self.directory: LogDirectory
+        self.log: Log
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(work)
+
+    # What happens to the disk
+
+    async def _before(self, _operation: str, _path: str) -> None:
+        if self.lights_out_in:
+            self.lights_out_in -= 1
+            if not self.lights_out_in:
+                self.is_dark = True
+                self.disk.power_loss(Random(self.lights_out_seed))
+
+    async def _load(self) -> None:
+        self.directory = LogDirectory(
+            self.disk, "/data", clock=self.clock, random=Random(7), breather=Breather()
+        )
+        logs = await self.directory.load(lambda _: CONFIG)
+        if logs:
+            (self.log,) = logs
+
+    async def _after_crash(self) -> None:
+        """Another process finds what is left."""
+        self.lights_out_in = 0
+        self.is_dark = False
+        self.disk.heal()
+        self.disk.capacity_bytes = None
+        self.log.abandon()
+        await self._load()
+        self._learn_what_survived()
+
+    def _learn_what_survived(self) -> None:
+        """Some prefix, at least the synced one; of a log that begins anew, nothing."""
+        model, log = self.model, self.log
+        assert model.synced_end <= log.end_offset, "synced records are lost"
+        if model.synced_end < log.start_offset and not (log.size_bytes or log.producers.producers):
+            # The loss reached below the start: the log began anew there, and knows nobody.
+            assert model.start_low <= log.start_offset <= model.start_high
+            model.clear(log.start_offset)
+        assert log.end_offset <= model.end
+        model.cut(log.end_offset)
+        assert model.start_low <= log.start_offset <= model.start_high
+        model.start_low = model.start_high = log.start_offset
+        model.synced_end = model.end  # a start ends with a sync
+
+    async def _survive(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """None when the disk failed: then the log is offline, or the machine is dark."""
+        try:
+            return await work
+        except OSError:
+            return None
+        except KafkaError as problem:
+            if problem.code is not ErrorCode.KAFKA_STORAGE_ERROR or self.log.failure is None:
+                raise
+            return None
+
+    async def _recover_if_needed(self) -> None:
+        if self.is_dark:
+            await self._after_crash()
+        elif self.log.failure is not None:
+            await self._come_back()
+
+    async def _come_back(self) -> None:
+        """The disk works again: everything that was acknowledged is still there."""
+        with pytest.raises(KafkaError) as refused:
+            self.log.can_append(1)
+        assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        self.disk.heal()
+        self.disk.capacity_bytes = None
+        try:
+            await self.log.reopen(Breather())
+        except OSError:
+            assert self.is_dark
+            await self._after_crash()
+            return
+        self._learn_what_survived()
+
+    def act(self, work: Coroutine[Any, Any, T]) -> T | None:
+        async def steps() -> T | None:
+            result = await self._survive(work)
+            dark, failed = self.is_dark, self.log.failure is not None
+            await self._recover_if_needed()
+            return None if dark or failed else result
+
+        return self.run(steps())
+
+    @initialize()
+    def begin(self) -> None:
+        async def steps() -> None:
+            await identity.write_identity(
+                self.disk, identity.Identity(cluster_id="c", node_id=1, directory_id="d")
+            )
+            await self._load()
+            self.log = await self.directory.create("orders", 0, bytes(16), CONFIG)
+            # A topic exists once its directory is durable; the first flush makes it so.
+            await self.log.flush()
+            await self.directory.checkpoint()
+
+        self.run(steps())
+        self.disk.before = self._before
+
+    # What is done to the log
+
+    async def _append(self, records: memoryview, origin: Origin = Origin.CLIENT) -> int:
+        while not self.log.can_append(len(records)):
+            await self.log.roll()
+        answer = self.log.append(records, leader_epoch=self.leader_epoch, origin=origin)
+        assert not answer.duplicate
+        assert answer.base_offset == self.model.end
+        self.model.add(bytes(records))
+        return answer.base_offset
+
+    def _batch(self, producer_id: int, count: int, codec: int) -> memoryview:
+        values = [b"%d " % (self.serial + n) * (1 + (self.serial + n) % 40) for n in range(count)]
+        self.serial += count
+        self.clock.time_ms += self.serial % 3
+        sequence = -1
+        if producer_id >= 0:
+            producer = self.model.table().producers.get(producer_id)
+            sequence = producer.last_sequence + 1 if producer else 0
+        return batch(
+            *values,
+            codec=codec,
+            time_ms=self.clock.time_ms - self.serial % 7,
+            producer_id=producer_id,
+            epoch=0 if producer_id >= 0 else -1,
+            sequence=sequence,
+            transactional=producer_id in TRANSACTIONAL,
+        )
+
+    @rule(
+        producer_id=st.sampled_from((PLAIN, *IDEMPOTENT, *TRANSACTIONAL)),
+        count=st.integers(1, 5),
+        codec=st.sampled_from(list(Codec)),
+    )
+    def append(self, producer_id: int, count: int, codec: int) -> None:
+        self.act(self._append(self._batch(producer_id, count, codec)))
+
+    @rule(producer_id=st.sampled_from(IDEMPOTENT), back=st.integers(0, 4))
+    def append_again(self, producer_id: int, back: int) -> None:
+        window = self.model.window(producer_id)
+        if back >= len(window):
+            return
+        written = window[back]
+        again = bytearray(written.data)
+        again[0:8] = bytes(8)
+        answer = self.log.append(
+            memoryview(again), leader_epoch=self.leader_epoch, origin=Origin.CLIENT
+        )
+        assert answer.duplicate
+        assert answer.base_offset == written.header.base_offset
+        assert answer.last_offset == written.header.last_offset
+
+    @rule(producer_id=st.sampled_from(IDEMPOTENT), gap=st.integers(1, 3))
+    def append_out_of_order(self, producer_id: int, gap: int) -> None:
+        producer = self.model.table().producers.get(producer_id)
+        if producer is None:
+            return
+        records = batch(producer_id=producer_id, epoch=0, sequence=producer.last_sequence + 1 + gap)
+        with pytest.raises(KafkaError) as refused:
+            self.log.append(records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT)
+        assert refused.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+    @rule(producer_id=st.sampled_from(TRANSACTIONAL), committed=st.booleans())
+    def end_transaction(self, producer_id: int, committed: bool) -> None:
+        self.act(self._append(marker(producer_id, committed=committed), Origin.COORDINATOR))
+
+    @rule(damage=st.integers(0, 200))
+    def append_damaged(self, damage: int) -> None:
+        records = bytearray(self._batch(PLAIN, 2, Codec.NONE))
+        records[17 + damage % (len(records) - 17)] ^= 1
+        with pytest.raises(KafkaError):
+            self.log.append(
+                memoryview(records), leader_epoch=self.leader_epoch, origin=Origin.CLIENT
+            )
+
+    @rule()
+    def raise_leader_epoch(self) -> None:
+        self.leader_epoch += 1
+        self.act(self.log.assign_leader_epoch(self.leader_epoch))
+
+    @rule()
+    def roll(self) -> None:
+        self.act(self.log.roll())
+
+    @rule()
+    def flush(self) -> None:
+        async def steps() -> None:
+            end = self.log.end_offset
+            await self.log.flush()
+            assert self.log.recovery_point == end
+            if not self.is_dark:
+                self.model.synced_end = end
+
+        self.act(steps())
+
+    @rule(times=st.integers(1, 30))
+    def let_time_pass(self, times: int) -> None:
+        async def steps() -> None:
+            for _ in range(times):
+                await asyncio.sleep(0)
+
+        self.act(steps())
+
+    @rule(share=st.floats(0, 1))
+    def advance_high_watermark(self, share: float) -> None:
+        low, high = self.log.high_watermark, self.log.end_offset
+        self.log.advance_high_watermark(low + round((high - low) * share))
+
+    @rule()
+    def checkpoint(self) -> None:
+        self.act(self.directory.checkpoint())
+
+    @rule(elapsed_ms=st.sampled_from((0, 500, 5000)))
+    def apply_retention(self, elapsed_ms: int) -> None:
+        self.clock.time_ms += elapsed_ms
+        before = self.log.start_offset
+        self.model.start_high = max(before, self.log.high_watermark)
+        if self.act(self.log.apply_retention()) is not None:
+            assert before <= self.log.start_offset <= self.log.high_watermark
+            self.model.start_low = self.model.start_high = self.log.start_offset
+
+    @rule(share=st.floats(0, 1))
+    def delete_records(self, share: float) -> None:
+        low, high = self.log.start_offset, self.log.high_watermark
+        target = low + round((high - low) * share)
+        self.model.start_high = target
+        if self.act(self.log.delete_records(target)) is not None:
+            assert self.log.start_offset == target
+            self.model.start_low = self.model.start_high = target
+
+    @rule(back=st.integers(0, 8))
+    def truncate(self, back: int) -> None:
+        async def steps() -> bool:
+            await self.log.truncate_to(target)
+            return True
+
+        boundaries = [
+            written.header.base_offset
+            for written in self.model.batches
+            if written.header.base_offset >= self.log.start_offset
+        ]
+        if not boundaries:
+            return
+        target = boundaries[max(-1 - back, -len(boundaries))]
+        self.model.synced_end = min(self.model.synced_end, target)
+        if self.act(steps()):
+            self.model.cut(target)
+            self.model.synced_end = self.model.end
+
+    # Stops and starts
+
+    @rule()
+    def stop_and_start(self) -> None:
+        """A stop may fail half-way; the next start does not mind."""
+
+        async def close() -> bool:
+            await self.directory.close()
+            return self.log.failure is None
+
+        async def steps() -> None:
+            end = self.log.end_offset
+            is_clean = await self._survive(close())
+            if self.is_dark:
+                await self._after_crash()
+                return
+            if is_clean:
+                self.model.synced_end = end
+            self.disk.process_crash()
+            await self._after_crash()
+            assert self.log.end_offset == end
+
+        self.run(steps())
+
+    @rule()
+    def crash_of_the_process(self) -> None:
+        end = self.log.end_offset
+        self.disk.process_crash()
+        self.run(self._after_crash())
+        assert self.log.end_offset == end, "the machine did not lose power"
+
+    @rule(seed=st.none() | st.integers(0, 1 << 16))
+    def power_loss(self, seed: int | None) -> None:
+        self.disk.power_loss(None if seed is None else Random(seed))
+        self.run(self._after_crash())
+
+    @rule(points=st.integers(1, 25), seed=st.integers(0, 1 << 16))
+    def lights_will_go_out(self, points: int, seed: int) -> None:
+        self.lights_out_in, self.lights_out_seed = points, seed
+
+    @rule(operation=st.sampled_from(FRAGILE), error=st.sampled_from((errno.EIO, errno.ENOSPC)))
+    def disk_will_fail(self, operation: str, error: int) -> None:
+        self.disk.fail(operation, "orders-0/*", error=error, times=1)
+
+    @rule(room=st.integers(0, 400))
+    def disk_becomes_full(self, room: int) -> None:
+        self.disk.capacity_bytes = self.disk._used_bytes() + room
+
+    @rule()
+    def cache_is_dropped(self) -> None:
+        """For good: after every step."""
+        self.is_cold = True
+        self.disk.chill()
+
+    @invariant()
+    def everything_holds(self) -> None:
+        if not hasattr(self, "log"):
+            return
+        while self.is_dark or self.log.failure is not None:
+            # What runs behind the scenes may have met the fault.
+            self.act(asyncio.sleep(0))
+        assert not self.disk.blocking_reads, "a cold read would have stopped the loop"
+        before, self.disk.before = self.disk.before, None
+        faults, self.disk.faults = self.disk.faults, Faults()
+        capacity_bytes, self.disk.capacity_bytes = self.disk.capacity_bytes, None
+        self.run(check(self.log, self.model))
+        self.disk.faults, self.disk.before = faults, before
+        self.disk.capacity_bytes = capacity_bytes
+        if self.is_cold:
+            self.disk.chill()
+
+    def teardown(self) -> None:
+        if hasattr(self, "log"):
+            self.log.abandon()
+            self.run(asyncio.sleep(0))
+        self.loop.close()
+
+
+TestStorage = StorageMachine.TestCase
+TestStorage.settings = settings(
+    max_examples=200,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+)
+
+
+@pytest.mark.sweep
+@pytest.mark.timeout(1800)
+def test_many_lives() -> None:
+    run_state_machine_as_test(
+        StorageMachine,
+        settings=settings(
+            TestStorage.settings,
+            max_examples=1200,
+            stateful_step_count=60,
+            report_multiple_bugs=False,
+        ),
+    )
