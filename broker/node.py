@@ -89,9 +89,14 @@ class Node:
             for path in config.log_dirs
         }
         node = cls(config, world, metadata, directories, Metrics(process_figures))
-        await node._load_logs()
-        await node._raise_leader_epochs()
-        await node._listen()
+        try:
+            await node._load_logs()
+            await node._raise_leader_epochs()
+            await node._listen()
+        except BaseException:
+            # A port that is taken must not cost the next start a scan of all logs.
+            await node.stop()
+            raise
         node._housekeeping.start()
         return node
 
@@ -119,6 +124,7 @@ class Node:
         topic = self.metadata.image.topic(log.topic)
         if topic is None or log.partition >= len(topic.partitions):
             _log.warning("%s/%s belongs to no topic; it is left alone", path, log.directory)
+            await self.partitions.directories[path].let_go(log)
         elif log.topic_id is not None and log.topic_id != topic.topic_id:
             _log.warning(
                 "%s/%s is of an older topic %s; deleting it", path, log.directory, log.topic
@@ -128,6 +134,7 @@ class Node:
             _log.error(
                 "%s/%s stands in two log directories; this one is unused", path, log.directory
             )
+            await self.partitions.directories[path].let_go(log)
         else:
             self.partitions.adopt(log, path, topic)
 

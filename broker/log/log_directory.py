@@ -52,6 +52,7 @@ class LogDirectory:
         self._node_id = node_id
         self._cluster_id = cluster_id
         self._logs: dict[TopicPartition, Log] = {}
+        self._is_loaded = False
         self._checkpointing = asyncio.Lock()
 
     @property
@@ -100,6 +101,7 @@ class LogDirectory:
             log.topic_id = await identity.read_topic_id(self.disk, name)
             log.advance_high_watermark(high_watermarks.get(key, 0))
             self._adopt(log)
+        self._is_loaded = True
         return self.logs
 
     def _check_identity(self, found: identity.Identity) -> None:
@@ -150,6 +152,11 @@ class LogDirectory:
         log.topic_id = topic_id
         self._adopt(log)
         return log
+
+    async def let_go(self, log: Log) -> None:
+        """Closes a log that nobody serves; its files stay, and no chore touches them."""
+        del self._logs[log.topic, log.partition]
+        await log.close()
 
     async def delete(self, log: Log) -> None:
         """Renamed at once, so that the name is free, then deleted."""
@@ -226,7 +233,8 @@ class LogDirectory:
         """The marker comes last: it vouches for everything before it."""
         for log in self.logs:
             await self._try(log.close)
-        if self.identity is None or any(log.failure for log in self.logs):
+        # A start that failed half-way says nothing about the logs that it did not reach.
+        if not self._is_loaded or any(log.failure for log in self.logs):
             return
         await self.checkpoint()
         await self.disk.replace(CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}\n')

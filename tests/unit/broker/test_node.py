@@ -6,6 +6,7 @@ import pytest
 
 from broker.disk.memory import MemoryDisk
 from broker.log.identity import NotFormattedError, WrongDirectoryError
+from broker.log.log_directory import CLEAN_SHUTDOWN
 from broker.node import Node
 from broker.partition import Partition
 from broker.protocol import messages as m
@@ -148,6 +149,47 @@ async def test_a_compacted_topic_forgets_all_but_the_last_value_of_a_key() -> No
                 pass
         assert await offsets_with_records(client) == list(range(rolled - 1, 100))
         assert (log.start_offset, log.end_offset) == (0, 100)
+
+
+async def test_a_start_that_fails_leaves_a_clean_stop_behind() -> None:
+    disk = MemoryDisk()
+    disks = {"data": await formatted(disk)}
+    async with running_node() as other:
+        taken = f"PLAINTEXT://127.0.0.1:{other.advertised.port}"
+        with pytest.raises(OSError, match="cannot listen"):
+            async with running_node({"listeners": taken}, disks=disks):
+                pass
+    assert CLEAN_SHUTDOWN in await disk.list("")
+
+
+async def test_a_start_that_fails_half_way_vouches_for_nothing() -> None:
+    disk = MemoryDisk()
+    disks = {"data": await formatted(disk)}
+    async with running_node(disks=disks) as node, wire(node) as client:
+        await create_topic(client, "t", partitions=2)
+        await produce(client, batch(b"x"), index=1)
+        disk.process_crash()
+    disk.fail("open", "t-1/*")
+    with pytest.raises(OSError, match="t-1"):
+        async with running_node(disks=disks):
+            pass
+    assert CLEAN_SHUTDOWN not in await disk.list("")
+    disk.heal()
+    async with running_node(disks=disks) as node:
+        assert partition_of(node, index=1).log.end_offset == 1
+
+
+async def test_a_log_of_no_topic_is_left_alone() -> None:
+    disk = MemoryDisk()
+    disks = {"data": await formatted(disk)}
+    async with running_node(disks=disks) as node, wire(node) as client:
+        await create_topic(client, "t")
+        await produce(client, batch(b"x"))
+    await disk.rename("t-0", "stranger-0")
+    async with running_node(disks=disks) as node:
+        assert node.partitions.find("stranger", 0) is None
+        assert partition_of(node).log.end_offset == 0
+    assert "00000000000000000000.log" in await disk.list("stranger-0")
 
 
 async def test_a_directory_of_another_node_is_not_touched() -> None:
