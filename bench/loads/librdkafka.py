@@ -141,6 +141,9 @@ def consume(options: Options) -> Callable[[], Carried]:
             "queued.min.messages": 1_000_000,
             # By default a full queue stops the reader for a whole second.
             "fetch.queue.backoff.ms": 2,
+            # A partition that is read again from its start would wait for the fetch that waits
+            # at the ends of the others.
+            "fetch.wait.max.ms": 2,
             **options.get("client", {}),
         }
     )
