@@ -57,10 +57,12 @@ def append(log: Log, records: memoryview, leader_epoch: int, origin: Origin) -> 
         append_time_ms = now_ms
     first_offset = offset = log.end_offset
     placed: list[Placed] = []
+    has_producer = False
     for header, _, marker in batches:
         placed.append((header, offset, marker))
         offset += header.last_offset_delta + 1
-    steps = log.producers.plan(placed, now_ms, origin)
+        has_producer = has_producer or header.producer_id >= 0
+    steps = log.producers.plan(placed, now_ms, origin) if has_producer else []
     if append_time_ms >= 0:
         batches = validation.stamp(records, batches, now_ms)
         placed = [
@@ -69,7 +71,8 @@ def append(log: Log, records: memoryview, leader_epoch: int, origin: Origin) -> 
     for (_, position, _), (_, base_offset, _) in zip(batches, placed, strict=True):
         patch(records, position, base_offset, leader_epoch)
     _write(log, records, placed, steps, now_ms)
-    log.epochs.assign(leader_epoch, first_offset)
+    if leader_epoch != log.epochs.latest:
+        log.epochs.assign(leader_epoch, first_offset)
     return Appended(first_offset, offset - 1, append_time_ms, log.start_offset, False)
 
 
@@ -150,6 +153,8 @@ def _write(
         segment.note(header, base_offset, interval_bytes)
     log.end_offset = segment.end_offset
     if steps:
-        segment.aborted.entries += log.producers.apply(steps)
-        log.update_first_unstable()
+        aborted = log.producers.apply(steps)
+        if log.producers.has_unstable:
+            segment.aborted.entries += aborted
+            log.update_first_unstable()
     log.producers.end_offset = segment.end_offset

@@ -192,23 +192,21 @@ class Log:
 
     def can_append(self, size: int) -> bool:
         """False: await `roll` first, then ask again."""
-        self.check_online()
+        if self.failure is not None:
+            self.check_online()
         if self._is_changing:
             return False
         segment, config = self.active, self.config
         if not segment.size:
             return True
+        age_ms = self.clock.now_ms() - segment.first_append_ms
         return not (
             segment.size + size > config.segment_bytes
-            or self._is_old(segment)
-            or segment.is_index_full(config.segment_index_bytes)
+            or age_ms > config.segment_ms - self._jitter_ms
+            or segment.index_bytes >= config.segment_index_bytes
             or self.end_offset - segment.base_offset + size * MAX_RECORDS_PER_BYTE
             > LARGEST_RELATIVE_OFFSET
         )
-
-    def _is_old(self, segment: Segment) -> bool:
-        age_ms = self.clock.now_ms() - segment.first_append_ms
-        return age_ms > self.config.segment_ms - self._jitter_ms
 
     def append(self, records: memoryview, *, leader_epoch: int, origin: Origin) -> Appended:
         """As the leader: checks the batches, gives them offsets in place, writes them at once."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from broker.log.origin import Origin
-from broker.protocol.batch import BatchHeader
+from broker.protocol.batch import TRANSACTIONAL, BatchHeader
 from broker.protocol.control import EndTransactionMarker
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -53,13 +53,18 @@ class Producer(NamedTuple):
         return self.window[-1].last_sequence if self.window else -1
 
     def find_duplicate(self, header: BatchHeader) -> WrittenBatch | None:
-        if header.producer_epoch != self.epoch:
+        if header.producer_epoch != self.epoch or follows(self.window, header.base_sequence):
             return None
         first, last = header.base_sequence, header.last_sequence
         for batch in self.window:
             if batch.last_sequence == last and batch.first_sequence == first:
                 return batch
         return None
+
+
+def follows(window: tuple[WrittenBatch, ...], sequence: int) -> bool:
+    """The usual case: the batch after the last one. Such a batch is no duplicate either."""
+    return bool(window) and (window[-1].last_sequence + 1) & SEQUENCE_MASK == sequence
 
 
 class EndedTransaction(NamedTuple):
@@ -75,7 +80,7 @@ def after_data(
     """The producer once this batch is written at `base_offset`; KafkaError when it must not be."""
     delta = header.last_offset_delta
     written = WrittenBatch(header.last_sequence, base_offset + delta, delta, header.max_timestamp)
-    opens_at = base_offset if header.is_transactional else None
+    opens_at = base_offset if header.attributes & TRANSACTIONAL else None
     if before is None:
         # Kafka takes any sequence from a producer it does not know: the state may have expired.
         return Producer(
@@ -87,9 +92,13 @@ def after_data(
             opens_at,
             seen_ms,
         )
+    same_epoch = header.producer_epoch == before.epoch
     if origin is not Origin.REPLICA:
-        _check_epoch(before, header)
-        if origin is Origin.CLIENT:
+        if not same_epoch:
+            _check_epoch(before, header)
+        if origin is Origin.CLIENT and not (
+            same_epoch and follows(before.window, header.base_sequence)
+        ):
             _check_sequence(before, header)
         if before.txn_first_offset is not None and opens_at is None:
             raise KafkaError(
@@ -97,7 +106,6 @@ def after_data(
                 f"producer {before.producer_id} has an open transaction since offset "
                 f"{before.txn_first_offset}, so its batches must be transactional",
             )
-    same_epoch = header.producer_epoch == before.epoch
     return Producer(
         before.producer_id,
         header.producer_epoch,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from broker.log.origin import Origin
 from broker.log.producer_state import (
@@ -14,16 +13,11 @@ from broker.log.producer_state import (
     after_marker,
 )
 from broker.log.txn_index import AbortedTransaction
-from broker.protocol.batch import BatchHeader
+from broker.protocol.batch import CONTROL, BatchHeader
 from broker.protocol.control import EndTransactionMarker
 
-
-class Step(NamedTuple):
-    """One batch: what becomes of its producer, the transaction it opens or ends."""
-
-    producer: Producer
-    opened: int | None
-    ended: EndedTransaction | None
+Step = tuple[Producer, int | None, EndedTransaction | None]
+"""One batch: what becomes of its producer, where it opens a transaction, which one it ends."""
 
 
 class ProducerTable:
@@ -50,6 +44,11 @@ class ProducerTable:
         """Producer ids by the first offset of their open transaction, earliest first."""
         return dict(self._open)
 
+    @property
+    def has_unstable(self) -> bool:
+        """Whether a transaction is open, or its end not known to be replicated."""
+        return bool(self._open or self._undecided_above)
+
     def find_duplicate(self, header: BatchHeader) -> WrittenBatch | None:
         producer = self.producers.get(header.producer_id)
         return producer.find_duplicate(header) if producer else None
@@ -68,15 +67,15 @@ class ProducerTable:
             if producer_id < 0:
                 continue
             before = changed.get(producer_id) or self.producers.get(producer_id)
-            if header.is_control:
+            if header.attributes & CONTROL:
                 if marker is None:
                     continue
                 after, ended = after_marker(before, header, marker, base_offset, seen_ms, origin)
-                steps.append(Step(after, None, ended))
+                steps.append((after, None, ended))
             else:
                 after = after_data(before, header, base_offset, seen_ms, origin)
                 was_open = before is not None and before.txn_first_offset is not None
-                steps.append(Step(after, None if was_open else after.txn_first_offset, None))
+                steps.append((after, None if was_open else after.txn_first_offset, None))
             changed[producer_id] = after
         return steps
 

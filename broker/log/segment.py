@@ -36,6 +36,7 @@ class Segment:
         "end_offset",
         "file",
         "first_append_ms",
+        "index_bytes",
         "largest_timestamp",
         "offset_of_largest_timestamp",
         "offsets",
@@ -63,6 +64,7 @@ class Segment:
         self.times = TimeIndex()
         self.aborted = TxnIndex()
         self._bytes_since_entry = 0
+        self.index_bytes = 0
         # Where the latest batches begin: readers at the tail need no walk. Two generations.
         self._recent: dict[int, int] = {}
         self._older: dict[int, int] = {}
@@ -91,6 +93,7 @@ class Segment:
             self.offsets.add(last_offset - self.base_offset, position)
             self._add_time_entry()
             self._bytes_since_entry = 0
+            self._count_index_bytes()
         size = header.length + 12
         self._bytes_since_entry += size
         self.size = position + size
@@ -104,10 +107,10 @@ class Segment:
     def _add_time_entry(self) -> None:
         self.times.add(self.largest_timestamp, self.offset_of_largest_timestamp - self.base_offset)
 
-    def is_index_full(self, max_bytes: int) -> bool:
-        return (
-            len(self.offsets) >= max_bytes // OFFSET_ENTRY_SIZE
-            or len(self.times) >= max_bytes // TIME_ENTRY_SIZE - 1
+    def _count_index_bytes(self) -> None:
+        """Of the larger index file. One time entry more is written when the segment is sealed."""
+        self.index_bytes = max(
+            len(self.offsets) * OFFSET_ENTRY_SIZE, (len(self.times) + 1) * TIME_ENTRY_SIZE
         )
 
     def locate(self, offset: int) -> int:
@@ -159,6 +162,7 @@ class Segment:
         self._restore_largest_timestamp()
 
     def _restore_largest_timestamp(self) -> None:
+        self._count_index_bytes()
         last = self.times.last
         if last is None:
             self.largest_timestamp, self.offset_of_largest_timestamp = -1, self.base_offset

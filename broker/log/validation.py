@@ -31,6 +31,8 @@ SMALLEST_BOUND = 1 << 20
 LARGEST_BOUND = 1 << 28
 """What may come out of a compressed batch: some multiple of its size, and never more than this."""
 
+_NOT_FOR_CLIENTS = CONTROL | DELETE_HORIZON | LOG_APPEND_TIME
+
 _CODECS = {
     "uncompressed": Codec.NONE,
     "gzip": Codec.GZIP,
@@ -115,9 +117,15 @@ def _check_header(header: BatchHeader, config: LogConfig, now_ms: int, origin: O
         raise KafkaError(ErrorCode.INVALID_RECORD, f"{body} bytes cannot hold {count} records")
     if codec > Codec.ZSTD:
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"there is no codec {codec}")
-    if origin is Origin.CLIENT:
+    if origin is Origin.CLIENT and (
+        header.attributes & _NOT_FOR_CLIENTS
+        or header.base_offset
+        or (header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0))
+    ):
         _check_client_fields(header)
-    if config.message_timestamp_type == "CreateTime" and not header.attributes & CONTROL:
+    if header.max_timestamp - now_ms > config.timestamp_after_max_ms or (
+        now_ms - header.base_timestamp > config.timestamp_before_max_ms
+    ):
         _check_timestamps(header, config, now_ms)
 
 
@@ -142,6 +150,8 @@ def _check_client_fields(header: BatchHeader) -> None:
 
 def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> None:
     """By what the header says of the first and the latest record; -1 is no timestamp."""
+    if config.message_timestamp_type != "CreateTime" or header.is_control:
+        return
     earliest, latest = header.base_timestamp, header.max_timestamp
     if latest - now_ms > config.timestamp_after_max_ms:
         raise KafkaError(
