@@ -86,8 +86,7 @@ async def _advance_start(log: Log, offset: int) -> None:
     log.high_watermark = max(log.high_watermark, offset)
     log.epochs.truncate_from_start(offset)
     log.update_first_unstable()
-    if log.save_offsets is not None:
-        await log.save_offsets()
+    await syncing.save_offsets(log)
 
 
 async def _delete_first(log: Log, count: int) -> None:

@@ -31,6 +31,16 @@ async def seal_behind(log: Log) -> None:
     with suppress(KafkaError):
         while not all(segment.sealed for segment in log.segments[:-1]):
             await flush(log, log.active.base_offset)
+        await save_offsets(log)
+
+
+async def save_offsets(log: Log) -> None:
+    """When it cannot wait for the next regular checkpoint."""
+    if log.save_offsets is not None:
+        try:
+            await log.save_offsets()
+        except OSError as problem:
+            raise log.fail(problem) from problem
 
 
 async def flush(log: Log, up_to: int) -> None:

@@ -73,8 +73,7 @@ async def _lower_recovery_point(log: Log, offset: int) -> None:
     """On disk first: a crash must not find new bytes below a point that calls them checked."""
     if offset < log.recovery_point:
         log.recovery_point = offset
-        if log.save_offsets is not None:
-            await log.save_offsets()
+        await syncing.save_offsets(log)
 
 
 def _lower_high_watermark(log: Log) -> None:
@@ -128,8 +127,7 @@ async def _start_anew(log: Log, offset: int) -> None:
     log.start_offset = log.end_offset = log.high_watermark = log.recovery_point = offset
     log.producers = ProducerTable(end_offset=offset)
     log.update_first_unstable()
-    if log.save_offsets is not None:
-        await log.save_offsets()
+    await syncing.save_offsets(log)
     old = log.segments
     for segment in reversed(old):
         await segment.unlink(log.disk)

@@ -196,6 +196,37 @@ class StorageMachine(RuleBasedStateMachine):
     def append(self, producer_id: int, count: int, codec: int) -> None:
         self.act(self._append(self._batch(producer_id, count, codec)))
 
+    async def _write_much(self, seed: int, count: int) -> None:
+        random = Random(seed)
+        for _ in range(count):
+            producer_id = random.choice((PLAIN, *IDEMPOTENT, *TRANSACTIONAL))
+            if producer_id in TRANSACTIONAL and random.random() < 0.3:
+                end = marker(producer_id, committed=random.random() < 0.5)
+                await self._append(end, Origin.COORDINATOR)
+            else:
+                codec = random.choice(list(Codec))
+                await self._append(self._batch(producer_id, random.randint(1, 5), codec))
+
+    @rule(seed=st.integers(0, 1 << 16), count=st.integers(4, 25))
+    def write_much(self, seed: int, count: int) -> None:
+        self.act(self._write_much(seed, count))
+
+    @rule(seed=st.integers(0, 1 << 16), count=st.integers(2, 12), synced=st.booleans())
+    def write_much_and_lose_power(self, seed: int, count: int, synced: bool) -> None:
+        self.act(self._write_much(seed, count))
+        if synced:
+            self.flush()
+            self.act(self._write_much(seed + 1, count))
+        self.disk.power_loss(Random(seed))
+        self.run(self._after_crash())
+
+    @rule(seed=st.integers(0, 1 << 16))
+    def delete_records_and_lose_power(self, seed: int) -> None:
+        self.log.advance_high_watermark(self.log.end_offset)
+        self.delete_records((seed % 5) / 4)
+        self.disk.power_loss(Random(seed))
+        self.run(self._after_crash())
+
     @rule(producer_id=st.sampled_from(IDEMPOTENT), back=st.integers(0, 4))
     def append_again(self, producer_id: int, back: int) -> None:
         window = self.model.window(producer_id)
