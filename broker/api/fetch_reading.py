@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 
 from broker.api.fetch_sessions import FetchTarget
 from broker.api.leadership import partition_to_serve
-from broker.disk.interface import ColdReadError, FileSlice
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -50,7 +49,10 @@ def read_all(node: Node, targets: Iterable[FetchTarget], limits: FetchLimits) ->
     reading = Reading()
     left = limits.max_bytes
     for target in targets:
-        answer = m.FetchResponsePartitionData(partition_index=target.index, high_watermark=-1)
+        # No records are an empty field and never null: librdkafka takes null for a broken answer.
+        answer = m.FetchResponsePartitionData(
+            partition_index=target.index, high_watermark=-1, records=b""
+        )
         reading.answers.append((target, answer))
         try:
             partition = _find(node, target, limits)
@@ -109,8 +111,8 @@ def _read_one(
     if target.fetch_offset < up_to and (max_bytes > 0 or first):
         found = log.read(target.fetch_offset, max_bytes, up_to=up_to, at_least_one=first)
         if found is not None and found.length:
-            _check_hot(found)
-            _set_records(answer, found)
+            # Decoded, the field is a view; to be encoded, it may be anything with a length.
+            answer.records = cast("memoryview", found)
             if committed_only:
                 aborted = log.aborted_transactions(target.fetch_offset, up_to)
                 answer.aborted_transactions = [
@@ -119,18 +121,6 @@ def _read_one(
                     )
                     for each in aborted
                 ]
-    if answer.records is None:
-        _set_records(answer, b"")
-
-
-def _set_records(answer: m.FetchResponsePartitionData, records: m.Records) -> None:
-    """Decoded, the field is a view; to be encoded, it may be anything with a length."""
-    answer.records = cast("memoryview", records)
-
-
-def _check_hot(found: FileSlice) -> None:
-    if not found.file.is_hot(found.position, found.length):
-        raise ColdReadError(found.file, found.position, found.length)
 
 
 def _diverges(
@@ -149,5 +139,4 @@ def _diverges(
     answer.high_watermark = partition.log.high_watermark
     answer.last_stable_offset = partition.log.last_stable_offset
     answer.log_start_offset = partition.log.start_offset
-    _set_records(answer, b"")
     return True

@@ -49,14 +49,16 @@ def produce(
                 partition = partition_to_serve(node, name, data.index)
                 records = _one_batch(data.records, request.version)
                 _check_acks(body, partition)
-                appended = partition.append_at_once(records)
+                # A partition that is named twice waits twice, or its batches would change order.
+                waits = any(each[0] is partition for each in waiting)
+                appended = None if waits else partition.append_at_once(records)
                 if appended is None:
                     # The view is of the connection's buffer, which the next read overwrites.
                     waiting.append((partition, memoryview(bytearray(records)), answer))
                 else:
                     _fill(node, partition, records, answer, appended)
             except KafkaError as error:
-                _fill_error(node, topic.name, answer, error)
+                _fill_error(node, topic.name, answer, error, len(data.records or b""))
     if waiting:
         return _append_later(node, waiting, response, body.acks)
     return _as_asked(response, body.acks)
@@ -65,12 +67,17 @@ def produce(
 async def _append_later(
     node: Node, waiting: list[Waiting], response: m.ProduceResponse, acks: int
 ) -> m.ProduceResponse | None:
-    for partition, records, answer in waiting:
-        try:
-            appended = await partition.append(records)
-            _fill(node, partition, records, answer, appended)
-        except KafkaError as error:
-            _fill_error(node, partition.topic, answer, error)
+    held_bytes = sum(len(records) for _, records, _ in waiting)
+    node.server.memory.hold(held_bytes)
+    try:
+        for partition, records, answer in waiting:
+            try:
+                appended = await partition.append(records)
+                _fill(node, partition, records, answer, appended)
+            except KafkaError as error:
+                _fill_error(node, partition.topic, answer, error)
+    finally:
+        node.server.memory.let_go(held_bytes)
     return _as_asked(response, acks)
 
 
@@ -131,11 +138,17 @@ def _fill(
 
 
 def _fill_error(
-    node: Node, topic: str, answer: m.PartitionProduceResponse, error: KafkaError
+    node: Node,
+    topic: str,
+    answer: m.PartitionProduceResponse,
+    error: KafkaError,
+    rejected_bytes: int = 0,
 ) -> None:
     answer.error_code = error.code
     answer.error_message = str(error)
-    node.metrics.produce_failed(topic)
+    if node.metadata.image.topic(topic) is not None:  # or any name would be counted for ever
+        size = rejected_bytes if error.code == ErrorCode.MESSAGE_TOO_LARGE else 0
+        node.metrics.produce_failed(topic, size)
     node.metrics.request_failed(ApiKey.PRODUCE, error.code)
 
 

@@ -276,9 +276,18 @@ class SocketNetwork:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
 
     async def _socket_for(self, address: Address, *, flags: int = 0) -> socket.socket:
-        found = await asyncio.get_running_loop().getaddrinfo(
-            address.host, address.port, type=socket.SOCK_STREAM, flags=flags
-        )
+        try:
+            found = socket.getaddrinfo(
+                address.host,
+                address.port,
+                type=socket.SOCK_STREAM,
+                flags=flags | socket.AI_NUMERICHOST,
+            )
+        except socket.gaierror:
+            # A name, not a number: asking for it may take a while, so a thread does.
+            found = await asyncio.get_running_loop().getaddrinfo(
+                address.host, address.port, type=socket.SOCK_STREAM, flags=flags
+            )
         sock = socket.socket(found[0][0], socket.SOCK_STREAM)
         sock.setblocking(False)
         return sock

@@ -188,10 +188,16 @@ _RETRIABLE = frozenset(
 )
 
 
+_LONGEST_MESSAGE = 1000
+"""A message may quote what a client sent, and old versions of the protocol end at 32767 bytes."""
+
+
 class KafkaError(Exception):
     """Raised anywhere in the broker to answer a request, or one part of it, with `code`."""
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
+        if len(message) > _LONGEST_MESSAGE:
+            message = message[:_LONGEST_MESSAGE] + " ..."
         super().__init__(message or code.name.lower().replace("_", " "))
         self.code = code
 

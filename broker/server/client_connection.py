@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _LENGTH = Struct(">i")
+_SMALLEST_REQUEST = 8  # api key, version and correlation id
 _FIRST_BUFFER_BYTES = 2 << 20
 _SCRATCH_BEHIND_A_FRAME = 64 << 10
+_BYTES_BEHIND_A_BUSY_REQUEST = 16 << 10
+"""Read on that far while a request is under way, to notice a client that goes away."""
 _REPLY_BYTES_TOGETHER = 64 << 10
 UNSENT_BYTES_HIGH = 1 << 20
 
@@ -72,11 +75,14 @@ class ClientConnection:
         scratch = self._server.scratch
         if self._buffer is None:
             self._offered = 0
+            if self._busy is not None:
+                return (scratch[:_BYTES_BEHIND_A_BUSY_REQUEST],)
             # Under pressure little is read at once, for what is read must be kept.
             return (scratch[: max(4096, self._memory.available_bytes)],)
-        end = min(len(self._buffer), self._start + self._wanted())
+        end = max(self._have, min(len(self._buffer), self._start + self._wanted()))
         self._offered = end - self._have
-        return (memoryview(self._buffer)[self._have : end], scratch[:_SCRATCH_BEHIND_A_FRAME])
+        behind = _BYTES_BEHIND_A_BUSY_REQUEST if self._busy else _SCRATCH_BEHIND_A_FRAME
+        return (memoryview(self._buffer)[self._have : end], scratch[:behind])
 
     def received(self, count: int) -> None:
         self.last_active = self._loop.time()
@@ -90,10 +96,12 @@ class ClientConnection:
         self._send_replies()
 
     def drained(self) -> None:
+        self.last_active = self._loop.time()
         self._go_on()
 
     def closed(self, error: Exception | None) -> None:
         self._closed = True
+        self._server.connection_closed(self)
         if self._busy is not None:
             task, call = self._busy
             if call.may_be_abandoned:
@@ -104,7 +112,6 @@ class ClientConnection:
             self._memory.give_back(self._buffer, self)
             self._buffer = None
         self._memory.forget(self)
-        self._server.connection_closed(self)
 
     def memory_available(self) -> None:
         """What `RequestMemory` calls when a connection that was held may go on."""
@@ -166,11 +173,7 @@ class ClientConnection:
         """Handles what is there and may be handled now; returns where the rest begins."""
         while end - start >= 4 and not self._is_blocked():
             (length,) = _LENGTH.unpack_from(view, start)
-            if not 8 <= length <= self._server.request_bytes_max:
-                self._refuse(
-                    f"a request of {length} bytes; socket.request.max.bytes is "
-                    f"{self._server.request_bytes_max}"
-                )
+            if not self._is_length_allowed(length):
                 return end
             if end - start - 4 < length:
                 break
@@ -178,19 +181,27 @@ class ClientConnection:
             start += 4 + length
         return start
 
+    def _is_length_allowed(self, length: int) -> bool:
+        if length < _SMALLEST_REQUEST:
+            self._refuse(f"a request cannot be {length} bytes long; is it a Kafka client?")
+        elif length > self._server.request_bytes_max:
+            self._refuse(
+                f"a request of {length} bytes, and socket.request.max.bytes is "
+                f"{self._server.request_bytes_max}; is it a Kafka client?"
+            )
+        else:
+            return True
+        return False
+
     def _make_room(self) -> None:
         """Readies the buffer for the rest of a request, or stops reading until it may go on."""
         assert self._buffer is not None
         if self._is_blocked():
-            self._connection.pause_reading()
+            self._pause_if_enough_waits()
             return
         wanted = self._wanted()
         have = self._have - self._start
-        if wanted < 4 or wanted - 4 > self._server.request_bytes_max:
-            self._refuse(
-                f"a request of {wanted - 4} bytes; socket.request.max.bytes is "
-                f"{self._server.request_bytes_max}"
-            )
+        if have >= 4 and not self._is_length_allowed(wanted - 4):
             return
         # A length that is only claimed gets two megabytes; more comes as the bytes do.
         size = min(wanted, max(_FIRST_BUFFER_BYTES, 2 * have))
@@ -199,10 +210,15 @@ class ClientConnection:
                 self, size, request_bytes=wanted, held_bytes=len(self._buffer)
             ):
                 self._held_since = self._loop.time()
-                self._memory.wait(self)
+                self._memory.wait(self, request_bytes=wanted)
                 self._connection.pause_reading()
                 return
             self._move_buffer(size)
+
+    def _pause_if_enough_waits(self) -> None:
+        waits = self._have - self._start
+        if waits >= _BYTES_BEHIND_A_BUSY_REQUEST or self._memory.saturated:
+            self._connection.pause_reading()
 
     def _move_buffer(self, size: int) -> None:
         assert self._buffer is not None
@@ -225,41 +241,29 @@ class ClientConnection:
     # Handling one request
 
     def _handle(self, frame: memoryview) -> None:
-        dispatcher = self._server.dispatcher
         try:
-            call = dispatcher.begin(frame, self.peer)
+            call = self._server.dispatcher.begin(frame, self.peer)
             result = call.run()
-        except (MalformedMessageError, CloseConnectionError) as error:
-            self._refuse(str(error))
-            return
-        except Exception:
-            _log.exception("a request from %s could not be handled", self.peer)
-            self.close()
-            return
-        if type(result) is CoroutineType:
-            self._connection.pause_reading()
-            self._busy = self._loop.create_task(self._finish(call, result)), call
-        else:
-            self._reply(call, result)
+            if type(result) is CoroutineType:
+                self._busy = self._loop.create_task(self._finish(call, result)), call
+            else:
+                self._reply(call, result)
+        except Exception as error:
+            self._give_up(error)
 
     async def _finish(self, call: Call, answer: Coroutine[Any, Any, Any]) -> None:
         try:
             result = await answer
-        except CloseConnectionError as error:
             self._busy = None
-            self._refuse(str(error))
-            return
-        except Exception:
-            _log.exception("a request from %s could not be handled", self.peer)
+            if not self._closed:
+                self._reply(call, result)
+                self._go_on()
+        except Exception as error:
             self._busy = None
-            self.close()
-            return
-        self._busy = None
-        if not self._closed:
-            self._reply(call, result)
-            self._go_on()
+            self._give_up(error)
 
     def _reply(self, call: Call, result: Any) -> None:
+        self.last_active = self._loop.time()
         if result is not None:
             if self._throttle_ms and hasattr(result, "throttle_time_ms"):
                 result.throttle_time_ms = self._throttle_ms
@@ -277,10 +281,18 @@ class ClientConnection:
         if self._replies and not self._closed:
             replies, self._replies, self._reply_bytes = self._replies, [], 0
             self._connection.send(replies)
-            if self._is_blocked():
+            if self._connection.unsent_bytes > UNSENT_BYTES_HIGH:
                 self._connection.pause_reading()
+
+    def _give_up(self, error: Exception) -> None:
+        """Closes: for the client's mistake with a sentence, for ours with a traceback."""
+        if isinstance(error, MalformedMessageError | CloseConnectionError):
+            self._refuse(str(error))
+        else:
+            _log.error("a request of %s could not be handled", self.peer, exc_info=error)
+            self.close()
 
     def _refuse(self, reason: str) -> None:
         _log.warning("closing the connection of %s: %s", self.peer, reason)
-        self._server.metrics.connection_refused()
+        self._server.metrics.request_malformed()
         self.close()

@@ -9,6 +9,7 @@ the senders' socket buffers and not in ours.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 USUAL_REQUEST_BYTES = 1 << 20
@@ -29,11 +30,14 @@ class Waiting(Protocol):
 class RequestMemory:
     """Buffers by size class, reused because fresh megabytes cost a page fault each 4 KiB."""
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, call_soon: Callable[[Callable[[], None]], object]) -> None:
         self.limit_bytes = limit_bytes
         self.spare_bytes = 0
         self._spare: dict[int, list[bytearray]] = {}
-        self._waiting: deque[Waiting] = deque()
+        self._usual: deque[Waiting] = deque()
+        self._giants: deque[Waiting] = deque()
+        self._call_soon = call_soon
+        self._is_serving_soon = False
         self._counted_bytes = 0
         self._privileged: Waiting | None = None
         self._privileged_bytes = 0  # held by the privileged connection, beyond the limit
@@ -53,7 +57,7 @@ class RequestMemory:
 
     @property
     def is_somebody_waiting(self) -> bool:
-        return bool(self._waiting)
+        return bool(self._usual or self._giants)
 
     def may_take(self, taker: Waiting, size: int, *, request_bytes: int, held_bytes: int) -> bool:
         """Whether `taker`, which holds so much, may take `size` for a request of such a length.
@@ -75,8 +79,17 @@ class RequestMemory:
             return True
         return False
 
-    def wait(self, waiting: Waiting) -> None:
-        self._waiting.append(waiting)
+    def wait(self, waiting: Waiting, *, request_bytes: int) -> None:
+        queue = self._usual if request_bytes <= USUAL_REQUEST_BYTES else self._giants
+        queue.append(waiting)
+
+    def hold(self, size: int) -> None:
+        """Counts bytes that are kept elsewhere: an append that waits for the disk."""
+        self._counted_bytes += size
+
+    def let_go(self, size: int) -> None:
+        self._counted_bytes -= size
+        self._wake()
 
     def take(self, size: int, taker: Waiting) -> bytearray:
         """At least `size` bytes. Whether that is wise is asked of `may_take` before."""
@@ -107,8 +120,9 @@ class RequestMemory:
             self._wake()
 
     def forget(self, waiting: Waiting) -> None:
-        if waiting in self._waiting:
-            self._waiting.remove(waiting)
+        for queue in (self._usual, self._giants):
+            if waiting in queue:
+                queue.remove(waiting)
         self.request_complete(waiting)
 
     def _count(self, change: int, taker: Waiting) -> None:
@@ -118,10 +132,21 @@ class RequestMemory:
             self._counted_bytes += change
 
     def _wake(self) -> None:
-        """Each at most once: whoever still may not go on waits again, behind the others."""
-        for _ in range(len(self._waiting)):
-            if self._waiting:
-                self._waiting.popleft().memory_available()
+        """Soon, not now: whoever gives memory back is in the middle of something."""
+        if self.is_somebody_waiting and not self._is_serving_soon:
+            self._is_serving_soon = True
+            self._call_soon(self._serve_waiting)
+
+    def _serve_waiting(self) -> None:
+        self._is_serving_soon = False
+        for queue in (self._usual, self._giants):
+            while queue:
+                first = queue.popleft()
+                first.memory_available()
+                if queue and queue[-1] is first:
+                    # Still too little for it, and so for those behind it.
+                    queue.rotate(1)
+                    break
 
 
 def _rounded(size: int) -> int:

@@ -33,7 +33,9 @@ class Server:
         self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
         # Kafka's default of -1 means no limit, and a broker without one dies of a flood.
         limit = config.queued_max_request_bytes
-        self.memory = RequestMemory(limit if limit > 0 else _DEFAULT_QUEUED_BYTES)
+        self.memory = RequestMemory(
+            limit if limit > 0 else _DEFAULT_QUEUED_BYTES, asyncio.get_running_loop().call_soon
+        )
         self.request_bytes_max = config.socket_request_max_bytes
         self._node = node
         self._connections: dict[ClientConnection, None] = {}
@@ -94,15 +96,14 @@ class Server:
     async def _reap(self) -> None:
         """Closes what was silent for connections.max.idle.ms, and what stalls a full broker."""
         loop = asyncio.get_running_loop()
-        idle_s = self._node.config.connections_max_idle_ms / 1000
-        if idle_s <= 0:
-            return
+        idle_ms = self._node.config.connections_max_idle_ms
+        idle_s = idle_ms / 1000 if idle_ms >= 0 else float("inf")
         while True:
-            await asyncio.sleep(min(idle_s, _STALLED_S) / 2)
+            await asyncio.sleep(min(max(idle_s, 0.01), _STALLED_S) / 2)
             for seen, client in enumerate(list(self._connections)):
                 silent_s = loop.time() - client.last_active
                 stalls = client.holds_memory and self.memory.saturated and silent_s > _STALLED_S
-                if (client.idle and silent_s > idle_s) or stalls:
+                if client.idle and (silent_s > idle_s or stalls):
                     client.close()
                 if seen % _REAP_SLICE == _REAP_SLICE - 1:
                     await asyncio.sleep(0)

@@ -68,8 +68,10 @@ async def test_noise_never_stops_the_broker() -> None:
                 )
                 client.writer.write(head + noise)
                 client.writer.write_eof()
-                assert await client.is_closed()
+                await client.is_closed()
         await assert_serves(node)
+        await wait_until(lambda: not node.server.connection_count)
+        assert node.server.memory.used_bytes == 0
 
 
 async def test_an_api_versions_request_from_the_future_is_answered_in_version_0() -> None:
@@ -129,11 +131,7 @@ BAD_BATCHES = {
 async def test_no_wrong_byte_is_stored(records: bytes | None, code: ErrorCode) -> None:
     async with running_node() as node, wire(node) as client:
         await create_topic(client, "t")
-        assert (await produce(client, records)).error_code in (
-            code,
-            ErrorCode.CORRUPT_MESSAGE,
-            ErrorCode.INVALID_RECORD,
-        )
+        assert (await produce(client, records)).error_code == code
         partition = node.partitions.find("t", 0)
         assert partition is not None
         assert partition.log.end_offset == 0
@@ -286,3 +284,84 @@ async def test_a_client_that_does_not_read_stops_being_served_and_costs_little()
         for _ in range(50):
             await produce(client, batch(b"x"))
         assert 0 < node.server.unsent_bytes < 4 << 20
+
+
+async def test_a_client_that_leaves_during_a_long_poll_is_noticed() -> None:
+    async with running_node() as node:
+        async with wire(node) as client:
+            await create_topic(client, "t")
+            forever = fetch_request(0, max_wait_ms=2**31 - 1)
+            client.writer.write(client.frame(ApiKey.FETCH, 12, forever))
+            partition = node.partitions.find("t", 0)
+            assert partition is not None
+            await wait_until(lambda: partition.has_watchers)
+        await wait_until(lambda: not node.server.connection_count)
+        await wait_until(lambda: not partition.has_watchers)
+
+
+async def test_what_waits_behind_a_long_poll_is_bounded() -> None:
+    async with running_node() as node, wire(node) as client, wire(node) as writer:
+        await create_topic(client, "t")
+        client.writer.write(client.frame(ApiKey.FETCH, 12, fetch_request(0, max_wait_ms=15_000)))
+        partition = node.partitions.find("t", 0)
+        assert partition is not None
+        await wait_until(lambda: partition.has_watchers)
+        one = client.frame(ApiKey.PRODUCE, 9, produce_request(batch(b"x" * 1000)))
+        client.writer.write(one * 10_000)
+        for number in range(20):
+            await writer.ask(ApiKey.API_VERSIONS, 0, m.ApiVersionsRequest())
+            assert node.server.memory.used_bytes < 200_000, number
+        await produce(writer, batch(b"go on"))
+        await client.answer(ApiKey.FETCH, 12)
+        for number in range(10_000):
+            _, answer = await client.answer(ApiKey.PRODUCE, 9)
+            assert answer.responses[0].partition_responses[0].base_offset == number + 1
+
+
+async def test_an_answer_that_cannot_be_written_closes_instead_of_hanging(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with running_node() as node:
+        async with wire(node) as client:
+            await create_topic(client, "t")
+            # No answer of ours is known to be unwritable, so one is made.
+            monkeypatch.setattr(node, "node_id", 2**40)
+            client.writer.write(client.frame(ApiKey.METADATA, 9, m.MetadataRequest(topics=None)))
+            assert await client.is_closed()
+        monkeypatch.undo()
+        await assert_serves(node)
+
+
+async def test_an_error_message_fits_every_version() -> None:
+    async with running_node() as node, wire(node) as client:
+        topic = m.CreatableTopic(
+            name="t",
+            num_partitions=1,
+            replication_factor=1,
+            configs=[m.CreatableTopicConfig(name="retention.ms", value="x" * 32_767)],
+        )
+        for version in (4, 7):
+            answer = await client.ask(
+                ApiKey.CREATE_TOPICS, version, m.CreateTopicsRequest(topics=[topic], timeout_ms=9)
+            )
+            assert answer.topics[0].error_code == ErrorCode.INVALID_CONFIG
+
+
+async def test_a_partition_named_twice_keeps_its_order_when_the_first_must_wait() -> None:
+    async with running_node() as node, wire(node) as client:
+        await create_topic(client, "t", segment_bytes=str(1 << 20))
+        await produce(client, batch(b"x" * 900_000))
+        ask = produce_request(batch(b"y" * 200_000))
+        ask.topic_data[0].partition_data.append(
+            m.PartitionProduceData(index=0, records=batch(b"small"))
+        )
+        answer = await client.ask(ApiKey.PRODUCE, 9, ask)
+        offsets = [part.base_offset for part in answer.responses[0].partition_responses]
+        assert offsets == [1, 2]
+
+
+async def test_unknown_topics_leave_no_trace_in_the_metrics() -> None:
+    async with running_node() as node, wire(node) as client:
+        for number in range(20):
+            await produce(client, batch(b"x"), topic=f"unknown-{number}")
+        assert [name for name in node.metrics.topics if name.startswith("unknown")] == []
