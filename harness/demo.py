@@ -82,14 +82,22 @@ def _exchange(bootstrap: str, message_count: int, codec: str, say: Callable[[str
             "enable.idempotence": True,
             "compression.type": codec,
             "linger.ms": 10,
+            "delivery.timeout.ms": int(_CLIENT_TIMEOUT_S / 3 * 1000),
             "queue.buffering.max.messages": message_count + 1,
         }
     )
+    failures: list[str] = []
+
+    def delivered(error: object, _: object) -> None:
+        if error is not None:
+            failures.append(str(error))
+
     started = time.perf_counter()
     for number, value in enumerate(values):
-        producer.produce("demo", value, partition=number % _PARTITIONS)
-    if producer.flush(_CLIENT_TIMEOUT_S):
-        raise DemoError("the producer could not deliver everything")
+        producer.produce("demo", value, partition=number % _PARTITIONS, on_delivery=delivered)
+    if producer.flush(_CLIENT_TIMEOUT_S) or failures:
+        reason = failures[0] if failures else "no answer"
+        raise DemoError(f"the producer could not deliver everything: {reason}")
     _say_speed(say, "produced", message_count, time.perf_counter() - started, f"acks=all, {codec}")
 
     started = time.perf_counter()
@@ -117,7 +125,8 @@ def _consume(bootstrap: str, message_count: int) -> list[bytes]:
     while len(read) < message_count:
         if time.monotonic() > deadline:
             raise DemoError(f"only {len(read)} of {message_count} messages came back")
-        for message in consumer.consume(10_000, 1.0):
+        # Asked for more than is left, it would wait for them until its time is up.
+        for message in consumer.consume(min(10_000, message_count - len(read)), 1.0):
             if message.error():
                 raise DemoError(f"the consumer was told: {message.error()}")
             read.append(message.value() or b"")

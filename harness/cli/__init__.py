@@ -9,6 +9,7 @@ from typing import NoReturn
 import click
 
 from harness.cli.demo import demo
+from harness.errors import EnvironmentFailure
 
 EXIT_USAGE = 254
 EXIT_CRASH = 255
@@ -31,6 +32,9 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except click.ClickException as error:
         error.show()
         code = EXIT_USAGE
+    except EnvironmentFailure as failure:
+        click.echo(f"harness: {failure}", err=True)
+        code = EXIT_CRASH
     except (KeyboardInterrupt, click.Abort):
         code = EXIT_INTERRUPTED
     except Exception:
