@@ -25,6 +25,7 @@ from broker.log.recovery import LARGEST_RELATIVE_OFFSET, Recovery
 from broker.log.segment import Segment
 from broker.log.timestamps import TimestampOffset
 from broker.log.txn_index import AbortedTransaction
+from broker.log.uninterrupted import uninterrupted
 from broker.log.validation import MAX_RECORDS_PER_BYTE
 from broker.protocol.batch import HEADER_SIZE, read_header
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -142,6 +143,9 @@ class Log:
 
     async def reopen(self, breather: Breather) -> None:
         """Back from a failure, by what the files hold. Raises OSError when the disk still fails."""
+        await uninterrupted(self._reopen(breather))
+
+    async def _reopen(self, breather: Breather) -> None:
         async with self.changing, self.syncing:
             if self.failure is None:
                 return
@@ -267,7 +271,9 @@ class Log:
 
     async def roll(self) -> None:
         """A new segment for the next batch. The old one is synced behind the scenes."""
-        full = self.active
+        await uninterrupted(self._roll(self.active))
+
+    async def _roll(self, full: Segment) -> None:
         async with self.changing:
             self.check_online()
             if self.active is full and full.size:
@@ -295,21 +301,21 @@ class Log:
     async def flush(self) -> None:
         """After it everything that was appended before it survives a power loss."""
         self.check_online()
-        await syncing.flush(self, self.end_offset)
+        await uninterrupted(syncing.flush(self, self.end_offset))
 
     async def truncate_to(self, offset: int) -> None:
-        await truncation.truncate_to(self, offset)
+        await uninterrupted(truncation.truncate_to(self, offset))
 
     async def truncate_fully_and_start_at(self, offset: int) -> None:
-        await truncation.truncate_fully_and_start_at(self, offset)
+        await uninterrupted(truncation.truncate_fully_and_start_at(self, offset))
 
     async def delete_records(self, before: int) -> int:
         """The new start offset; -1 stands for the high watermark."""
-        return await retention.delete_records(self, before)
+        return await uninterrupted(retention.delete_records(self, before))
 
     async def apply_retention(self) -> int:
         """How many segments were deleted."""
-        return await retention.apply_retention(self)
+        return await uninterrupted(retention.apply_retention(self))
 
     def expire_producers(self) -> int:
         return self.producers.expire(self.clock.now_ms(), self.config.producer_id_expiration_ms)
@@ -319,13 +325,20 @@ class Log:
         if self._is_closed:
             return
         self._is_closed = True
-        if self._seal_task is not None:
-            await self._seal_task
+        await uninterrupted(self._close())
+
+    async def _close(self) -> None:
+        await self.settle()
         async with self.changing:
             if self.failure is None:
                 await syncing.close(self)
             for segment in self._segments:
                 segment.file.close()
+
+    async def settle(self) -> None:
+        """Waits for what goes on behind the scenes."""
+        if self._seal_task is not None:
+            await self._seal_task
 
     def abandon(self) -> None:
         """Lets go of everything as it is, as a crash would."""

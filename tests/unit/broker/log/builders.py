@@ -112,6 +112,7 @@ async def reopened(log: Log, *, was_clean: bool = True) -> Log:
 
 async def crashed(log: Log) -> Log:
     """The process dies without closing anything, and another one finds the files."""
+    await log.settle()  # a thread that works for the old process would disturb the new one
     log.abandon()
     return await reopened(log, was_clean=False)
 
