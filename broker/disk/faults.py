@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 CHANGING = frozenset(
     ("append", "create", "delete", "delete_directory", "make_directory", "rename", "replace",
-     "truncate")
+     "truncate", "write_again")
 )  # fmt: skip
 """The operations that a read-only disk refuses."""
 

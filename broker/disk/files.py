@@ -87,8 +87,17 @@ class _Threads:
         *args: _Arguments.args,
         **kwargs: _Arguments.kwargs,
     ) -> _Result:
+        """Also when the caller is cancelled, the thread is done with the disk when it returns."""
         assert not kwargs
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work, *args)
+        done = asyncio.get_running_loop().run_in_executor(self._pool, work, *args)
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            # A lock that the caller holds must not be free while the thread still works.
+            while not done.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([done])
+            raise
 
     def close(self) -> None:
         self._pool.shutdown(wait=True)
@@ -97,9 +106,7 @@ class _Threads:
 class OpenFile:
     """One file, held by its descriptor. After `rename` its path still says where it was opened."""
 
-    def __init__(
-        self, path: str, folder: Path, descriptor: _Descriptor, threads: _Threads, *, is_new: bool
-    ) -> None:
+    def __init__(self, path: str, folder: Path, descriptor: _Descriptor, threads: _Threads) -> None:
         self.path = path
         self._folder = folder
         self._descriptor = descriptor
@@ -108,7 +115,8 @@ class OpenFile:
         self._size = os.fstat(descriptor.number).st_size
         self._slices = _Slices()
         self._tail = YoungTail()
-        self._is_entry_durable = not is_new
+        # Whoever created it, maybe a process that crashed, may not have synced its name.
+        self._is_entry_durable = False
 
     @property
     def size(self) -> int:
@@ -202,11 +210,17 @@ class OpenFile:
         self._descriptor.acquire()
         await self._threads.run(_fdatasync, self._descriptor)
         if not self._is_entry_durable:
-            # The content of a new file is worth nothing before its name is on the device, too.
+            # The content of a file is worth nothing before its name is on the device, too.
             # A directory that was renamed meanwhile was synced with that.
             with suppress(FileNotFoundError):
                 await self._threads.run(_sync_folder, self._folder)
             self._is_entry_durable = True
+
+    async def write_again(self, position: int, length: int) -> None:
+        end = min(position + length, self._size)
+        if position < end:
+            self._descriptor.acquire()
+            await self._threads.run(_write_again, self._descriptor, position, end)
 
     def slice(self, position: int, length: int) -> FileSlice:
         return self._slices.add(FileSlice(self, position, length))
@@ -233,8 +247,7 @@ class FileDisk:
     async def _open(self, path: str, flags: int) -> OpenFile:
         place = self._root / path
         descriptor = await self._threads.run(_open_descriptor, place, flags)
-        is_new = bool(flags & os.O_CREAT)
-        return OpenFile(path, place.parent, descriptor, self._threads, is_new=is_new)
+        return OpenFile(path, place.parent, descriptor, self._threads)
 
     async def read(self, path: str) -> bytes:
         return await self._threads.run((self._root / path).read_bytes)
@@ -278,6 +291,18 @@ def _read_and_forget(descriptor: _Descriptor, position: int, end: int) -> None:
             count = os.preadv(descriptor.number, buffer, position)
             if count == 0:
                 return
+            position += count
+    finally:
+        descriptor.release()
+
+
+def _write_again(descriptor: _Descriptor, position: int, end: int) -> None:
+    try:
+        while position < end:
+            data = os.pread(descriptor.number, min(WARM_SIZE, end - position), position)
+            count = os.pwrite(descriptor.number, data, position)
+            if count == 0:
+                raise OSError(errno.EIO, "the file ended while it was written again")
             position += count
     finally:
         descriptor.release()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 Buffer = bytes | bytearray | memoryview
 
@@ -43,7 +43,17 @@ class File(Protocol):
         """Brings these bytes into memory off the loop. Afterwards `pread` does not wait."""
         ...
 
-    async def fdatasync(self) -> None: ...
+    async def fdatasync(self) -> None:
+        """What was appended before the call is on the device when it returns.
+
+        When it fails, nobody knows what of it is, and the kernel will not try again: it calls the
+        bytes clean, and the next sync succeeds without them. `write_again` makes them count.
+        """
+        ...
+
+    async def write_again(self, position: int, length: int) -> None:
+        """The same bytes at the same place, so that the next `fdatasync` takes care of them."""
+        ...
 
     def slice(self, position: int, length: int) -> FileSlice: ...
 
@@ -124,17 +134,20 @@ class FileSlice:
 class SlicesInFlight:
     """The slices of one file that somebody still holds; they are detached before a truncation."""
 
-    __slots__ = ("_slices",)
+    __slots__ = ("_count", "_slices")
 
     def __init__(self) -> None:
-        self._slices: WeakSet[FileSlice] = WeakSet()
+        # Numbered, because the order in which they are read decides which of them meets a fault.
+        self._slices: WeakValueDictionary[int, FileSlice] = WeakValueDictionary()
+        self._count = 0
 
     def add(self, piece: FileSlice) -> FileSlice:
-        self._slices.add(piece)
+        self._count += 1
+        self._slices[self._count] = piece
         return piece
 
     def detach_beyond(self, size: int) -> None:
-        for piece in list(self._slices):
+        for _, piece in sorted(self._slices.items()):
             if piece.data is None and piece.position + piece.length > size:
                 piece.detach()
 

@@ -73,11 +73,22 @@ class MemoryFile:
         self._inode.cold_pages.difference_update(_pages(position, length))
 
     async def fdatasync(self) -> None:
-        await self._point("fdatasync")
-        self._inode.sync()
+        inode = self._inode
+        # What is appended while the device works may come too late for it.
+        size = len(inode.content)
+        try:
+            await self._point("fdatasync")
+        except OSError:
+            inode.fail_to_sync(size)
+            raise
+        inode.sync(size)
         if not self._inode.is_entry_durable:
             self._disk.sync_folder(parent_of(self.path))
             self._inode.is_entry_durable = True
+
+    async def write_again(self, position: int, length: int) -> None:
+        await self._point("write_again")
+        self._inode.write_again(position, position + length)
 
     def slice(self, position: int, length: int) -> FileSlice:
         return self._slices.add(FileSlice(self, position, length))
@@ -148,7 +159,7 @@ class MemoryDisk:
             if self._now.files.get(temporary) is inode:
                 self._change((folder,), lambda tree: tree.unlink(temporary))
             raise
-        inode.sync()
+        inode.sync(len(content))
         inode.is_entry_durable = True
 
         def move(tree: Tree) -> None:

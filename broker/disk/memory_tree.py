@@ -10,40 +10,71 @@ class Inode:
     """The bytes of one file: as a reader sees them now, and as they were when last synced.
 
     A file only grows or is cut, so both versions begin with the same `common` bytes; what the
-    device holds beyond them is in `durable_tail`.
+    device holds beyond them is in `durable_tail`. What a failed sync gave up is in `given_up`: the
+    cache shows these bytes, no later sync cares for them, and the device has zeros there.
     """
 
-    __slots__ = ("cold_pages", "common", "content", "durable_tail", "is_entry_durable")
+    __slots__ = ("cold_pages", "common", "content", "durable_tail", "given_up", "is_entry_durable")
 
     def __init__(self) -> None:
         self.content = bytearray()
         self.common = 0
         self.durable_tail = b""
+        self.given_up: list[tuple[int, int]] = []
         self.is_entry_durable = False
         self.cold_pages: set[int] = set()
 
     @property
     def is_synced(self) -> bool:
-        return self.common == len(self.content) and not self.durable_tail
+        return self.common == len(self.content) and not self.durable_tail and not self.given_up
+
+    @property
+    def reachable_content(self) -> bytes:
+        """What the device shows once everything that is dirty has been written back."""
+        content = bytearray(self.content)
+        for start, end in self.given_up:
+            content[start:end] = bytes(end - start)
+        return bytes(content)
 
     @property
     def durable_content(self) -> bytes:
-        return bytes(self.content[: self.common]) + self.durable_tail
+        return self.reachable_content[: self.common] + self.durable_tail
 
     def truncate(self, size: int) -> None:
         if size < self.common:
             self.durable_tail = bytes(self.content[size : self.common]) + self.durable_tail
             self.common = size
         del self.content[size:]
+        self._give_up([(start, min(end, size)) for start, end in self.given_up])
 
-    def sync(self) -> None:
-        self.common = len(self.content)
+    def sync(self, size: int) -> None:
+        """Up to `size`, unless it was cut meanwhile."""
+        self.common = max(self.common, min(size, len(self.content)))
         self.durable_tail = b""
+
+    def fail_to_sync(self, size: int) -> None:
+        self._give_up([*self.given_up, (self.common, min(size, len(self.content)))])
+
+    def write_again(self, start: int, end: int) -> None:
+        kept: list[tuple[int, int]] = []
+        durable = self.durable_content
+        for first, last in self.given_up:
+            kept += ((first, min(last, start)), (max(first, end), last))
+            if max(first, start) < min(last, end, self.common):
+                # The device has zeros here until the next sync, whatever follows them.
+                self.common = max(first, start)
+                self.durable_tail = durable[self.common :]
+        self._give_up(kept)
+
+    def _give_up(self, ranges: list[tuple[int, int]]) -> None:
+        self.given_up = [(start, end) for start, end in ranges if start < end]
 
     def become(self, content: bytes) -> None:
         """After a power loss there is one version only."""
         self.content = bytearray(content)
-        self.sync()
+        self.given_up = []
+        self.durable_tail = b""
+        self.common = len(self.content)
 
 
 Change = Callable[["Tree"], None]

@@ -19,7 +19,7 @@ def remains(inode: Inode, dice: Random | None) -> bytes:
     outcome = dice.choice(("lost", "kept", "prefix", "zeros", "garbage", "sectors"))
     if outcome == "lost":
         return inode.durable_content
-    written = bytes(inode.content)
+    written = inode.reachable_content
     if outcome == "kept":
         return written
     cut = dice.randint(inode.common, len(written))

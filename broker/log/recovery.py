@@ -40,6 +40,7 @@ class Recovery:
     producers: ProducerTable = field(default_factory=ProducerTable)
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
     start_offset: int = 0
+    _recovery_point: int = 0
     _snapshots: list[int] = field(default_factory=list)
 
     async def load(self, *, was_clean: bool, recovery_point: int, start_offset: int) -> None:
@@ -47,6 +48,7 @@ class Recovery:
         if not self.segments:
             await self._begin_at(start_offset)
             return
+        self._recovery_point = recovery_point
         scan_from = await self._load_indexes(was_clean, recovery_point)
         await self._load_epochs(self.segments[:scan_from])
         await self._scan(scan_from)
@@ -143,7 +145,11 @@ class Recovery:
             segment = self.segments[number]
             was_sealed, segment.sealed = segment.sealed, False
             file_size = segment.file.size
-            await self._scan_segment(segment)
+            unsynced = await self._scan_segment(segment)
+            if not was_sealed:
+                # A sync may have failed: then the cache shows bytes that the device does not have,
+                # and calls them clean. Without being written again they would never get there.
+                await segment.file.write_again(unsynced, segment.size - unsynced)
             following = self.segments[number + 1 :]
             hole = bool(following) and segment.end_offset != following[0].base_offset
             if segment.size < file_size or (hole and not was_sealed):
@@ -155,19 +161,24 @@ class Recovery:
                 await self._write_snapshot(segment.end_offset)
             number += 1
 
-    async def _scan_segment(self, segment: Segment) -> None:
+    async def _scan_segment(self, segment: Segment) -> int:
+        """Returns where the bytes begin that are not known to be synced."""
         end = segment.file.size
         segment.reset()
+        unsynced = 0
         async for found in walk_batches(segment.file, 0, end, self.breather, verify=True):
             header = found.header
             relative = header.last_offset - segment.base_offset
             if header.base_offset < segment.end_offset or relative > LARGEST_RELATIVE_OFFSET:
-                return
+                break
             try:
                 self._replay(segment, found)
             except CorruptBatchError:
-                return
+                break
             segment.note(header, header.base_offset, self.config.index_interval_bytes)
+            if header.last_offset < self._recovery_point:
+                unsynced = segment.size
+        return unsynced
 
     def _replay(self, segment: Segment, found: FoundBatch) -> None:
         header = found.header
