@@ -12,7 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from broker.log.breather import Breather
+from broker.log.log_directory import LogDirectory
 from broker.observe.loop_lag import watch_loop_lag
+from broker.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -28,7 +30,6 @@ Chore = Callable[[], Awaitable[object]]
 class Housekeeping:
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._breather = Breather()
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -38,6 +39,8 @@ class Housekeeping:
         self._every(config.log_flush_offset_checkpoint_interval_ms / 1000, self._checkpoint)
         self._every(config.producer_id_expiration_check_interval_ms / 1000, self._expire_producers)
         self._every(_COMEBACK_INTERVAL_S, self._bring_back)
+        self._every(_COMEBACK_INTERVAL_S, self._node.catch_up)
+        self._every(_COMEBACK_INTERVAL_S, self._sweep)
         if config.log_cleaner_enable:
             self._every(config.log_cleaner_backoff_ms / 1000, self._compact)
         self._spawn(watch_loop_lag(self._node.metrics))
@@ -56,37 +59,48 @@ class Housekeeping:
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.get_running_loop().create_task(work))
 
+    async def _in_each_directory(self, chore: Callable[[LogDirectory], Awaitable[object]]) -> None:
+        """One bad disk must not keep the others from being looked after."""
+        for path, directory in self._node.partitions.directories.items():
+            try:
+                await chore(directory)
+            except (OSError, KafkaError) as problem:
+                _log.error("%s: a chore failed and will be tried again: %s", path, problem)
+
     async def _apply_retention(self) -> None:
-        for directory in self._node.partitions.directories.values():
-            await directory.apply_retention()
+        await self._in_each_directory(LogDirectory.apply_retention)
 
     async def _flush_what_is_due(self) -> None:
-        for directory in self._node.partitions.directories.values():
-            await directory.flush_what_is_due()
+        await self._in_each_directory(LogDirectory.flush_what_is_due)
 
     async def _checkpoint(self) -> None:
-        for directory in self._node.partitions.directories.values():
-            await directory.checkpoint()
+        await self._in_each_directory(LogDirectory.checkpoint)
 
     async def _expire_producers(self) -> None:
-        for directory in self._node.partitions.directories.values():
-            await directory.expire_producers()
+        await self._in_each_directory(LogDirectory.expire_producers)
+
+    async def _sweep(self) -> None:
+        await self._in_each_directory(LogDirectory.sweep)
 
     async def _compact(self) -> None:
-        for directory in self._node.partitions.directories.values():
-            while await directory.compact_the_dirtiest() is not None:
-                await self._breather.pause()
+        await self._in_each_directory(_compact_what_is_dirty)
 
     async def _bring_back(self) -> None:
         """A log that a full or failing disk took offline is tried again."""
-        for partition in self._node.partitions:
-            if partition.log.failure is not None:
-                try:
-                    await partition.bring_back(self._breather)
-                except OSError as problem:
-                    _log.debug("%s is still offline: %s", partition.log.directory, problem)
-                else:
-                    _log.info("%s is online again", partition.log.directory)
+        breather = Breather()
+        for partition in self._node.partitions.offline():
+            try:
+                await partition.bring_back(breather)
+            except (OSError, KafkaError) as problem:
+                _log.debug("%s is still offline: %s", partition.log.directory, problem)
+            else:
+                _log.info("%s is online again", partition.log.directory)
+
+
+async def _compact_what_is_dirty(directory: LogDirectory) -> None:
+    breather = Breather()
+    while await directory.compact_the_dirtiest() is not None:
+        await breather.pause()
 
 
 async def _repeat(interval_s: float, chore: Chore) -> None:

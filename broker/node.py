@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextvars import Context, copy_context
+from typing import Any, TypeVar
 
 from broker.api.fetch_sessions import FetchSessions
 from broker.config.broker import BrokerConfig
 from broker.config.topic import LogConfig
 from broker.housekeeping import Housekeeping
 from broker.log.breather import Breather
-from broker.log.log import Log
+from broker.log.checkpoints import TopicPartition
+from broker.log.identity import WrongDirectoryError
 from broker.log.log_directory import LogDirectory
 from broker.metadata.changes import (
     Change,
     ConfigChanged,
-    LeaderEpochRaised,
+    LeaderEpochsRaised,
     PartitionsAdded,
     ProducerIdsAllocated,
     ResourceType,
@@ -35,6 +38,8 @@ _log = logging.getLogger(__name__)
 
 _SESSION_EVICTION_S = 120.0
 
+_Result = TypeVar("_Result")
+
 
 class Node:
     """Made by `Node.start`. Everything it touches outside itself is in its world."""
@@ -47,6 +52,7 @@ class Node:
         directories: dict[str, LogDirectory],
         metrics: Metrics,
     ) -> None:
+        """Called in the context that all of the node's tasks are to have."""
         self.node_id = config.node_id
         self.world = world
         self.metadata = metadata
@@ -64,6 +70,7 @@ class Node:
         self.advertised = Address("", -1)
         self._housekeeping = Housekeeping(self)
         self._changing = asyncio.Lock()
+        self._context = copy_context()
 
     @classmethod
     async def start(
@@ -74,28 +81,34 @@ class Node:
         process_figures: Callable[[], ProcessFigures] | None = None,
     ) -> Node:
         """Raises a StartError's sentence when the directories are not this node's to use."""
-        current_node.set(str(config.node_id))
-        metadata = await MetadataStore.load(world.disks[config.metadata_log_dir])
-        breather = Breather()
+        context = copy_context()
+        context.run(current_node.set, str(config.node_id))
+        return await _in_context(context, cls._start(config, world, Metrics(process_figures)))
+
+    @classmethod
+    async def _start(cls, config: BrokerConfig, world: World, metrics: Metrics) -> Node:
         directories = {
             path: LogDirectory(
                 world.disks[path],
                 path,
                 clock=world.clock,
                 random=world.random,
-                breather=breather,
+                breather=Breather(),
                 node_id=config.node_id,
             )
             for path in config.log_dirs
         }
-        node = cls(config, world, metadata, directories, Metrics(process_figures))
+        await _identify(directories, config.metadata_log_dir)
+        metadata = await MetadataStore.load(world.disks[config.metadata_log_dir])
+        node = cls(config, world, metadata, directories, metrics)
         try:
             await node._load_logs()
             await node._raise_leader_epochs()
+            await node._adopt_logs()
             await node._listen()
         except BaseException:
             # A port that is taken must not cost the next start a scan of all logs.
-            await node.stop()
+            await node._stop()
             raise
         node._housekeeping.start()
         return node
@@ -105,49 +118,56 @@ class Node:
 
     @property
     def cluster_id(self) -> str:
-        return next(iter(self.partitions.directories.values())).cluster_id
+        return self.partitions.directories[self.config.metadata_log_dir].cluster_id
 
     async def _load_logs(self) -> None:
-        loaded = await asyncio.gather(
-            *(directory.load(self.log_config) for directory in self.partitions.directories.values())
+        results = await asyncio.gather(
+            *(self._load_directory(*each) for each in self.partitions.directories.items()),
+            return_exceptions=True,
         )
-        for path, logs in zip(self.partitions.directories, loaded, strict=True):
-            for log in logs:
-                await self._adopt(path, log)
-        for topic in self.metadata.image.topics_sorted():
-            for index in range(len(topic.partitions)):
-                # A crash may have come between the topic's creation and that of its logs.
-                if self.partitions.find(topic.name, index) is None:
-                    await self.partitions.create(topic, index)
+        for result in results:
+            if result is not None:
+                raise result
 
-    async def _adopt(self, path: str, log: Log) -> None:
-        topic = self.metadata.image.topic(log.topic)
-        if topic is None or log.partition >= len(topic.partitions):
-            _log.warning("%s/%s belongs to no topic; it is left alone", path, log.directory)
-            await self.partitions.directories[path].let_go(log)
-        elif log.topic_id is not None and log.topic_id != topic.topic_id:
-            _log.warning(
-                "%s/%s is of an older topic %s; deleting it", path, log.directory, log.topic
-            )
-            await self.partitions.directories[path].delete(log)
-        elif self.partitions.find(log.topic, log.partition) is not None:
-            _log.error(
-                "%s/%s stands in two log directories; this one is unused", path, log.directory
-            )
-            await self.partitions.directories[path].let_go(log)
-        else:
-            self.partitions.adopt(log, path, topic)
+    async def _load_directory(self, path: str, directory: LogDirectory) -> None:
+        """As in Kafka, a directory that cannot be read does not keep the others from serving."""
+        if directory.failure is None:
+            try:
+                await directory.load(self.log_config, self._belongs)
+            except OSError as problem:
+                if path == self.config.metadata_log_dir:
+                    raise
+                _without(directory, problem)
+
+    def _belongs(self, named: TopicPartition, topic_id: bytes | None) -> bool:
+        name, index = named
+        topic = self.metadata.image.topic(name)
+        if topic is None or index >= len(topic.partitions):
+            return False
+        return topic_id is None or topic_id == topic.topic_id
 
     async def _raise_leader_epochs(self) -> None:
         """A start is a new leadership: readers can tell that a crash may have cut the log."""
-        changes: list[Change] = [
-            LeaderEpochRaised(partition.topic, partition.index, partition.leader_epoch + 1)
-            for partition in self.partitions
+        changes = [
+            LeaderEpochsRaised(
+                topic.name,
+                topic.topic_id,
+                tuple(partition.leader_epoch + 1 for partition in topic.partitions),
+            )
+            for topic in self.metadata.image.topics_sorted()
         ]
         if changes:
             await self.metadata.commit(changes)
-        for partition in self.partitions:
-            partition.leader_epoch += 1
+
+    async def _adopt_logs(self) -> None:
+        image, directories = self.metadata.image, self.partitions.directories
+        for path, directory in directories.items():
+            for log in directory.logs:
+                await self.partitions.adopt(log, path, image.topics[log.topic])
+        if not all(directory.is_loaded for directory in directories.values()):
+            self.partitions.leave_out_of_reach(image)
+        # A crash may have come between a topic's creation and that of its logs.
+        await self.partitions.follow(image, sorted(image.topics))
 
     async def _listen(self) -> None:
         advertised = {entry.name: entry for entry in self.config.advertised_listeners}
@@ -157,37 +177,81 @@ class Node:
             if self.advertised.port < 0:
                 self.advertised = Address(told.host or bound.host, told.port or bound.port)
 
-    async def change(self, changes: Sequence[Change]) -> None:
-        """Durable first, then visible here: logs are created, deleted, configured."""
-        async with self._changing:
-            await self.metadata.commit(changes)
-            for change in changes:
-                await self._carry_out(change)
+    async def change(self, decide: Callable[[], Sequence[Change]]) -> None:
+        """Durable first, then visible here. Raises OSError when it is not made durable.
 
-    async def _carry_out(self, change: Change) -> None:
-        match change:
-            case TopicCreated(name=name) | PartitionsAdded(name=name):
-                topic = self.metadata.image.topics[name]
-                for index in range(len(topic.partitions)):
-                    if self.partitions.find(name, index) is None:
-                        await self.partitions.create(topic, index)
-            case TopicDeleted(name=name):
-                for partition in [each for each in self.partitions if each.topic == name]:
-                    await self.partitions.delete(partition)
-                self.metrics.topic_deleted(name)
-            case ConfigChanged(resource_type=ResourceType.TOPIC, resource_name=name):
-                self.partitions.reconfigure(name)
-            case ConfigChanged():
-                self.config = self._file_config.with_changes(
-                    self.metadata.image.broker_configs(self.node_id)
-                )
-                self.partitions.reconfigure()
-            case ProducerIdsAllocated() | LeaderEpochRaised():
-                pass
+        `decide` is called when all earlier changes are made. What the disk refuses to do for a
+        change that is durable is done later: see `catch_up`.
+        """
+        async with self._changing:
+            changes = decide()
+            if changes:
+                await self.metadata.commit(changes)
+                await self._carry_out(changes)
+
+    async def _carry_out(self, changes: Sequence[Change]) -> None:
+        changed_topics: dict[str, None] = {}
+        configured: dict[str | None, None] = {}
+        for change in changes:
+            match change:
+                case TopicCreated(name=name) | PartitionsAdded(name=name):
+                    changed_topics[name] = None
+                case TopicDeleted(name=name):
+                    changed_topics[name] = None
+                    self.metrics.topic_deleted(name)
+                case ConfigChanged(resource_type=ResourceType.TOPIC, resource_name=name):
+                    configured[name] = None
+                case ConfigChanged():
+                    configured[None] = None
+                case ProducerIdsAllocated() | LeaderEpochsRaised():
+                    pass
+        if None in configured:
+            self.config = self._file_config.with_changes(
+                self.metadata.image.broker_configs(self.node_id)
+            )
+        for topic in configured:
+            self.partitions.reconfigure(topic)
+        await self.partitions.follow(self.metadata.image, changed_topics)
+
+    async def catch_up(self) -> None:
+        """Does what a disk refused when the metadata changed."""
+        if self.partitions.is_behind:
+            async with self._changing:
+                await self.partitions.follow(self.metadata.image)
 
     async def stop(self) -> None:
         """Clean: nothing has to be scanned at the next start."""
+        await _in_context(self._context, self._stop())
+
+    async def _stop(self) -> None:
         await self.server.close()
         await self._housekeeping.stop()
-        for directory in self.partitions.directories.values():
-            await directory.close()
+        for path, directory in self.partitions.directories.items():
+            try:
+                await directory.close()
+            except OSError as problem:
+                _log.error("%s: the next start has to scan its logs: %s", path, problem)
+
+
+async def _in_context(context: Context, work: Coroutine[Any, Any, _Result]) -> _Result:
+    return await asyncio.get_running_loop().create_task(work, context=context)
+
+
+async def _identify(directories: Mapping[str, LogDirectory], metadata_log_dir: str) -> None:
+    """Before anything in them is touched: all are this node's, and of one cluster."""
+    clusters: dict[str, str] = {}
+    for path, directory in directories.items():
+        try:
+            clusters[path] = (await directory.identify()).cluster_id
+        except OSError as problem:
+            if path == metadata_log_dir:
+                raise
+            _without(directory, problem)
+    if len(set(clusters.values())) > 1:
+        each = ", ".join(f"{path} to {cluster}" for path, cluster in clusters.items())
+        raise WrongDirectoryError(f"log.dirs belong to different clusters: {each}")
+
+
+def _without(directory: LogDirectory, problem: OSError) -> None:
+    directory.failure = problem
+    _log.error("%s cannot be read; going on without it: %s", directory.path, problem)

@@ -25,7 +25,6 @@ async def alter_configs(
     results: list[m.AlterConfigsResponseAlterConfigsResourceResponse] = []
 
     def decide() -> Sequence[ConfigChanged]:
-        results.clear()
         changes: list[ConfigChanged] = []
         for resource in body.resources:
             key = resource.resource_type, resource.resource_name

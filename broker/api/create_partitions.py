@@ -25,7 +25,6 @@ async def create_partitions(
     results: list[m.CreatePartitionsTopicResult] = []
 
     def decide() -> Sequence[PartitionsAdded]:
-        results.clear()
         changes: list[PartitionsAdded] = []
         for topic in body.topics:
             result = m.CreatePartitionsTopicResult(name=topic.name, error_message=None)
@@ -73,4 +72,5 @@ def _plan(node: Node, topic: m.CreatePartitionsTopic) -> PartitionsAdded:
                 f"{len(lists)} assignments are given for {added} new partitions",
             )
         check_replica_lists(lists, node.node_id)
-    return PartitionsAdded(known.name, known.topic_id, tuple(tuple(nodes) for nodes in lists))
+    replicas = tuple(tuple(nodes) for nodes in lists)
+    return PartitionsAdded(known.name, known.topic_id, current, replicas)

@@ -28,7 +28,6 @@ async def create_topics(
 
     def decide() -> Sequence[TopicCreated]:
         planned: dict[str, TopicCreated] = {}
-        results.clear()
         for topic in body.topics:
             try:
                 if asked[topic.name] > 1:

@@ -30,7 +30,6 @@ async def delete_topics(
     results: list[m.DeletableTopicResult] = []
 
     def decide() -> Sequence[TopicDeleted]:
-        results.clear()
         found = [_find_or_none(node, state) for state in states]
         times = Counter(topic.topic_id for topic in found if topic is not None)
         changes: list[TopicDeleted] = []

@@ -38,7 +38,6 @@ async def incremental_alter_configs(
     results: list[m.IncrementalAlterConfigsResponseAlterConfigsResourceResponse] = []
 
     def decide() -> Sequence[ConfigChanged]:
-        results.clear()
         changes: list[ConfigChanged] = []
         for resource in body.resources:
             key = resource.resource_type, resource.resource_name

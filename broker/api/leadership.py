@@ -17,6 +17,11 @@ def partition_to_serve(
     """The partition, or what its client must be told (KIP-320: both sides compare epochs)."""
     partition = node.partitions.find(topic, index)
     if partition is None:
+        known = node.metadata.image.topic(topic)
+        if known is not None and 0 <= index < len(known.partitions):
+            raise KafkaError(
+                ErrorCode.KAFKA_STORAGE_ERROR, f"{topic}-{index} has no log here; see the log"
+            )
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no partition {topic}-{index}")
     if current_leader_epoch >= 0 and current_leader_epoch != partition.leader_epoch:
         if current_leader_epoch < partition.leader_epoch:

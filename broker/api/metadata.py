@@ -49,7 +49,6 @@ async def _create_and_answer(
 
     def decide() -> Sequence[TopicCreated]:
         planned: list[TopicCreated] = []
-        failures.clear()
         for name in names:
             if node.metadata.image.topic(name) is None:
                 try:

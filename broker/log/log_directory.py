@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from random import Random
 
 from broker.config.topic import LogConfig
@@ -21,10 +22,15 @@ from broker.world import WallClock
 
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 DELETE_SUFFIX = "-delete"
+STRAY_SUFFIX = "-stray"
 
 _LONGEST_NAME = 255
 
 _log = logging.getLogger(__name__)
+
+
+def _everything_belongs(_log: TopicPartition, _topic_id: bytes | None) -> bool:
+    return True
 
 
 class LogDirectory:
@@ -52,7 +58,10 @@ class LogDirectory:
         self._node_id = node_id
         self._cluster_id = cluster_id
         self._logs: dict[TopicPartition, Log] = {}
-        self._is_loaded = False
+        self._doomed: dict[str, None] = {}  # deleted logs that are yet to be renamed
+        self._renamed: dict[str, None] = {}  # directories whose content is yet to be deleted
+        self._has_stale_offsets = True  # the checkpoints may name logs that are gone
+        self.is_loaded = False
         self._checkpointing = asyncio.Lock()
 
     @property
@@ -67,12 +76,31 @@ class LogDirectory:
     @property
     def is_offline(self) -> bool:
         """Until every log in it is back."""
+        if not self.is_loaded:
+            return True
         return self.failure is not None and any(log.failure for log in self._logs.values())
 
-    async def load(self, config_of: Callable[[str], LogConfig]) -> list[Log]:
-        """All logs, recovered. Raises NotFormattedError, WrongDirectoryError or OSError."""
+    @property
+    def is_behind(self) -> bool:
+        """Whether a deleted log still has its name."""
+        return bool(self._doomed)
+
+    async def identify(self) -> identity.Identity:
+        """Touches nothing. Raises NotFormattedError, WrongDirectoryError or OSError."""
         self.identity = await identity.read_identity(self.disk, self.path)
         self._check_identity(self.identity)
+        return self.identity
+
+    async def load(
+        self,
+        config_of: Callable[[str], LogConfig],
+        belongs: Callable[[TopicPartition, bytes | None], bool] = _everything_belongs,
+    ) -> list[Log]:
+        """All logs that belong here, recovered; the others are renamed and never touched again.
+
+        Raises what `identify` does.
+        """
+        await self.identify()
         names = await self.disk.list("")
         was_clean = CLEAN_SHUTDOWN in names
         # Whatever happens from here on, this is not a clean stop any more.
@@ -81,11 +109,16 @@ class LogDirectory:
         start_offsets = await self._read(checkpoints.LOG_START)
         high_watermarks = await self._read(checkpoints.HIGH_WATERMARK)
         await self.cleaner.load()
+        found: list[Log] = []
         for name in names:
             if name.endswith(DELETE_SUFFIX):
-                await self.disk.delete_directory(name)
+                self._renamed[name] = None
             key = parse_directory(name)
             if key is None:
+                continue
+            topic_id = await identity.read_topic_id(self.disk, name)
+            if not belongs(key, topic_id):
+                await self._leave_stray(name)
                 continue
             log = await Log.open(
                 self.disk,
@@ -98,10 +131,13 @@ class LogDirectory:
                 breather=self._breather,
                 random=self._random,
             )
-            log.topic_id = await identity.read_topic_id(self.disk, name)
+            log.topic_id = topic_id
             log.advance_high_watermark(high_watermarks.get(key, 0))
+            found.append(log)
+        # All or nothing: no chore may touch a part of them.
+        for log in found:
             self._adopt(log)
-        self._is_loaded = True
+        self.is_loaded = True
         return self.logs
 
     def _check_identity(self, found: identity.Identity) -> None:
@@ -137,50 +173,114 @@ class LogDirectory:
             log.failure = log.failure or problem
 
     async def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
+        """An empty log, or the one of this very topic if it is here. Raises OSError."""
         name = f"{topic}-{partition}"
-        await self.disk.make_directory(name)
-        await identity.write_topic_id(self.disk, name, topic_id)
-        log = await Log.open(
-            self.disk,
-            name,
-            config,
-            clock=self._clock,
-            was_clean=False,
-            breather=self._breather,
-            random=self._random,
-        )
+        if self._has_stale_offsets:
+            # What the checkpoints say of an older log of this name would be taken for this one's.
+            await self.checkpoint()
+        was_there = await self._make_way(name, topic_id)
+        try:
+            await self.disk.make_directory(name)
+            await identity.write_topic_id(self.disk, name, topic_id)
+            log = await Log.open(
+                self.disk,
+                name,
+                config,
+                clock=self._clock,
+                was_clean=False,
+                breather=self._breather,
+                random=self._random,
+            )
+        except OSError:
+            if not was_there:
+                with suppress(OSError):
+                    await self.disk.delete_directory(name)
+            raise
         log.topic_id = topic_id
         self._adopt(log)
         return log
 
-    async def let_go(self, log: Log) -> None:
-        """Closes a log that nobody serves; its files stay, and no chore touches them."""
+    async def _make_way(self, name: str, topic_id: bytes) -> bool:
+        """Frees the name from another topic's log; whether this topic's own is there."""
+        if name in self._doomed:
+            await self._rename_doomed(name)
+        if not await self.disk.list(name):
+            return False
+        if await identity.read_topic_id(self.disk, name) == topic_id:
+            return True
+        await self._leave_stray(name)
+        return False
+
+    async def release(self, log: Log) -> None:
+        """For a log that nobody will serve: its files are kept under another name."""
         del self._logs[log.topic, log.partition]
         await log.close()
+        await self._leave_stray(log.directory)
 
-    async def delete(self, log: Log) -> None:
-        """Renamed at once, so that the name is free, then deleted."""
+    async def retire(self, log: Log) -> None:
+        """The log's topic was deleted: its name is free at once, its files go in a `sweep`.
+
+        Raises OSError when it cannot be renamed; `rename_doomed` tries again.
+        """
         del self._logs[log.topic, log.partition]
         self.cleaner.forget(log.topic, log.partition)
+        self._has_stale_offsets = True
+        self._doomed[log.directory] = None
         log.on_failure = log.save_offsets = None
-        suffix = f".{self._random.getrandbits(128):032x}{DELETE_SUFFIX}"
-        doomed = log.directory[: _LONGEST_NAME - len(suffix)] + suffix
         async with log.changing, log.syncing:
-            await self.disk.rename(log.directory, doomed)
             log.failure = log.failure or OSError(errno.ENOENT, "the log was deleted", log.directory)
             log.abandon()
-        await self.disk.delete_directory(doomed)
-        await self.checkpoint()
+            await self._rename_doomed(log.directory)
+
+    async def rename_doomed(self) -> None:
+        for name in list(self._doomed):
+            await self._rename_doomed(name)
+
+    async def _rename_doomed(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self._renamed[await self._rename(name, DELETE_SUFFIX)] = None
+        self._doomed.pop(name, None)
+
+    async def _leave_stray(self, name: str) -> None:
+        kept = await self._rename(name, STRAY_SUFFIX)
+        _log.warning(
+            "%s/%s belongs to no topic; it is kept as %s, delete it if nobody misses it",
+            self.path,
+            name,
+            kept,
+        )
+
+    async def _rename(self, name: str, suffix: str) -> str:
+        ending = f".{self._random.getrandbits(128):032x}{suffix}"
+        renamed = name[: _LONGEST_NAME - len(ending)] + ending
+        await self.disk.rename(name, renamed)
+        return renamed
 
     # Chores, each on its own interval
 
+    async def sweep(self) -> None:
+        """Deletes the files of deleted logs, however many they are."""
+        for name in list(self._renamed):
+            await self.disk.delete_directory(name)
+            del self._renamed[name]
+
     async def checkpoint(self) -> None:
         """What the next start may rely on."""
+        if not self.is_loaded:
+            return
         # One by one, or an older state might be written over a newer one.
         async with self._checkpointing:
             await self._write_checkpoints()
 
     async def _write_checkpoints(self) -> None:
+        self._has_stale_offsets = False
+        try:
+            await self._write_all_offsets()
+        except BaseException:
+            self._has_stale_offsets = True
+            raise
+
+    async def _write_all_offsets(self) -> None:
         points = {key: log.recovery_point for key, log in self._logs.items()}
         starts = {key: log.start_offset for key, log in self._logs.items() if log.start_offset}
         marks = {key: log.high_watermark for key, log in self._logs.items()}
@@ -234,7 +334,7 @@ class LogDirectory:
         for log in self.logs:
             await self._try(log.close)
         # A start that failed half-way says nothing about the logs that it did not reach.
-        if not self._is_loaded or any(log.failure for log in self.logs):
+        if not self.is_loaded or any(log.failure for log in self.logs):
             return
         await self.checkpoint()
         await self.disk.replace(CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}\n')

@@ -33,6 +33,7 @@ class TopicDeleted:
 class PartitionsAdded:
     name: str
     topic_id: bytes
+    first: int  # how many partitions there are before
     replicas: tuple[tuple[int, ...], ...]  # of the new partitions only
 
 
@@ -54,12 +55,12 @@ class ProducerIdsAllocated:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderEpochRaised:
-    """A node raises the epoch of the partitions it leads when it starts."""
+class LeaderEpochsRaised:
+    """A node raises the epochs of the partitions it leads when it starts."""
 
     name: str
-    partition: int
-    leader_epoch: int
+    topic_id: bytes
+    leader_epochs: tuple[int, ...]  # by partition
 
 
 Change = (
@@ -68,7 +69,7 @@ Change = (
     | PartitionsAdded
     | ConfigChanged
     | ProducerIdsAllocated
-    | LeaderEpochRaised
+    | LeaderEpochsRaised
 )
 
 _CLASSES: dict[str, type[Change]] = {
@@ -79,7 +80,7 @@ _CLASSES: dict[str, type[Change]] = {
         PartitionsAdded,
         ConfigChanged,
         ProducerIdsAllocated,
-        LeaderEpochRaised,
+        LeaderEpochsRaised,
     )
 }
 
@@ -99,4 +100,6 @@ def from_json(plain: Mapping[str, Any]) -> Change:
         values["topic_id"] = bytes.fromhex(values["topic_id"])
     if "replicas" in values:
         values["replicas"] = tuple(tuple(nodes) for nodes in values["replicas"])
+    if "leader_epochs" in values:
+        values["leader_epochs"] = tuple(values["leader_epochs"])
     return kind(**values)

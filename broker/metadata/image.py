@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from broker.metadata.changes import (
     Change,
     ConfigChanged,
-    LeaderEpochRaised,
+    LeaderEpochsRaised,
     PartitionsAdded,
     ProducerIdsAllocated,
     ResourceType,
@@ -39,13 +39,28 @@ class ConflictError(Exception):
 
 @dataclass(slots=True)
 class Image:
-    """Changed only by `apply`. What it hands out is never changed afterwards."""
+    """Changed only by `apply` and `become`. What it hands out is never changed afterwards."""
 
     topics: dict[str, TopicInfo] = field(default_factory=dict)
     names_by_id: dict[bytes, str] = field(default_factory=dict)
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
     next_producer_id: int = 0
     version: int = 0  # how many changes were applied
+
+    def copy(self) -> Image:
+        # The values inside are never changed in place, so the outer dicts are enough.
+        return Image(
+            topics=dict(self.topics),
+            names_by_id=dict(self.names_by_id),
+            configs=dict(self.configs),
+            next_producer_id=self.next_producer_id,
+            version=self.version,
+        )
+
+    def become(self, other: Image) -> None:
+        """All at once. `other` is not to be used any more."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(other, each.name))
 
     def topic(self, name: str) -> TopicInfo | None:
         return self.topics.get(name)
@@ -55,7 +70,8 @@ class Image:
         return None if name is None else self.topics[name]
 
     def topics_sorted(self) -> Iterator[TopicInfo]:
-        return (self.topics[name] for name in sorted(self.topics))
+        # A list: topics may come and go while the caller waits for something.
+        return iter([self.topics[name] for name in sorted(self.topics)])
 
     def topic_configs(self, name: str) -> Mapping[str, str]:
         return self.configs.get((ResourceType.TOPIC, name), {})
@@ -82,6 +98,8 @@ class Image:
                 self.configs.pop((ResourceType.TOPIC, change.name), None)
             case PartitionsAdded():
                 topic = self._current(change)
+                if len(topic.partitions) != change.first:
+                    raise ConflictError(f"topic {change.name} has more partitions by now")
                 added = tuple(_new_partition(nodes) for nodes in change.replicas)
                 self.topics[change.name] = replace(topic, partitions=topic.partitions + added)
             case ConfigChanged():
@@ -90,11 +108,11 @@ class Image:
                 if change.next_producer_id < self.next_producer_id:
                     raise ConflictError("these producer ids are handed out by now")
                 self.next_producer_id = change.next_producer_id
-            case LeaderEpochRaised():
-                self._raise_leader_epoch(change)
+            case LeaderEpochsRaised():
+                self._raise_leader_epochs(change)
         self.version += 1
 
-    def _current(self, change: TopicDeleted | PartitionsAdded) -> TopicInfo:
+    def _current(self, change: TopicDeleted | PartitionsAdded | LeaderEpochsRaised) -> TopicInfo:
         topic = self.topics.get(change.name)
         if topic is None or topic.topic_id != change.topic_id:
             raise ConflictError(f"topic {change.name} is no longer the one that was looked at")
@@ -126,16 +144,15 @@ class Image:
         else:
             self.configs.pop(key, None)
 
-    def _raise_leader_epoch(self, change: LeaderEpochRaised) -> None:
-        topic = self.topics.get(change.name)
-        if topic is None or change.partition >= len(topic.partitions):
-            raise ConflictError(f"partition {change.name}-{change.partition} is gone by now")
-        partitions = list(topic.partitions)
-        old = partitions[change.partition]
-        partitions[change.partition] = replace(
-            old, leader_epoch=change.leader_epoch, partition_epoch=old.partition_epoch + 1
+    def _raise_leader_epochs(self, change: LeaderEpochsRaised) -> None:
+        topic = self._current(change)
+        if len(topic.partitions) != len(change.leader_epochs):
+            raise ConflictError(f"topic {change.name} has more partitions by now")
+        partitions = tuple(
+            replace(old, leader_epoch=epoch, partition_epoch=old.partition_epoch + 1)
+            for old, epoch in zip(topic.partitions, change.leader_epochs, strict=True)
         )
-        self.topics[change.name] = replace(topic, partitions=tuple(partitions))
+        self.topics[change.name] = replace(topic, partitions=partitions)
 
     def as_changes(self) -> Iterator[Change]:
         """Applied to an empty image, these give this one again."""
@@ -143,9 +160,8 @@ class Image:
         for topic in self.topics_sorted():
             replicas = tuple(partition.replicas for partition in topic.partitions)
             yield TopicCreated(topic.name, topic.topic_id, replicas, {})
-            for index, partition in enumerate(topic.partitions):
-                if partition.leader_epoch:
-                    yield LeaderEpochRaised(topic.name, index, partition.leader_epoch)
+            epochs = tuple(partition.leader_epoch for partition in topic.partitions)
+            yield LeaderEpochsRaised(topic.name, topic.topic_id, epochs)
         for (resource_type, resource_name), configs in sorted(self.configs.items()):
             for name, value in sorted(configs.items()):
                 yield ConfigChanged(resource_type, resource_name, name, value)

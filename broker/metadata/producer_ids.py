@@ -14,7 +14,11 @@ BLOCK = 1000
 class ProducerIds:
     """A block of ids is made durable before the first of it is used; a crash loses the rest."""
 
-    def __init__(self, image: Image, change: Callable[[Sequence[Change]], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        image: Image,
+        change: Callable[[Callable[[], Sequence[Change]]], Awaitable[None]],
+    ) -> None:
         self._image = image
         self._change = change
         self._next = 0
@@ -26,7 +30,7 @@ class ProducerIds:
         async with self._allocating:
             if self._next == self._end:
                 first = self._image.next_producer_id
-                await self._change([ProducerIdsAllocated(first + BLOCK)])
+                await self._change(lambda: [ProducerIdsAllocated(first + BLOCK)])
                 self._next, self._end = first, first + BLOCK
             handed_out = self._next
             self._next += 1

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-from google_crc32c import value as crc32c
 
 from broker.disk.interface import Disk
 from broker.metadata.changes import Change, from_json, to_json
 from broker.metadata.image import ConflictError, Image
+from broker.protocol.checksum import crc32c
 
 FILE_NAME = "cluster-metadata.json"
-_FORMAT = 1
-
-Listener = Callable[[Sequence[Change]], None]
+_FORMAT = 2
 
 
 class MetadataCorruptError(Exception):
@@ -24,11 +21,10 @@ class MetadataCorruptError(Exception):
 
 
 class MetadataStore:
-    """`image`, `commit` and `subscribe` are all that others may use."""
+    """`image` and `commit` are all that others may use."""
 
     def __init__(self, disk: Disk, image: Image) -> None:
         self._disk = disk
-        self._listeners: list[Listener] = []
         self._committing = asyncio.Lock()
         self.image = image
 
@@ -44,39 +40,21 @@ class MetadataStore:
         """Durable when it returns, and applied; nothing of it is, when it raises.
 
         OSError is the disk's; ConflictError says that an earlier commit took the ground away.
-        Commits are made one after the other, and listeners are told in that order.
+        Commits are made one after the other.
         """
         async with self._committing:
             # The snapshot is taken of a copy, so that readers see no change that may still fail.
-            after = _copy(self.image)
+            after = self.image.copy()
             for change in changes:
                 after.apply(change)
             await self._disk.replace(FILE_NAME, _encode(after))
-            for change in changes:
-                self.image.apply(change)
-            for listener in self._listeners:
-                listener(changes)
-
-    def subscribe(self, listener: Listener) -> None:
-        """`listener` is called after each commit, on the loop; it must not wait."""
-        self._listeners.append(listener)
-
-
-def _copy(image: Image) -> Image:
-    # The values inside are never changed in place, so the outer dicts are enough.
-    return Image(
-        topics=dict(image.topics),
-        names_by_id=dict(image.names_by_id),
-        configs=dict(image.configs),
-        next_producer_id=image.next_producer_id,
-        version=image.version,
-    )
+            self.image.become(after)
 
 
 def _encode(image: Image) -> bytes:
     changes = [to_json(change) for change in image.as_changes()]
     body = json.dumps(changes, separators=(",", ":"), sort_keys=True).encode()
-    head = json.dumps({"format": _FORMAT, "crc32c": crc32c(body)}).encode()
+    head = json.dumps({"format": _FORMAT, "crc32c": crc32c(memoryview(body))}).encode()
     return head + b"\n" + body + b"\n"
 
 
@@ -89,7 +67,7 @@ def _decode(content: bytes) -> list[Change]:
             raise MetadataCorruptError(
                 f"{FILE_NAME} has format {header['format']}, written by another version"
             )
-        if header["crc32c"] != crc32c(body):
+        if header["crc32c"] != crc32c(memoryview(body)):
             raise MetadataCorruptError(f"{FILE_NAME} fails its checksum; restore it from a copy")
         return [from_json(plain) for plain in json.loads(body)]
     except (ValueError, KeyError, TypeError, ConflictError) as error:

@@ -179,19 +179,6 @@ async def test_a_start_that_fails_half_way_vouches_for_nothing() -> None:
         assert partition_of(node, index=1).log.end_offset == 1
 
 
-async def test_a_log_of_no_topic_is_left_alone() -> None:
-    disk = MemoryDisk()
-    disks = {"data": await formatted(disk)}
-    async with running_node(disks=disks) as node, wire(node) as client:
-        await create_topic(client, "t")
-        await produce(client, batch(b"x"))
-    await disk.rename("t-0", "stranger-0")
-    async with running_node(disks=disks) as node:
-        assert node.partitions.find("stranger", 0) is None
-        assert partition_of(node).log.end_offset == 0
-    assert "00000000000000000000.log" in await disk.list("stranger-0")
-
-
 async def test_a_directory_of_another_node_is_not_touched() -> None:
     disks = {"data": await formatted(MemoryDisk())}
     with pytest.raises(WrongDirectoryError, match="belongs to node 1, this is node 2"):

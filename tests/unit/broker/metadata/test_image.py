@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from broker.metadata.changes import (
     Change,
     ConfigChanged,
-    LeaderEpochRaised,
+    LeaderEpochsRaised,
     PartitionsAdded,
     ProducerIdsAllocated,
     ResourceType,
@@ -52,7 +52,7 @@ def test_a_deleted_topic_leaves_nothing_behind() -> None:
 
 
 def test_added_partitions_come_after_the_others() -> None:
-    image = image_after(CREATED, PartitionsAdded("t", ID, ((1,),)))
+    image = image_after(CREATED, PartitionsAdded("t", ID, 2, ((1,),)))
     assert len(image.topics["t"].partitions) == 3
 
 
@@ -80,9 +80,11 @@ def test_a_brokers_own_configuration_wins_over_the_clusters() -> None:
         CREATED,
         TopicDeleted("t", OTHER_ID),
         TopicDeleted("u", ID),
-        PartitionsAdded("t", OTHER_ID, ((1,),)),
+        PartitionsAdded("t", OTHER_ID, 2, ((1,),)),
+        PartitionsAdded("t", ID, 1, ((1,),)),
         ConfigChanged(ResourceType.TOPIC, "u", "segment.ms", "9"),
-        LeaderEpochRaised("t", 2, 1),
+        LeaderEpochsRaised("t", ID, (1,)),
+        LeaderEpochsRaised("t", OTHER_ID, (1, 1)),
         ProducerIdsAllocated(0),
     ],
 )
@@ -97,21 +99,27 @@ def test_a_change_for_another_image_is_refused_and_changes_nothing(late: Change)
 def test_what_an_image_handed_out_stays_as_it_was() -> None:
     image = image_after(CREATED)
     topic, configs = image.topics["t"], image.topic_configs("t")
-    image.apply(LeaderEpochRaised("t", 0, 7))
+    image.apply(LeaderEpochsRaised("t", ID, (7, 7)))
     image.apply(ConfigChanged(ResourceType.TOPIC, "t", "retention.ms", "6"))
     assert (topic.partitions[0].leader_epoch, configs) == (0, {"retention.ms": "5"})
 
 
 _names = st.sampled_from(["a", "b", "c"])
+_ids = st.sampled_from([ID, OTHER_ID])
 _changes = st.one_of(
     st.builds(
         TopicCreated,
         _names,
-        st.binary(min_size=16, max_size=16),
+        _ids,
         st.lists(st.just((1,)), min_size=1, max_size=3).map(tuple),
         st.dictionaries(st.sampled_from(["retention.ms", "segment.ms"]), st.just("5")),
     ),
-    st.builds(LeaderEpochRaised, _names, st.integers(0, 2), st.integers(1, 9)),
+    st.builds(
+        LeaderEpochsRaised,
+        _names,
+        _ids,
+        st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple),
+    ),
     st.builds(ConfigChanged, st.just(2), _names, st.just("segment.ms"), st.none() | st.just("7")),
     st.builds(ConfigChanged, st.just(4), st.just(""), st.just("log.roll.ms"), st.just("7")),
     st.builds(ProducerIdsAllocated, st.integers(0, 2**63 - 1)),

@@ -12,7 +12,7 @@ from broker.metadata.store import MetadataStore
 
 async def ids_on(disk: MemoryDisk) -> ProducerIds:
     store = await MetadataStore.load(disk)
-    return ProducerIds(store.image, store.commit)
+    return ProducerIds(store.image, lambda decide: store.commit(decide()))
 
 
 async def test_ids_rise_across_blocks() -> None:
