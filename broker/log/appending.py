@@ -54,7 +54,9 @@ def append(log: Log, records: memoryview, leader_epoch: int, origin: Origin) -> 
             return duplicate
     append_time_ms = -1
     if config.message_timestamp_type == "LogAppendTime":
+        # Before the producers' next state is made: a duplicate is answered with this time.
         append_time_ms = now_ms
+        batches = validation.stamp(records, batches, now_ms)
     first_offset = offset = log.end_offset
     placed: list[Placed] = []
     has_producer = False
@@ -62,12 +64,7 @@ def append(log: Log, records: memoryview, leader_epoch: int, origin: Origin) -> 
         placed.append((header, offset, marker))
         offset += header.last_offset_delta + 1
         has_producer = has_producer or header.producer_id >= 0
-    steps = log.producers.plan(placed, now_ms, origin) if has_producer else []
-    if append_time_ms >= 0:
-        batches = validation.stamp(records, batches, now_ms)
-        placed = [
-            (new.header, at, mark) for new, (_, at, mark) in zip(batches, placed, strict=True)
-        ]
+    steps = log.producers.plan(placed, log.uptime_ms(), origin) if has_producer else []
     for (_, position, _), (_, base_offset, _) in zip(batches, placed, strict=True):
         patch(records, position, base_offset, leader_epoch)
     _write(log, records, placed, steps, now_ms)
@@ -120,7 +117,7 @@ def append_replicated(log: Log, records: memoryview) -> Appended:
     if not placed:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "there is no whole batch to append")
     now_ms = log.clock.now_ms()
-    steps = log.producers.plan(placed, now_ms, Origin.REPLICA)
+    steps = log.producers.plan(placed, log.uptime_ms(), Origin.REPLICA)
     _write(log, records[:size], placed, steps, now_ms)
     for header, base_offset, _ in placed:
         log.epochs.assign(header.leader_epoch, base_offset)
@@ -147,7 +144,7 @@ def _write(
     try:
         segment.file.append((records,))
     except OSError as problem:
-        raise log.fail(problem) from problem
+        raise log.refuse(problem) from problem
     interval_bytes = log.config.index_interval_bytes
     for header, base_offset, _ in placed:
         segment.note(header, base_offset, interval_bytes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 LOG = ".log"
 OFFSET_INDEX = ".index"
@@ -20,6 +21,20 @@ EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 
 INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
+
+
+class TopicPartition(NamedTuple):
+    topic: str
+    partition: int
+
+
+def parse_directory(name: str) -> TopicPartition | None:
+    """`orders-7` is partition 7 of orders; None for a directory that holds no log."""
+    topic, dash, partition = name.rpartition("-")
+    if not dash or not topic or not partition.isdecimal():
+        return None
+    return TopicPartition(topic, int(partition))
+
 
 _NAME = re.compile(r"(\d{20})(\.[a-z]+)")
 

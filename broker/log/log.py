@@ -7,52 +7,31 @@ offset and the producers change after a write succeeded, and any failed one take
 from __future__ import annotations
 
 import asyncio
+import errno
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
-from typing import NamedTuple
 
 from broker.config.topic import LogConfig
-from broker.disk.interface import Disk, FileSlice
-from broker.log import appending, batch_walk, reading, retention, syncing, timestamps, truncation
+from broker.disk.interface import ColdReadError, Disk, FileSlice
+from broker.log import appending, reading, retention, room, syncing, timestamps, truncation
 from broker.log.appending import Appended
 from broker.log.breather import Breather
 from broker.log.epochs import LeaderEpochs
+from broker.log.file_names import parse_directory
 from broker.log.origin import Origin
 from broker.log.producer_table import ProducerTable
-from broker.log.recovery import LARGEST_RELATIVE_OFFSET, Recovery
+from broker.log.recovery import LARGEST_RELATIVE_OFFSET, Recovery, first_time_ms
 from broker.log.segment import Segment
 from broker.log.timestamps import TimestampOffset
 from broker.log.txn_index import AbortedTransaction
 from broker.log.uninterrupted import uninterrupted
 from broker.log.validation import MAX_RECORDS_PER_BYTE
-from broker.protocol.batch import HEADER_SIZE, read_header
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.world import WallClock
 
 __all__ = ["AbortedTransaction", "Appended", "Log", "Origin", "TimestampOffset", "parse_directory"]
-
-
-async def _first_time_ms(segment: Segment, now_ms: int) -> int:
-    """When the segment was begun, as far as its first batch tells."""
-    if not segment.size:
-        return now_ms
-    header = read_header(await batch_walk.read(segment.file, 0, HEADER_SIZE))
-    return header.max_timestamp if 0 <= header.max_timestamp < now_ms else now_ms
-
-
-class TopicPartition(NamedTuple):
-    topic: str
-    partition: int
-
-
-def parse_directory(name: str) -> TopicPartition | None:
-    """`orders-7` is partition 7 of orders; None for a directory that holds no log."""
-    topic, dash, partition = name.rpartition("-")
-    if not dash or not topic or not partition.isdecimal():
-        return None
-    return TopicPartition(topic, int(partition))
 
 
 class Log:
@@ -75,13 +54,18 @@ class Log:
         self.high_watermark = 0
         self.recovery_point = 0
         self.failure: OSError | None = None
+        self.is_deleted = False
+        self.no_room: OSError | None = None  # the disk is full: reads go on, appends are refused
         self.producers = ProducerTable()
         self.epochs = LeaderEpochs()
         self.pending_snapshots: dict[int, bytes] = {}
         self.changing = asyncio.Lock()
         self.syncing = asyncio.Lock()
-        self.last_flush_ms = clock.now_ms()
+        # Ages are measured by the loop: a wall clock that is set would make everything old.
+        self._loop_time = asyncio.get_running_loop().time
+        self.last_flush_ms = self.uptime_ms()
         self.on_failure: Callable[[Log, OSError], None] | None = None
+        self.on_comeback: Callable[[], None] | None = None
         # Awaited when the checkpoints must not wait: before a truncation, after a deletion.
         self.save_offsets: Callable[[], Awaitable[None]] | None = None
         self._random = random
@@ -120,7 +104,7 @@ class Log:
             directory=self.directory,
             config=self.config,
             breather=breather,
-            now_ms=self.clock.now_ms(),
+            seen_ms=self.uptime_ms(),
         )
         await found.load(
             was_clean=was_clean, recovery_point=recovery_point, start_offset=start_offset
@@ -128,7 +112,7 @@ class Log:
         self.set_segments(found.segments)
         await self.active.unseal(self.disk)
         for segment in found.segments:
-            segment.first_append_ms = await _first_time_ms(segment, self.clock.now_ms())
+            segment.first_append_ms = await first_time_ms(segment, self.clock.now_ms())
         self.producers = found.producers
         self.epochs = found.epochs
         self.pending_snapshots.clear()
@@ -149,11 +133,18 @@ class Log:
         async with self.changing, self.syncing:
             if self.failure is None:
                 return
+            if self.is_deleted:
+                self.check_online()
             self.abandon()
             await self._load(False, self.recovery_point, self.start_offset, breather)
-            self.failure = None
+            self.failure = self.no_room = None
+        if self.on_comeback is not None:
+            self.on_comeback()
 
     # What the log is
+
+    def uptime_ms(self) -> int:
+        return int(self._loop_time() * 1000)
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -198,7 +189,7 @@ class Log:
         """False: await `roll` first, then ask again."""
         if self.failure is not None:
             self.check_online()
-        if self._is_changing:
+        if self._is_changing or self.no_room is not None:
             return False
         segment, config = self.active, self.config
         if not segment.size:
@@ -267,6 +258,10 @@ class Log:
     async def find_max_timestamp(self) -> TimestampOffset | None:
         return await timestamps.find_max_timestamp(self)
 
+    async def warm(self, cold: ColdReadError) -> None:
+        """After a read raised it; then read again. Raises KafkaError when the disk fails."""
+        await reading.warm(self, cold)
+
     # Changing segments
 
     async def roll(self) -> None:
@@ -276,7 +271,9 @@ class Log:
     async def _roll(self, full: Segment) -> None:
         async with self.changing:
             self.check_online()
-            if self.active is full and full.size:
+            if self.no_room is not None:
+                await room.look_for_room(self)
+            elif self.active is full and full.size:
                 await self.roll_locked()
 
     async def roll_locked(self) -> None:
@@ -285,7 +282,7 @@ class Log:
             with self.no_appends():
                 await syncing.roll(self)
         except OSError as problem:
-            raise self.fail(problem) from problem
+            raise self.refuse(problem) from problem
         if self._seal_task is None or self._seal_task.done():
             self._seal_task = asyncio.create_task(syncing.seal_behind(self))
 
@@ -318,7 +315,7 @@ class Log:
         return await uninterrupted(retention.apply_retention(self))
 
     def expire_producers(self) -> int:
-        return self.producers.expire(self.clock.now_ms(), self.config.producer_id_expiration_ms)
+        return self.producers.expire(self.uptime_ms(), self.config.producer_id_expiration_ms)
 
     async def close(self) -> None:
         """Clean: the next start needs no scan. An offline log is only let go of."""
@@ -351,6 +348,8 @@ class Log:
     # Failing
 
     def check_online(self) -> None:
+        if self.is_deleted:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.directory} was deleted")
         if self.failure is not None:
             raise KafkaError(
                 ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory} is offline: {self.failure}"
@@ -359,13 +358,24 @@ class Log:
     def check_writable(self) -> None:
         if self.failure is not None:
             self.check_online()
+        if self.no_room is not None:
+            raise self.refuse(self.no_room)
         if self._is_changing or self._is_closed:
             raise RuntimeError(f"{self.directory} is closed or being changed: ask can_append")
 
     def fail(self, problem: OSError) -> KafkaError:
-        """Takes the log offline: after a failed write nothing is known about the next (S03)."""
+        """Takes the log offline: after a failed write nothing is known about the next."""
         if self.failure is None:
             self.failure = problem
             if self.on_failure is not None:
                 self.on_failure(self, problem)
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory} failed: {problem}")
+
+    def refuse(self, problem: OSError) -> KafkaError:
+        """For what changed nothing when it failed: a full disk leaves the log readable."""
+        return room.refuse(self, problem)
+
+    def mark_deleted(self) -> None:
+        """For good: whoever still holds the log is told that there is none."""
+        self.is_deleted = True
+        self.failure = self.failure or OSError(errno.ENOENT, "the log was deleted", self.directory)

@@ -46,7 +46,7 @@ class Producer(NamedTuple):
     coordinator_epoch: int
     last_timestamp: int
     txn_first_offset: int | None  # of the open transaction
-    seen_ms: int  # by our clock: the timestamps of records are no measure of age
+    seen_ms: int  # by the loop, which never jumps as clocks and timestamps of records do
 
     @property
     def last_sequence(self) -> int:

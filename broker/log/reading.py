@@ -31,6 +31,9 @@ def read(log: Log, offset: int, max_bytes: int, up_to: int, at_least_one: bool) 
             end = segment.locate(up_to)
             if start < end:
                 return _cut(segment, start, end, max_bytes, at_least_one)
+            if segment.damage is not None:
+                # Or the reader would be sent over lost records without a word, or wait for ever.
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, segment.damage)
             # Compaction may have emptied the end of a segment.
             number += 1
             segment = log.segment_at(number)
@@ -39,6 +42,15 @@ def read(log: Log, offset: int, max_bytes: int, up_to: int, at_least_one: bool) 
     except CorruptBatchError as problem:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(problem)) from problem
     return None
+
+
+async def warm(log: Log, cold: ColdReadError) -> None:
+    try:
+        await cold.warm()
+    except OSError as problem:
+        if any(segment.file is cold.file for segment in log.segments):
+            raise log.fail(problem) from problem
+        # The file left the log meanwhile. Whoever reads again is told what there is now.
 
 
 def _cut(segment: Segment, start: int, end: int, max_bytes: int, at_least_one: bool) -> FileSlice:

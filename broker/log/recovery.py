@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from broker.config.topic import LogConfig
 from broker.disk.interface import Disk
 from broker.log import file_names, producer_snapshot
-from broker.log.batch_walk import FoundBatch, walk_batches
+from broker.log.batch_walk import FoundBatch, read, walk_batches
 from broker.log.breather import Breather
 from broker.log.checkpoints import CorruptCheckpointError
 from broker.log.compaction_swap import finish_swaps
@@ -22,7 +22,7 @@ from broker.log.producer_table import ProducerTable
 from broker.log.segment import Segment
 from broker.log.txn_index import AbortedTransaction
 from broker.log.validation import marker_of
-from broker.protocol.batch import BatchHeader, CorruptBatchError
+from broker.protocol.batch import HEADER_SIZE, BatchHeader, CorruptBatchError, read_header
 
 LARGEST_RELATIVE_OFFSET = 2**31 - 1
 
@@ -35,7 +35,7 @@ class Recovery:
     directory: str
     config: LogConfig
     breather: Breather
-    now_ms: int
+    seen_ms: int
     segments: list[Segment] = field(default_factory=list)
     producers: ProducerTable = field(default_factory=ProducerTable)
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
@@ -183,7 +183,8 @@ class Recovery:
     def _replay(self, segment: Segment, found: FoundBatch) -> None:
         header = found.header
         self.epochs.assign(header.leader_epoch, header.base_offset)
-        segment.aborted.entries += replay_producer(self.producers, header, found.batch, self.now_ms)
+        aborted = replay_producer(self.producers, header, found.batch, self.seen_ms)
+        segment.aborted.entries += aborted
         self.producers.end_offset = header.last_offset + 1
 
     async def _cut(self, number: int, position: int) -> None:
@@ -223,20 +224,28 @@ class Recovery:
             if snapshot > up_to:
                 await self._delete_snapshot(snapshot)
         self.producers = await load_snapshot(
-            self.disk, self.directory, self._snapshots, self.segments[0].base_offset, self.now_ms
+            self.disk, self.directory, self._snapshots, self.segments[0].base_offset, self.seen_ms
         )
         below = [segment for segment in self.segments if segment.base_offset < up_to]
-        await replay_segments(self.producers, below, up_to, self.now_ms, self.breather)
+        await replay_segments(self.producers, below, up_to, self.seen_ms, self.breather)
+
+
+async def first_time_ms(segment: Segment, now_ms: int) -> int:
+    """When the segment was begun, as far as its first batch tells."""
+    if not segment.size:
+        return now_ms
+    header = read_header(await read(segment.file, 0, HEADER_SIZE))
+    return header.max_timestamp if 0 <= header.max_timestamp < now_ms else now_ms
 
 
 async def load_snapshot(
-    disk: Disk, directory: str, offsets: list[int], log_start: int, now_ms: int
+    disk: Disk, directory: str, offsets: list[int], log_start: int, seen_ms: int
 ) -> ProducerTable:
     """From the newest of these snapshots; a damaged one is deleted and the one before it tried."""
     while offsets:
         path = file_names.segment_path(directory, offsets[-1], file_names.SNAPSHOT)
         try:
-            producers = producer_snapshot.decode(await disk.read(path), now_ms)
+            producers = producer_snapshot.decode(await disk.read(path), seen_ms)
         except (producer_snapshot.CorruptSnapshotError, FileNotFoundError):
             await disk.delete(path)
             offsets.pop()
@@ -246,7 +255,7 @@ async def load_snapshot(
 
 
 async def replay_segments(
-    table: ProducerTable, segments: list[Segment], up_to: int, now_ms: int, breather: Breather
+    table: ProducerTable, segments: list[Segment], up_to: int, seen_ms: int, breather: Breather
 ) -> None:
     """Brings the table from its end offset to `up_to`; these batches were checked before."""
     for number, segment in enumerate(segments):
@@ -259,17 +268,17 @@ async def replay_segments(
             if header.base_offset >= up_to:
                 break
             if header.base_offset >= table.end_offset:
-                replay_producer(table, header, found.batch, now_ms)
+                replay_producer(table, header, found.batch, seen_ms)
                 table.end_offset = header.last_offset + 1
     table.end_offset = up_to
 
 
 def replay_producer(
-    table: ProducerTable, header: BatchHeader, batch: memoryview | None, now_ms: int
+    table: ProducerTable, header: BatchHeader, batch: memoryview | None, seen_ms: int
 ) -> list[AbortedTransaction]:
     """What one batch of the log did to its producer; returns the transaction that it aborted."""
     if header.producer_id < 0:
         return []
     marker = marker_of(batch, header) if header.is_control and batch is not None else None
-    steps = table.plan([(header, header.base_offset, marker)], now_ms, Origin.REPLICA)
+    steps = table.plan([(header, header.base_offset, marker)], seen_ms, Origin.REPLICA)
     return table.apply(steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.log import syncing
+from broker.log.room import is_lack_of_room
 from broker.log.truncation import delete_snapshot, snapshot_offsets
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -23,10 +24,12 @@ async def delete_records(log: Log, before: int) -> int:
             )
         try:
             if target > log.start_offset:
-                await _advance_start(log, target)
+                is_saved = await _advance_start(log, target)
                 await _delete_first(log, _count_before_start(log))
+                if not is_saved:
+                    await syncing.save_offsets(log)
         except OSError as problem:
-            raise log.fail(problem) from problem
+            raise log.refuse(problem) from problem
         return log.start_offset
 
 
@@ -43,11 +46,21 @@ async def apply_retention(log: Log) -> int:
         async with log.syncing:
             log.check_online()
             try:
-                await _advance_start(log, max(log.start_offset, log.segments[count].base_offset))
-                await _delete_first(log, count)
+                return await _forget_first(log, count)
             except OSError as problem:
-                raise log.fail(problem) from problem
-        return count
+                raise log.refuse(problem) from problem
+
+
+async def _forget_first(log: Log, count: int) -> int:
+    try:
+        await _advance_start(log, max(log.start_offset, log.segments[count].base_offset))
+    except OSError as problem:
+        # A full disk has no room for what a flush writes, but what is synced can go without it.
+        synced = sum(segment.base_offset <= log.recovery_point for segment in log.segments[1:])
+        if not is_lack_of_room(problem) or synced >= count:
+            raise
+        return await _forget_first(log, synced) if synced else 0
+    return await _delete_first(log, count)
 
 
 def _count_deletable(log: Log) -> int:
@@ -59,8 +72,10 @@ def _count_deletable(log: Log) -> int:
     now_ms = log.clock.now_ms()
     retention_ms, retention_bytes = log.config.retention_ms, log.config.retention_bytes
     kept_bytes = log.size_bytes - sum(segment.size for segment in segments[:count])
-    while count < len(segments) and segments[count].size:
+    while count < len(segments):
         segment = segments[count]
+        if segment is log.active and not segment.size:
+            break
         end_offset = log.end_offset if segment is log.active else segments[count + 1].base_offset
         if end_offset > log.high_watermark:
             break
@@ -81,29 +96,55 @@ def _count_before_start(log: Log) -> int:
     return sum(segment.base_offset <= log.start_offset for segment in log.segments[1:])
 
 
-async def _advance_start(log: Log, offset: int) -> None:
+async def _advance_start(log: Log, offset: int) -> bool:
+    """Whether the checkpoint knows. On a full disk it may not: then the deletion makes room."""
+    if offset > log.recovery_point:
+        # A start that a power loss may find behind the end could not be told from a damaged one.
+        await syncing.flush_locked(log, offset)
     log.start_offset = offset
     log.high_watermark = max(log.high_watermark, offset)
     log.epochs.truncate_from_start(offset)
     log.update_first_unstable()
-    await syncing.save_offsets(log)
+    try:
+        await syncing.save_offsets(log)
+    except OSError as problem:
+        if not is_lack_of_room(problem):
+            raise
+        return False
+    return True
 
 
-async def _delete_first(log: Log, count: int) -> None:
-    """The oldest first: a crash in between leaves a log without holes."""
-    segments = list(log.segments)
+async def _delete_first(log: Log, count: int) -> int:
+    """The oldest first: a crash in between leaves a log without holes. Returns how many went."""
+    while count and not await _has_snapshot(log, log.segments[count].base_offset):
+        count -= 1
     if not count:
-        return
+        return 0
+    segments = list(log.segments)
     beginning = segments[count].base_offset
-    if beginning in log.pending_snapshots:
-        await syncing.write_snapshot(log, beginning, log.pending_snapshots.pop(beginning))
     for _ in range(count):
         segment = segments.pop(0)
         log.set_segments(segments)
+        # Its file closes when the last reader lets go of it.
         await segment.unlink(log.disk)
-        segment.file.close()
     # The newest snapshot at or before the new beginning stays: its producers may be silent since,
     # and must be remembered all the same (KAFKA-7190).
     before = [offset for offset in await snapshot_offsets(log) if offset <= beginning]
     for offset in before[:-1]:
         await delete_snapshot(log, offset)
+    return count
+
+
+async def _has_snapshot(log: Log, beginning: int) -> bool:
+    """False: the disk has no room for it, so the log cannot begin there yet."""
+    content = log.pending_snapshots.get(beginning)
+    if content is None:
+        return True
+    try:
+        await syncing.write_snapshot(log, beginning, content)
+    except OSError as problem:
+        if not is_lack_of_room(problem):
+            raise
+        return False
+    log.pending_snapshots.pop(beginning, None)
+    return True

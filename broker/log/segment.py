@@ -23,6 +23,17 @@ _EXTENT = Struct(">qi11xi")
 _SMALLEST_LENGTH = HEADER_SIZE - 12
 
 
+class FailedSyncError(OSError):
+    """Whatever its reason: nobody knows which bytes are on the device."""
+
+
+async def sync(file: File) -> None:
+    try:
+        await file.fdatasync()
+    except OSError as problem:
+        raise FailedSyncError(problem.errno, problem.strerror, file.path) from problem
+
+
 class Segment:
     """`end_offset` and `size` are exclusive ends: the next batch gets this offset and position."""
 
@@ -32,6 +43,7 @@ class Segment:
         "_recent",
         "aborted",
         "base_offset",
+        "damage",
         "directory",
         "end_offset",
         "file",
@@ -50,6 +62,7 @@ class Segment:
         self.base_offset = base_offset
         self.file = file
         self.sealed = False  # synced, and its index files are written
+        self.damage: str | None = None  # why the batches behind `size` cannot be read
         self.first_append_ms = -1
         self.reset()
         self.size = file.size
@@ -136,7 +149,7 @@ class Segment:
                     )
                 at += 12 + length
             position += at
-            if not at:
+            if not at or position > self.size:
                 raise CorruptBatchError(f"{self.file.path} is cut off at byte {position}")
         return self.size
 
@@ -172,7 +185,7 @@ class Segment:
 
     async def seal(self, disk: Disk) -> None:
         """Durable when it returns. The `.index` file comes last: it says that the log is synced."""
-        await self.file.fdatasync()
+        await sync(self.file)
         self._add_time_entry()
         if self.aborted.entries:
             await disk.replace(self.path(file_names.TXN_INDEX), self.aborted.encode())

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from broker.log import file_names, producer_snapshot
-from broker.log.segment import Segment
+from broker.log.segment import Segment, sync
 from broker.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ async def seal_behind(log: Log) -> None:
     with suppress(KafkaError):
         while not all(segment.sealed for segment in log.segments[:-1]):
             await flush(log, log.active.base_offset)
-        await save_offsets(log)
+        try:
+            await save_offsets(log)
+        except OSError as problem:
+            raise log.refuse(problem) from problem
 
 
 async def save_offsets(log: Log) -> None:
     """When it cannot wait for the next regular checkpoint."""
     if log.save_offsets is not None:
-        try:
-            await log.save_offsets()
-        except OSError as problem:
-            raise log.fail(problem) from problem
+        await log.save_offsets()
 
 
 async def flush(log: Log, up_to: int) -> None:
@@ -49,7 +49,7 @@ async def flush(log: Log, up_to: int) -> None:
         try:
             await flush_locked(log, up_to)
         except OSError as problem:
-            raise log.fail(problem) from problem
+            raise log.refuse(problem) from problem
 
 
 async def flush_locked(log: Log, up_to: int) -> None:
@@ -58,7 +58,7 @@ async def flush_locked(log: Log, up_to: int) -> None:
         if segment.base_offset >= up_to:
             break
         if segment is log.active:
-            await segment.file.fdatasync()
+            await sync(segment.file)
         elif not segment.sealed:
             await segment.seal(log.disk)
     await write_epochs(log)
@@ -67,13 +67,15 @@ async def flush_locked(log: Log, up_to: int) -> None:
             await write_snapshot(log, offset, log.pending_snapshots[offset])
             log.pending_snapshots.pop(offset, None)
     log.recovery_point = max(log.recovery_point, min(up_to, log.end_offset))
-    log.last_flush_ms = log.clock.now_ms()
+    log.last_flush_ms = log.uptime_ms()
 
 
 async def write_epochs(log: Log) -> None:
     if log.epochs.changed:
-        log.epochs.changed = False
-        await log.disk.replace(f"{log.directory}/{file_names.EPOCHS}", log.epochs.encode())
+        content = log.epochs.encode()
+        await log.disk.replace(f"{log.directory}/{file_names.EPOCHS}", content)
+        # Only now, and not if another epoch began meanwhile: then the file is behind again.
+        log.epochs.changed = log.epochs.encode() != content
 
 
 async def write_snapshot(log: Log, offset: int, content: bytes) -> None:

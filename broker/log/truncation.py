@@ -51,8 +51,8 @@ async def _truncate(log: Log, offset: int) -> None:
         # The newest first: a crash in between leaves a log without holes.
         dropped = segments.pop()
         log.set_segments(segments)
+        # Its file closes when the last reader lets go of it.
         await dropped.unlink(log.disk)
-        dropped.file.close()
     last = segments[-1]
     await last.unseal(log.disk)
     position = await _locate(last, offset)
@@ -107,7 +107,7 @@ async def _find_largest_timestamp(segment: Segment, breather: Breather) -> None:
 
 async def rebuild_producers(log: Log, breather: Breather) -> None:
     """What the producers were at the new end: from a snapshot before it, and a replay."""
-    now_ms = log.clock.now_ms()
+    seen_ms = log.uptime_ms()
     for offset in [offset for offset in log.pending_snapshots if offset > log.end_offset]:
         del log.pending_snapshots[offset]
     kept: list[int] = []
@@ -117,8 +117,8 @@ async def rebuild_producers(log: Log, breather: Breather) -> None:
         else:
             kept.append(offset)
     segments = list(log.segments)
-    table = await load_snapshot(log.disk, log.directory, kept, segments[0].base_offset, now_ms)
-    await replay_segments(table, segments, log.end_offset, now_ms, breather)
+    table = await load_snapshot(log.disk, log.directory, kept, segments[0].base_offset, seen_ms)
+    await replay_segments(table, segments, log.end_offset, seen_ms, breather)
     log.producers = table
 
 
@@ -128,15 +128,12 @@ async def _start_anew(log: Log, offset: int) -> None:
     log.producers = ProducerTable(end_offset=offset)
     log.update_first_unstable()
     await syncing.save_offsets(log)
-    old = log.segments
-    for segment in reversed(old):
+    for segment in reversed(log.segments):
         await segment.unlink(log.disk)
     for snapshot in await snapshot_offsets(log):
         await delete_snapshot(log, snapshot)
     log.pending_snapshots.clear()
     log.set_segments([await Segment.create(log.disk, log.directory, offset)])
-    for segment in old:
-        segment.file.close()
     log.epochs.clear()
     await syncing.write_epochs(log)
 
