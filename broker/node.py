@@ -9,6 +9,7 @@ from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
 from broker.api.fetch_sessions import FetchSessions
+from broker.config import stored
 from broker.config.broker import BrokerConfig
 from broker.config.topic import LogConfig
 from broker.housekeeping import Housekeeping
@@ -58,7 +59,7 @@ class Node:
         self.metadata = metadata
         self.metrics = metrics
         self._file_config = config
-        self.config = config.with_changes(metadata.image.broker_configs(self.node_id))
+        self.config = stored.broker_config(config, metadata.image.broker_configs(self.node_id))
         self.partitions = Partitions(directories, self.log_config)
         self.fetch_sessions = FetchSessions(
             slots=config.max_incremental_fetch_session_cache_slots,
@@ -114,7 +115,7 @@ class Node:
         return node
 
     def log_config(self, topic: str) -> LogConfig:
-        return LogConfig.build(self.config, self.metadata.image.topic_configs(topic))
+        return stored.log_config(self.config, topic, self.metadata.image.topic_configs(topic))
 
     @property
     def cluster_id(self) -> str:
@@ -206,8 +207,8 @@ class Node:
                 case ProducerIdsAllocated() | LeaderEpochsRaised():
                     pass
         if None in configured:
-            self.config = self._file_config.with_changes(
-                self.metadata.image.broker_configs(self.node_id)
+            self.config = stored.broker_config(
+                self._file_config, self.metadata.image.broker_configs(self.node_id)
             )
         for topic in configured:
             self.partitions.reconfigure(topic)

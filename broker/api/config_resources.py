@@ -83,6 +83,11 @@ def _check_broker(node: Node, name: str, touched: list[str], after: Mapping[str,
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, f"{key} can only be set for one broker, by its id"
             )
+    image = node.metadata.image
+    if name:
+        after = {**image.default_broker_configs(), **after}
+    else:
+        after = {**after, **image.own_broker_configs(node.node_id)}
     try:
         BrokerConfig.of({**node.config.from_file, **after})
     except ConfigError as error:

@@ -160,6 +160,7 @@ class LogDirectory:
 
     def _adopt(self, log: Log) -> None:
         log.on_failure = self._on_failure
+        log.on_comeback = self._on_comeback
         log.save_offsets = self.checkpoint
         self._logs[log.topic, log.partition] = log
 
@@ -171,6 +172,10 @@ class LogDirectory:
         self.failure = problem
         for log in self.logs:
             log.failure = log.failure or problem
+
+    def _on_comeback(self) -> None:
+        if not any(log.failure for log in self._logs.values()):
+            self.failure = None
 
     async def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
         """An empty log, or the one of this very topic if it is here. Raises OSError."""
@@ -188,7 +193,7 @@ class LogDirectory:
                 config,
                 clock=self._clock,
                 was_clean=False,
-                breather=self._breather,
+                breather=Breather(),
                 random=self._random,
             )
         except OSError:
@@ -226,9 +231,10 @@ class LogDirectory:
         self.cleaner.forget(log.topic, log.partition)
         self._has_stale_offsets = True
         self._doomed[log.directory] = None
-        log.on_failure = log.save_offsets = None
+        log.on_failure = log.on_comeback = log.save_offsets = None
+        self._on_comeback()
         async with log.changing, log.syncing:
-            log.failure = log.failure or OSError(errno.ENOENT, "the log was deleted", log.directory)
+            log.mark_deleted()
             log.abandon()
             await self._rename_doomed(log.directory)
 
@@ -298,29 +304,31 @@ class LogDirectory:
     async def apply_retention(self) -> int:
         """How many segments were deleted."""
         count = 0
+        breather = Breather()
         for log in self.logs:
             if log.failure is None:
                 try:
                     count += await log.apply_retention()
                 except KafkaError as problem:
                     _log.warning("%s/%s: %s", self.path, log.directory, problem)
-            await self._breather.pause()
+            await breather.pause()
         return count
 
     async def flush_what_is_due(self) -> None:
         """flush.ms: how old unsynced records may become."""
-        now_ms = self._clock.now_ms()
+        breather = Breather()
         for log in self.logs:
-            is_due = now_ms - log.last_flush_ms >= log.config.flush_ms
+            is_due = log.uptime_ms() - log.last_flush_ms >= log.config.flush_ms
             if is_due and log.failure is None and log.recovery_point < log.end_offset:
                 await self._try(log.flush)
-            await self._breather.pause()
+            await breather.pause()
 
     async def expire_producers(self) -> int:
         count = 0
+        breather = Breather()
         for log in self.logs:
             count += log.expire_producers()
-            await self._breather.pause()
+            await breather.pause()
         return count
 
     async def _try(self, chore: Callable[[], Awaitable[None]]) -> None:

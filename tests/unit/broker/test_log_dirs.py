@@ -1,0 +1,106 @@
+"""Several log directories: a bad one costs what lies in it, and nothing else."""
+
+import asyncio
+
+import pytest
+
+from broker.disk.memory import MemoryDisk
+from broker.log.checkpoints import HIGH_WATERMARK
+from broker.log.identity import Identity, WrongDirectoryError, write_identity
+from broker.log.log_directory import CLEAN_SHUTDOWN
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
+from tests.nodes import create_topic, formatted, produce, running_node, wait_until, wire
+from tests.unit.broker.log.builders import batch
+
+
+async def two_disks() -> tuple[MemoryDisk, MemoryDisk]:
+    one, other = MemoryDisk(), MemoryDisk()
+    await formatted(one)
+    await formatted(other)
+    return one, other
+
+
+async def test_a_bad_disk_does_not_keep_the_others_from_being_looked_after() -> None:
+    bad, good = await two_disks()
+    often = {"log.flush.offset.checkpoint.interval.ms": "10"}
+    async with running_node(often, disks={"a": bad, "b": good}) as node, wire(node) as client:
+        await create_topic(client, "t", partitions=2)
+        bad.fail("replace", "recovery-point*")
+        await produce(client, batch(b"x"), index=1)
+        async with asyncio.timeout(10):
+            while b"t 1 1" not in await good.read(HIGH_WATERMARK):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+
+async def test_a_bad_disk_does_not_keep_the_others_from_a_clean_stop() -> None:
+    bad, good = await two_disks()
+    async with running_node(disks={"a": bad, "b": good}) as node, wire(node) as client:
+        await create_topic(client, "t", partitions=2)
+        bad.fail("replace", "recovery-point*")
+    assert CLEAN_SHUTDOWN not in await bad.list("")
+    assert CLEAN_SHUTDOWN in await good.list("")
+
+
+async def test_directories_of_two_clusters_are_refused_and_not_touched() -> None:
+    one, other = await formatted(MemoryDisk()), MemoryDisk()
+    identity = Identity(
+        cluster_id="BBBBBBBBBBBBBBBBBBBBBB", node_id=1, directory_id="AAAAAAAAAAAAAAAAAAAAAQ"
+    )
+    await write_identity(other, identity)
+    await one.replace(CLEAN_SHUTDOWN, b"")
+    with pytest.raises(WrongDirectoryError, match=r"different clusters: a to A.* b to B"):
+        async with running_node(disks={"a": one, "b": other}):
+            pass
+    assert CLEAN_SHUTDOWN in await one.list("")
+
+
+@pytest.mark.parametrize(
+    ("operation", "path"), [("read", "meta.properties"), ("list", ""), ("open", "t-1/*")]
+)
+async def test_a_start_goes_on_without_a_directory_that_cannot_be_read(
+    operation: str, path: str
+) -> None:
+    good, bad = await two_disks()
+    async with running_node(disks={"a": good, "b": bad}) as node, wire(node) as client:
+        await create_topic(client, "t", partitions=2)
+        for index in range(2):
+            assert (await produce(client, batch(b"x"), index=index)).error_code == 0
+        good.process_crash()
+        bad.process_crash()
+    bad.fail(operation, path)
+    async with running_node(disks={"a": good, "b": bad}) as node, wire(node) as client:
+        assert (await produce(client, batch(b"y"), index=0)).base_offset == 1
+        refused = await produce(client, batch(b"y"), index=1)
+        assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        answer = await client.ask(ApiKey.METADATA, 12, m.MetadataRequest(topics=None))
+        assert [each.leader_id for each in answer.topics[0].partitions] == [1, -1]
+        await create_topic(client, "new", partitions=3)
+        assert {each.log_dir for each in node.partitions} == {"a"}
+        await wait_until(lambda: not node.partitions.is_behind)
+        bad.heal()
+    assert CLEAN_SHUTDOWN not in await bad.list("")
+    async with running_node(disks={"a": good, "b": bad}) as node, wire(node) as client:
+        assert (await produce(client, batch(b"y"), index=1)).base_offset == 1
+
+
+async def test_no_node_starts_without_its_metadata() -> None:
+    good, bad = await two_disks()
+    good.fail("list", "")
+    with pytest.raises(OSError, match="Input/output error"):
+        async with running_node(disks={"a": good, "b": bad}):
+            pass
+
+
+async def test_partitions_may_go_while_somebody_walks_over_them() -> None:
+    async with running_node() as node, wire(node) as client:
+        for name in "abc":
+            await create_topic(client, name)
+        seen: list[str] = []
+        for partition in node.partitions:
+            if not seen:
+                request = m.DeleteTopicsRequest(topic_names=["b"], timeout_ms=1000)
+                await client.ask(ApiKey.DELETE_TOPICS, 5, request)
+            seen.append(partition.topic)
+        assert seen == ["a", "b", "c"]
