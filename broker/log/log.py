@@ -225,14 +225,13 @@ class Log:
         self._first_unstable = self.producers.first_unstable_offset(self.high_watermark)
 
     async def assign_leader_epoch(self, epoch: int) -> None:
-        """On becoming leader: the epoch begins here even if it never writes (KAFKA-7415)."""
+        """On becoming leader: the epoch begins here even if it never writes (KAFKA-7415).
+
+        It reaches the disk with the next flush. Should a crash forget it, the next leadership
+        begins at the same offset and takes its place.
+        """
         self.check_online()
         self.epochs.assign(epoch, self.end_offset)
-        async with self.syncing:
-            try:
-                await syncing.write_epochs(self)
-            except OSError as problem:
-                raise self.fail(problem) from problem
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         return self.epochs.end_offset_for(epoch, self.end_offset)

@@ -1,0 +1,84 @@
+"""One log directory: what its logs' troubles do to it, and what it does unasked."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from random import Random
+
+import pytest
+
+from broker.config.topic import LogConfig
+from broker.disk.memory import MemoryDisk
+from broker.log import identity
+from broker.log.breather import Breather
+from broker.log.log_directory import LogDirectory
+from broker.protocol.errors import ErrorCode, KafkaError
+from tests.unit.broker.log.builders import Clock, append, batch
+
+
+async def loaded(disk: MemoryDisk, clock: Clock | None = None) -> LogDirectory:
+    await identity.write_identity(
+        disk, identity.Identity(cluster_id="c", node_id=1, directory_id="d")
+    )
+    directory = LogDirectory(
+        disk, "/data", clock=clock or Clock(), random=Random(7), breather=Breather()
+    )
+    await directory.load(lambda _: LogConfig())
+    return directory
+
+
+async def test_a_failure_is_forgotten_when_the_last_log_is_back(memory: MemoryDisk) -> None:
+    directory = await loaded(memory)
+    logs = [await directory.create(name, 0, bytes(16), LogConfig()) for name in ("a", "b")]
+    memory.fail("append", error=errno.EIO, times=1)
+    with pytest.raises(KafkaError):
+        append(logs[0], batch())
+    assert directory.failure is not None
+    await logs[0].reopen(Breather())
+    assert directory.failure is not None
+    await logs[1].reopen(Breather())
+    assert directory.failure is None
+    assert not directory.is_offline
+    await directory.close()
+
+
+async def test_a_full_disk_takes_no_log_offline(memory: MemoryDisk) -> None:
+    directory = await loaded(memory)
+    logs = [await directory.create(name, 0, bytes(16), LogConfig()) for name in ("a", "b")]
+    memory.fail("append", "a-0/*", error=errno.ENOSPC)
+    with pytest.raises(KafkaError):
+        append(logs[0], batch())
+    append(logs[1], batch())
+    assert directory.failure is None
+    assert [log.failure for log in logs] == [None, None]
+    await directory.close()
+
+
+async def test_flush_ms_does_not_mind_a_clock_that_is_set_back(memory: MemoryDisk) -> None:
+    clock = Clock()
+    directory = await loaded(memory, clock)
+    log = await directory.create("a", 0, bytes(16), LogConfig(flush_ms=1))
+    clock.time_ms -= 3_600_000
+    append(log, batch())
+    log.last_flush_ms -= 10
+    await directory.flush_what_is_due()
+    assert log.recovery_point == 1
+    await directory.close()
+
+
+async def test_a_retired_log_is_not_known_any_more(memory: MemoryDisk) -> None:
+    directory = await loaded(memory)
+    log = await directory.create("a", 0, bytes(16), LogConfig())
+    append(log, batch())
+    log.failure = OSError(errno.EIO, "another log of the directory met it")
+    coming_back = asyncio.create_task(log.reopen(Breather()))
+    await directory.retire(log)
+    with pytest.raises(KafkaError) as refused:
+        await coming_back
+    assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    with pytest.raises(KafkaError) as refused:
+        await log.roll()
+    assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    await directory.sweep()
+    assert [name for name in await memory.list("") if name.startswith("a-0")] == []
