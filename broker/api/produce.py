@@ -7,6 +7,12 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from broker.api.leadership import partition_to_serve
+from broker.api.prepared_answer import (
+    FIRST_VERSION,
+    FIRST_VERSION_BY_TOPIC_ID,
+    PreparedAnswer,
+    answer_template,
+)
 from broker.api.request import CloseConnectionError, Request
 from broker.log.log import Appended
 from broker.partition import Partition
@@ -18,7 +24,6 @@ from broker.protocol.errors import ErrorCode, KafkaError
 if TYPE_CHECKING:
     from broker.node import Node
 
-_FIRST_VERSION_BY_TOPIC_ID = 13
 _FIRST_VERSION_WITH_ZSTD = 7
 _ZSTD = 4
 _BATCH_LENGTH = Struct(">i")
@@ -28,9 +33,49 @@ _ATTRIBUTES_AT = 21
 Waiting = tuple[Partition, memoryview, m.PartitionProduceResponse]
 
 
-def produce(
-    node: Node, request: Request[m.ProduceRequest]
-) -> m.ProduceResponse | Coroutine[Any, Any, m.ProduceResponse | None] | None:
+Answer = m.ProduceResponse | Coroutine[Any, Any, m.ProduceResponse | None] | None
+
+
+def produce(node: Node, request: Request[m.ProduceRequest]) -> Answer | PreparedAnswer:
+    topics = request.body.topic_data
+    if len(topics) == 1 and len(topics[0].partition_data) == 1:
+        answer = _produce_one(node, request, topics[0])
+        if answer is not None:
+            return answer
+    return _produce_all(node, request)
+
+
+def _produce_one(
+    node: Node, request: Request[m.ProduceRequest], topic: m.TopicProduceData
+) -> PreparedAnswer | None:
+    """The usual case in few steps. None, and nothing has happened, for whatever is unusual."""
+    version, (data,) = request.version, topic.partition_data
+    if not FIRST_VERSION <= version < FIRST_VERSION_BY_TOPIC_ID or request.body.acks == 0:
+        return None
+    partition = node.partitions.find(topic.name, data.index)
+    if partition is None:
+        return None
+    try:
+        _check_acks(request.body, partition)
+        records = _one_batch(data.records, version)
+        appended = partition.append_at_once(records)
+    except KafkaError:
+        # Refused before anything was written, and it will be again, with an answer that says so.
+        return None
+    if appended is None:
+        return None
+    if not appended.duplicate:
+        count = appended.last_offset - appended.base_offset + 1
+        node.metrics.produced(topic.name, count, len(records))
+    return PreparedAnswer(
+        answer_template(version, topic.name, data.index),
+        appended.base_offset,
+        appended.log_append_time_ms,
+        appended.log_start_offset,
+    )
+
+
+def _produce_all(node: Node, request: Request[m.ProduceRequest]) -> Answer:
     body = request.body
     response = m.ProduceResponse(responses=[])
     waiting: list[Waiting] = []
@@ -82,7 +127,7 @@ async def _append_later(
 
 
 def _topic_name(node: Node, version: int, topic: m.TopicProduceData) -> str:
-    if version < _FIRST_VERSION_BY_TOPIC_ID:
+    if version < FIRST_VERSION_BY_TOPIC_ID:
         return topic.name
     found = node.metadata.image.topic_by_id(topic.topic_id)
     if found is None:

@@ -14,18 +14,18 @@ from struct import Struct
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from broker.api.request import CloseConnectionError
+from broker.api.request import CloseConnectionError, Request
 from broker.disk.interface import Buffer, FileSlice
 from broker.network.interface import Connection
 from broker.protocol.errors import MalformedMessageError
-from broker.server.dispatch import Call
+from broker.server.dispatch import Endpoint
 
 if TYPE_CHECKING:
     from broker.server.server import Server
 
 _log = logging.getLogger(__name__)
 
-_LENGTH = Struct(">i")
+_read_length = Struct(">i").unpack_from
 _SMALLEST_REQUEST = 8  # api key, version and correlation id
 _FIRST_BUFFER_BYTES = 2 << 20
 _SCRATCH_BEHIND_A_FRAME = 64 << 10
@@ -42,18 +42,20 @@ class ClientConnection:
         self._server = server
         self._connection = connection
         self._loop = asyncio.get_running_loop()
+        self._dispatcher = server.dispatcher
         self._memory = server.memory
+        self._all_of_scratch = (server.scratch,)
         self._buffer: bytearray | None = None
         self._start = 0  # of the first request in the buffer that was not handled yet
         self._have = 0  # bytes of the buffer that are filled
         self._offered = 0  # bytes of the buffer that the network was offered to fill
-        self._busy: tuple[asyncio.Task[None], Call] | None = None
+        self._busy: tuple[asyncio.Task[None], Endpoint] | None = None
         self._held_since: float | None = None
         self._throttle_ms = 0
         self._replies: list[Buffer | FileSlice] = []
         self._reply_bytes = 0
         self._closed = False
-        self.last_active = self._loop.time()
+        self.last_active = self._began = self._loop.time()
         self.peer = connection.peer
 
     @property
@@ -72,13 +74,12 @@ class ClientConnection:
     # What the network calls
 
     def receive_buffers(self) -> Sequence[memoryview]:
-        scratch = self._server.scratch
         if self._buffer is None:
             self._offered = 0
-            if self._busy is not None:
-                return (scratch[:_BYTES_BEHIND_A_BUSY_REQUEST],)
-            # Under pressure little is read at once, for what is read must be kept.
-            return (scratch[: max(4096, self._memory.available_bytes)],)
+            if self._busy is None and not self._memory.is_tight:
+                return self._all_of_scratch
+            return (self._server.scratch[:_BYTES_BEHIND_A_BUSY_REQUEST],)
+        scratch = self._server.scratch
         end = max(self._have, min(len(self._buffer), self._start + self._wanted()))
         self._offered = end - self._have
         behind = _BYTES_BEHIND_A_BUSY_REQUEST if self._busy else _SCRATCH_BEHIND_A_FRAME
@@ -86,9 +87,13 @@ class ClientConnection:
 
     def received(self, count: int) -> None:
         self.last_active = self._loop.time()
+        if self._buffer is None:
+            self._handle_scratch(count)
+            self._send_replies()
+            return
         into_buffer = min(count, self._offered)
         self._have += into_buffer
-        if self._buffer is not None and count >= self._offered:
+        if count >= self._offered:
             self._handle_buffer()
         rest = count - into_buffer
         if rest and not self._closed:
@@ -103,8 +108,8 @@ class ClientConnection:
         self._closed = True
         self._server.connection_closed(self)
         if self._busy is not None:
-            task, call = self._busy
-            if call.may_be_abandoned:
+            task, endpoint = self._busy
+            if endpoint.api.may_be_abandoned:
                 task.cancel()
             else:
                 self._server.let_finish(task)
@@ -138,7 +143,7 @@ class ClientConnection:
         assert self._buffer is not None
         if self._have - self._start < 4:
             return 4
-        return 4 + int(_LENGTH.unpack_from(self._buffer, self._start)[0])
+        return 4 + int(_read_length(self._buffer, self._start)[0])
 
     def _handle_scratch(self, end: int) -> None:
         scratch = self._server.scratch
@@ -171,27 +176,25 @@ class ClientConnection:
 
     def _handle_requests(self, view: memoryview, start: int, end: int) -> int:
         """Handles what is there and may be handled now; returns where the rest begins."""
+        longest = self._server.request_bytes_max
         while end - start >= 4 and not self._is_blocked():
-            (length,) = _LENGTH.unpack_from(view, start)
-            if not self._is_length_allowed(length):
+            (length,) = _read_length(view, start)
+            if not _SMALLEST_REQUEST <= length <= longest:
+                self._refuse_length(length)
                 return end
-            if end - start - 4 < length:
-                break
-            self._handle(view[start + 4 : start + 4 + length])
-            start += 4 + length
+            start += 4
+            if end - start < length:
+                return start - 4
+            self._handle(view[start : start + length])
+            start += length
         return start
 
-    def _is_length_allowed(self, length: int) -> bool:
-        if length < _SMALLEST_REQUEST:
-            self._refuse(f"a request cannot be {length} bytes long; is it a Kafka client?")
-        elif length > self._server.request_bytes_max:
-            self._refuse(
-                f"a request of {length} bytes, and socket.request.max.bytes is "
-                f"{self._server.request_bytes_max}; is it a Kafka client?"
-            )
-        else:
-            return True
-        return False
+    def _refuse_length(self, length: int) -> None:
+        self._refuse(
+            f"a request of {length} bytes; {_SMALLEST_REQUEST} to "
+            f"{self._server.request_bytes_max} (socket.request.max.bytes) are allowed; "
+            "is it a Kafka client?"
+        )
 
     def _make_room(self) -> None:
         """Readies the buffer for the rest of a request, or stops reading until it may go on."""
@@ -201,7 +204,8 @@ class ClientConnection:
             return
         wanted = self._wanted()
         have = self._have - self._start
-        if have >= 4 and not self._is_length_allowed(wanted - 4):
+        if not 4 <= wanted <= 4 + self._server.request_bytes_max:
+            self._refuse_length(wanted - 4)
             return
         # A length that is only claimed gets two megabytes; more comes as the bytes do.
         size = min(wanted, max(_FIRST_BUFFER_BYTES, 2 * have))
@@ -241,40 +245,46 @@ class ClientConnection:
     # Handling one request
 
     def _handle(self, frame: memoryview) -> None:
+        self._began = self.last_active  # when it came, or when the one before it was answered
         try:
-            call = self._server.dispatcher.begin(frame, self.peer)
-            result = call.run()
+            endpoint, request = self._dispatcher.begin(frame, self.peer)
+            result = endpoint.handler(self._dispatcher.node, request)
             if type(result) is CoroutineType:
-                self._busy = self._loop.create_task(self._finish(call, result)), call
+                work = self._finish(endpoint, request, result)
+                self._busy = self._loop.create_task(work), endpoint
             else:
-                self._reply(call, result)
+                self._reply(endpoint, request, result)
         except Exception as error:
             self._give_up(error)
 
-    async def _finish(self, call: Call, answer: Coroutine[Any, Any, Any]) -> None:
+    async def _finish(
+        self, endpoint: Endpoint, request: Request[Any], answer: Coroutine[Any, Any, Any]
+    ) -> None:
         try:
             result = await answer
             self._busy = None
             if not self._closed:
-                self._reply(call, result)
+                self._reply(endpoint, request, result)
                 self._go_on()
         except Exception as error:
             self._busy = None
             self._give_up(error)
 
-    def _reply(self, call: Call, result: Any) -> None:
-        self.last_active = self._loop.time()
-        if result is not None:
-            if self._throttle_ms and hasattr(result, "throttle_time_ms"):
-                result.throttle_time_ms = self._throttle_ms
-                self._server.metrics.request_throttled()
-                self._throttle_ms = 0
-            chunks = call.frame(result)
-            self._replies += chunks
-            self._reply_bytes += sum(map(len, chunks))
-            if self._reply_bytes > _REPLY_BYTES_TOGETHER:
-                self._send_replies()
-        call.done()
+    def _reply(self, endpoint: Endpoint, request: Request[Any], result: Any) -> None:
+        self.last_active = now = self._loop.time()
+        self._dispatcher.done(request, now - self._began)
+        if result is None:
+            return
+        if self._throttle_ms and hasattr(result, "throttle_time_ms"):
+            result.throttle_time_ms = self._throttle_ms
+            self._server.metrics.request_throttled()
+            self._throttle_ms = 0
+        chunks = self._dispatcher.frame(endpoint, request, result)
+        self._replies += chunks
+        for chunk in chunks:
+            self._reply_bytes += len(chunk)
+        if self._reply_bytes > _REPLY_BYTES_TOGETHER:
+            self._send_replies()
 
     def _send_replies(self) -> None:
         """The small replies to what one read brought leave together."""

@@ -2,125 +2,133 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
+from broker.api.prepared_answer import PreparedAnswer
 from broker.api.request import CloseConnectionError, Request
 from broker.api.table import API_TABLE, Api
 from broker.disk.interface import Buffer, FileSlice
 from broker.network.interface import Address
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
-from broker.protocol.apis import ApiKey
+from broker.protocol.apis import API_VERSIONS, ApiKey, request_header_version
 from broker.server.request_log import RequestLog
 
 if TYPE_CHECKING:
     from broker.node import Node
 
 
+_HEAD_SIZE = 10
+_read_head = Struct(">hhih").unpack_from  # api key, version, correlation id, length of client id
+_FIRST_HEADER_WITH_TAGS = 2
+_Header = tuple[int, int, int, str | None]
+
 _BYTES_MAX_WITHOUT_RECORDS = 8 << 20
 """Lists of tiny structs take some fifty times their size once decoded, and records nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Endpoint:
+class Endpoint:
     """One API at one version, ready to use."""
 
     api: Api
+    handler: Callable[[Node, Request[Any]], Any]
+    """Gives the answer, a coroutine for it, or None where the client wants none."""
     decode: Callable[[memoryview, int], tuple[Any, int]]
     encode: Callable[[Any], list[Buffer | FileSlice]]
-
-
-class Call:
-    """One request under way."""
-
-    __slots__ = ("_dispatcher", "_endpoint", "_request", "_started")
-
-    def __init__(self, dispatcher: Dispatcher, endpoint: _Endpoint, request: Request[Any]) -> None:
-        self._dispatcher = dispatcher
-        self._endpoint = endpoint
-        self._request = request
-        self._started = dispatcher.loop.time()
-
-    def run(self) -> Any:
-        """The answer, a coroutine for it, or None where the client wants none."""
-        return self._endpoint.api.handler(self._dispatcher.node, self._request)
-
-    def frame(self, answer: Any) -> list[Buffer | FileSlice]:
-        request = self._request
-        return frames.response_frame(
-            request.api_key,
-            request.version,
-            request.correlation_id,
-            self._endpoint.encode(answer),
-        )
-
-    @property
-    def may_be_abandoned(self) -> bool:
-        """Whether to give up when the client is gone; an append must come to its end."""
-        return self._endpoint.api.may_be_abandoned
-
-    def done(self) -> None:
-        elapsed_s = self._dispatcher.loop.time() - self._started
-        request = self._request
-        self._dispatcher.node.metrics.request_done(request.api_key, elapsed_s)
-        if self._dispatcher.request_log.is_on:
-            self._dispatcher.request_log.answered(request, elapsed_s)
+    has_tags: bool
+    """In the header of its requests."""
 
 
 class Dispatcher:
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.loop = asyncio.get_running_loop()
         self.request_log = RequestLog(node)
-        self._endpoints: dict[tuple[int, int], _Endpoint] = {}
+        self._endpoints: dict[tuple[int, int], Endpoint] = {}
 
-    def begin(self, frame: memoryview, peer: Address) -> Call:
-        header, body_at = frames.decode_request_header(frame)
-        if len(frame) > _BYTES_MAX_WITHOUT_RECORDS and header.api_key != ApiKey.PRODUCE:
+    def begin(self, frame: memoryview, peer: Address) -> tuple[Endpoint, Request[Any]]:
+        header, body_at, endpoint = self._usual_header(frame) or self._any_header(frame)
+        api_key, version, correlation_id, client_id = header
+        if len(frame) > _BYTES_MAX_WITHOUT_RECORDS and api_key != ApiKey.PRODUCE:
             raise CloseConnectionError(
-                f"a request of api {header.api_key} with {len(frame)} bytes; without records "
+                f"a request of {_name(api_key)} with {len(frame)} bytes; without records "
                 f"{_BYTES_MAX_WITHOUT_RECORDS} are allowed"
             )
-        version = header.api_version
-        endpoint = self._endpoints.get((header.api_key, version))
         if endpoint is None:
-            endpoint, version = self._find(header.api_key, version)
-        if version != header.api_version:
             # An ApiVersions request of a version from the future: its body cannot be read, and
             # it is answered in version 0, which every client understands.
+            endpoint = self._find(api_key, 0)
             body = m.ApiVersionsRequest()
         else:
             # Bytes behind the end are left unread, as Kafka does: librdkafka 2.16 sends some.
             body, _ = endpoint.decode(frame, body_at)
-        return Call(
-            self,
-            endpoint,
-            Request(
-                header.api_key,
-                header.api_version,
-                header.correlation_id,
-                header.client_id,
-                peer,
-                body,
-            ),
+        return endpoint, Request(api_key, version, correlation_id, client_id, peer, body)
+
+    def frame(
+        self, endpoint: Endpoint, request: Request[Any], answer: Any
+    ) -> list[Buffer | FileSlice]:
+        if type(answer) is PreparedAnswer:
+            return [answer.frame(request.correlation_id)]
+        return frames.response_frame(
+            request.api_key, request.version, request.correlation_id, endpoint.encode(answer)
         )
 
-    def _find(self, api_key: int, version: int) -> tuple[_Endpoint, int]:
+    def done(self, request: Request[Any], elapsed_s: float) -> None:
+        self.node.metrics.request_done(request.api_key, elapsed_s)
+        if self.request_log.is_on:
+            self.request_log.answered(request, elapsed_s)
+
+    def _usual_header(self, frame: memoryview) -> tuple[_Header, int, Endpoint] | None:
+        """In few steps, for an API that was used before, by a client with a name."""
+        if len(frame) <= _HEAD_SIZE:
+            return None
+        api_key, version, correlation_id, name_size = _read_head(frame)
+        endpoint = self._endpoints.get((api_key, version))
+        body_at = _HEAD_SIZE + name_size
+        if endpoint is None or not 0 <= name_size < len(frame) - _HEAD_SIZE:
+            return None
+        name = frame[_HEAD_SIZE:body_at]
+        if endpoint.has_tags:
+            if frame[body_at]:
+                return None
+            body_at += 1
+        try:
+            client_id = str(name, "utf-8")
+        except UnicodeDecodeError:
+            return None
+        return (api_key, version, correlation_id, client_id), body_at, endpoint
+
+    def _any_header(self, frame: memoryview) -> tuple[_Header, int, Endpoint | None]:
+        header, body_at = frames.decode_request_header(frame)
+        api_key, version = header.api_key, header.api_version
+        known = (api_key, version, header.correlation_id, header.client_id)
         api = API_TABLE.get(api_key)
         if api is None:
-            raise CloseConnectionError(f"api {api_key} is not served here")
+            raise CloseConnectionError(f"{_name(api_key)} is not served here")
         if not api.version_min <= version <= api.version_max:
-            if api_key != ApiKey.API_VERSIONS:
-                raise CloseConnectionError(
-                    f"{ApiKey(api_key).name} version {version} is not served here, only "
-                    f"{api.version_min} to {api.version_max}"
-                )
-            version = 0
-        endpoint = _Endpoint(
-            api, codec.request_decoder(api_key, version), codec.response_encoder(api_key, version)
-        )
-        self._endpoints[api_key, version] = endpoint
-        return endpoint, version
+            if api_key == ApiKey.API_VERSIONS:
+                return known, body_at, None
+            raise CloseConnectionError(
+                f"{_name(api_key)} version {version} is not served here, only "
+                f"{api.version_min} to {api.version_max}"
+            )
+        return known, body_at, self._find(api_key, version)
+
+    def _find(self, api_key: int, version: int) -> Endpoint:
+        endpoint = self._endpoints.get((api_key, version))
+        if endpoint is None:
+            endpoint = self._endpoints[api_key, version] = Endpoint(
+                API_TABLE[api_key],
+                API_TABLE[api_key].handler,
+                codec.request_decoder(api_key, version),
+                codec.response_encoder(api_key, version),
+                request_header_version(api_key, version) >= _FIRST_HEADER_WITH_TAGS,
+            )
+        return endpoint
+
+
+def _name(api_key: int) -> str:
+    return ApiKey(api_key).name if api_key in API_VERSIONS else f"api {api_key}"

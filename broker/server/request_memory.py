@@ -32,6 +32,8 @@ class RequestMemory:
 
     def __init__(self, limit_bytes: int, call_soon: Callable[[Callable[[], None]], object]) -> None:
         self.limit_bytes = limit_bytes
+        self._for_giants = limit_bytes * 3 // 4
+        self._relaxed = self._for_giants - USUAL_REQUEST_BYTES
         self.spare_bytes = 0
         self._spare: dict[int, list[bytearray]] = {}
         self._usual: deque[Waiting] = deque()
@@ -47,13 +49,14 @@ class RequestMemory:
         return self._counted_bytes + self._privileged_bytes
 
     @property
-    def available_bytes(self) -> int:
-        """For a request whose size is not known yet."""
-        return max(0, self.limit_bytes * 3 // 4 - self._counted_bytes)
+    def saturated(self) -> bool:
+        """Nothing is left for a request whose size is not known yet."""
+        return self._counted_bytes >= self._for_giants
 
     @property
-    def saturated(self) -> bool:
-        return not self.available_bytes
+    def is_tight(self) -> bool:
+        """Little should be read at once, for what is read must be kept."""
+        return self._counted_bytes > self._relaxed
 
     @property
     def is_somebody_waiting(self) -> bool:
@@ -69,7 +72,7 @@ class RequestMemory:
         if self._privileged is taker:
             return True
         usual = request_bytes <= USUAL_REQUEST_BYTES
-        limit = self.limit_bytes if usual else self.limit_bytes * 3 // 4
+        limit = self.limit_bytes if usual else self._for_giants
         if self._counted_bytes + _rounded(size) <= limit:
             return True
         if self._privileged is None:
