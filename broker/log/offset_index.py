@@ -28,6 +28,10 @@ class OffsetIndex:
     def __len__(self) -> int:
         return len(self._offsets)
 
+    @property
+    def last(self) -> tuple[int, int] | None:
+        return (self._offsets[-1], self._positions[-1]) if self._offsets else None
+
     def entries(self) -> list[tuple[int, int]]:
         return list(zip(self._offsets, self._positions, strict=True))
 

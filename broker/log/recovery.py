@@ -1,16 +1,19 @@
 """From files to a log: what a start finds on disk, made consistent again.
 
 A rolled segment gets its index files after it was synced, and the segment that is written to has
-none. So the files themselves say which segments may be torn, whatever the checkpoint says.
+none. So the files themselves say which segments may be torn, whatever the checkpoint says. A crash
+tears only what was not synced: that is cut off. Damage to what was synced is left as it is, told,
+and readers hear of it when they get there. Nothing is thrown away without a line in the log.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 
 from broker.config.topic import LogConfig
 from broker.disk.interface import Disk
-from broker.log import file_names, producer_snapshot
+from broker.log import file_names, producer_snapshot, segment_check
 from broker.log.batch_walk import FoundBatch, read, walk_batches
 from broker.log.breather import Breather
 from broker.log.checkpoints import CorruptCheckpointError
@@ -25,6 +28,9 @@ from broker.log.validation import marker_of
 from broker.protocol.batch import HEADER_SIZE, BatchHeader, CorruptBatchError, read_header
 
 LARGEST_RELATIVE_OFFSET = 2**31 - 1
+BEYOND_ALL_OFFSETS = 2**63 - 1
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,23 +47,43 @@ class Recovery:
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
     start_offset: int = 0
     _recovery_point: int = 0
+    _synced_to: int = 0
     _snapshots: list[int] = field(default_factory=list)
+    _damaged: list[Segment] = field(default_factory=list)
+    _holes: list[tuple[int, int]] = field(default_factory=list)
 
     async def load(self, *, was_clean: bool, recovery_point: int, start_offset: int) -> None:
+        self._recovery_point = recovery_point
+        self._synced_to = BEYOND_ALL_OFFSETS if was_clean else recovery_point
         await self._open_files()
         if not self.segments:
+            if recovery_point > start_offset:
+                _log.error(
+                    "%s: no segment is left of the records up to offset %d; it begins empty",
+                    self.directory,
+                    recovery_point,
+                )
             await self._begin_at(start_offset)
             return
-        self._recovery_point = recovery_point
-        scan_from = await self._load_indexes(was_clean, recovery_point)
+        scan_from = await self._load_indexes()
         await self._load_epochs(self.segments[:scan_from])
         await self._scan(scan_from)
+        self._tell_damage()
         end_offset = self.segments[-1].end_offset
         if start_offset > end_offset:
-            # The tail that was lost lay behind the start: those records were deleted already.
-            await self._delete_segments(self.segments)
-            await self._begin_at(start_offset)
-            return
+            if not was_clean and start_offset <= recovery_point:
+                # A crash came while the log was emptied, to begin at another offset.
+                _log.warning("%s: begins anew at offset %d", self.directory, start_offset)
+                await self._delete_segments(self.segments)
+                await self._begin_at(start_offset)
+                return
+            _log.error(
+                "%s: a checkpoint lets it start at offset %d, but it ends at %d; all of it is kept",
+                self.directory,
+                start_offset,
+                end_offset,
+            )
+            start_offset = 0
         self.start_offset = max(start_offset, self.segments[0].base_offset)
         self.epochs.truncate_from_end(end_offset)
         self.epochs.truncate_from_start(self.start_offset)
@@ -98,39 +124,68 @@ class Recovery:
             self.epochs = LeaderEpochs.decode(await self.disk.read(path), path)
         except FileNotFoundError:
             return
-        except CorruptCheckpointError:
+        except CorruptCheckpointError as problem:
+            _log.warning("%s; it is rebuilt from the batches", problem)
             for segment in trusted:
                 async for found in walk_batches(segment.file, 0, segment.size, self.breather):
                     self.epochs.assign(found.header.leader_epoch, found.header.base_offset)
 
-    async def _load_indexes(self, was_clean: bool, recovery_point: int) -> int:
+    async def _load_indexes(self) -> int:
         """The number of the first segment that has to be scanned."""
         for number, segment in enumerate(self.segments):
             following = self.segments[number + 1 : number + 2]
-            end_offset = following[0].base_offset if following else LARGEST_RELATIVE_OFFSET << 31
+            end_offset = following[0].base_offset if following else BEYOND_ALL_OFFSETS
             try:
                 await segment.load_indexes(self.disk)
-            except CorruptIndexError:
+            except CorruptIndexError as problem:
+                if segment.sealed or end_offset <= self._synced_to:
+                    _log.warning("%s: %s; indexes are rebuilt", segment.file.path, problem)
                 segment.sealed = False
                 return number
-            if not was_clean and end_offset > recovery_point:
+            if end_offset > self._synced_to:
                 return number
-            segment.end_offset = end_offset
+            whole = await segment_check.find_end(segment, self.breather)
+            if following:
+                whole = whole or await segment_check.find_whole_part(segment, self.breather)
+                self._join(segment, whole, end_offset)
+            elif whole is None:
+                return number
+            else:
+                segment.end_offset = whole.end_offset
             await self.breather.pause()
-        await self._find_end(self.segments[-1])
         return len(self.segments)
 
-    async def _find_end(self, active: Segment) -> None:
-        """After a clean stop the indexes are whole: only what follows them is walked."""
-        entries = active.offsets.entries()
-        active.end_offset = active.base_offset
-        position = entries[-1][1] if entries else 0
-        end = position
-        async for found in walk_batches(active.file, position, active.size, self.breather):
-            active.end_offset = found.header.last_offset + 1
-            end = found.position + found.header.size
-        if end != active.size:
-            await self._cut(len(self.segments) - 1, end)
+    def _join(self, segment: Segment, whole: segment_check.WholePart, following: int) -> None:
+        """A segment that was synced ends where the next one begins, or its loss is noted."""
+        segment.end_offset = following
+        if whole.size < segment.file.size or whole.end_offset > following:
+            segment.size = whole.size
+            segment.offsets.truncate(whole.size)
+            segment.damage = (
+                f"{segment.file.path} is damaged at byte {whole.size}: "
+                f"offsets {whole.end_offset} to {following - 1} cannot be read"
+            )
+            self._damaged.append(segment)
+        elif whole.end_offset < following and not self.config.cleanup_compact:
+            self._holes.append((whole.end_offset, following - 1))
+
+    def _tell_damage(self) -> None:
+        """One line for each kind: a log may have thousands of segments."""
+        if self._damaged:
+            _log.error(
+                "%s; damaged segments in this log: %d; restore them from a copy, or let consumers "
+                "seek beyond the damage",
+                self._damaged[0].damage,
+                len(self._damaged),
+            )
+        if self._holes:
+            _log.error(
+                "%s: offsets %d to %d are missing, holes in all: %d; segments were deleted, or the "
+                "log was compacted once; readers are sent over the holes",
+                self.directory,
+                *self._holes[0],
+                len(self._holes),
+            )
 
     async def _scan(self, first: int) -> None:
         """Checks every batch of these segments and rebuilds what is derived from them."""
@@ -144,22 +199,49 @@ class Recovery:
         while number < len(self.segments):
             segment = self.segments[number]
             was_sealed, segment.sealed = segment.sealed, False
-            file_size = segment.file.size
             unsynced = await self._scan_segment(segment)
             if not was_sealed:
                 # A sync may have failed: then the cache shows bytes that the device does not have,
                 # and calls them clean. Without being written again they would never get there.
                 await segment.file.write_again(unsynced, segment.size - unsynced)
             following = self.segments[number + 1 :]
-            hole = bool(following) and segment.end_offset != following[0].base_offset
-            if segment.size < file_size or (hole and not was_sealed):
+            next_offset = following[0].base_offset if following else segment.end_offset
+            # Segments are synced in their order: a sealed one vouches for those before it.
+            was_synced = bool(following) and (
+                was_sealed
+                or next_offset <= self._synced_to
+                or any(each.sealed for each in following)
+            )
+            is_torn = segment.size < segment.file.size or segment.end_offset != next_offset
+            if is_torn and not was_synced:
                 # What follows was written after bytes that are lost; a log has no holes.
+                await self._tell_cut(segment, following)
                 await self._cut(number, segment.size)
             elif following:
-                segment.end_offset = following[0].base_offset
+                whole = segment_check.WholePart(segment.end_offset, segment.size)
+                self._join(segment, whole, next_offset)
                 await segment.seal(self.disk)
-                await self._write_snapshot(segment.end_offset)
+                await self._write_snapshot(next_offset)
             number += 1
+
+    async def _tell_cut(self, segment: Segment, following: list[Segment]) -> None:
+        size = segment.file.size - segment.size
+        if size:
+            reason = await segment_check.reason(segment.file, segment.size)
+        else:
+            reason = f"the next segment begins at {following[0].base_offset}"
+        _log.log(
+            # Bytes that nobody promised to keep, or records that were safe.
+            logging.ERROR if segment.end_offset < self._synced_to else logging.WARNING,
+            "%s: cut off at offset %d, byte %d of %s: %s; bytes deleted: %d, segments behind: %d",
+            self.directory,
+            segment.end_offset,
+            segment.size,
+            segment.file.path,
+            reason,
+            size + sum(each.file.size for each in following),
+            len(following),
+        )
 
     async def _scan_segment(self, segment: Segment) -> int:
         """Returns where the bytes begin that are not known to be synced."""
@@ -246,7 +328,8 @@ async def load_snapshot(
         path = file_names.segment_path(directory, offsets[-1], file_names.SNAPSHOT)
         try:
             producers = producer_snapshot.decode(await disk.read(path), seen_ms)
-        except (producer_snapshot.CorruptSnapshotError, FileNotFoundError):
+        except (producer_snapshot.CorruptSnapshotError, FileNotFoundError) as problem:
+            _log.warning("%s: %s; producers are rebuilt from the batches", path, problem)
             await disk.delete(path)
             offsets.pop()
             continue
