@@ -68,7 +68,7 @@ class Node:
         )
         self.producer_ids = ProducerIds(metadata.image, self.change)
         self.server = Server(self)
-        self.advertised = Address("", -1)
+        self.addresses: dict[str, Address] = {}  # what clients are told, by listener
         self._housekeeping = Housekeeping(self)
         self._changing = asyncio.Lock()
         self._context = copy_context()
@@ -116,6 +116,15 @@ class Node:
 
     def log_config(self, topic: str) -> LogConfig:
         return stored.log_config(self.config, topic, self.metadata.image.topic_configs(topic))
+
+    @property
+    def advertised(self) -> Address:
+        """Of the first listener."""
+        return next(iter(self.addresses.values()))
+
+    def address_for(self, listener: str) -> Address:
+        """What a client is told that came by this listener."""
+        return self.addresses.get(listener) or self.advertised
 
     @property
     def cluster_id(self) -> str:
@@ -173,10 +182,9 @@ class Node:
     async def _listen(self) -> None:
         advertised = {entry.name: entry for entry in self.config.advertised_listeners}
         for entry in self.config.client_listeners:
-            bound = await self.server.listen(Address(entry.bind_host, entry.port))
+            bound = await self.server.listen(entry.name, Address(entry.bind_host, entry.port))
             told = advertised.get(entry.name, entry)
-            if self.advertised.port < 0:
-                self.advertised = Address(told.host or bound.host, told.port or bound.port)
+            self.addresses[entry.name] = Address(told.host or bound.host, told.port or bound.port)
 
     async def change(self, decide: Callable[[], Sequence[Change]]) -> None:
         """Durable first, then visible here. Raises OSError when it is not made durable.

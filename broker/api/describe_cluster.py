@@ -28,6 +28,7 @@ def describe_cluster(
             ),
             error_message="this listener serves brokers' endpoints only",
         )
+    address = node.address_for(request.listener)
     return m.DescribeClusterResponse(
         error_message=None,
         endpoint_type=_BROKERS,
@@ -36,8 +37,8 @@ def describe_cluster(
         brokers=[
             m.DescribeClusterBroker(
                 broker_id=node.node_id,
-                host=node.advertised.host,
-                port=node.advertised.port,
+                host=address.host,
+                port=address.port,
                 rack=node.config.broker_rack,
             )
         ],

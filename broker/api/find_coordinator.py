@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.api.request import Request
+from broker.network.interface import Address
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
@@ -20,12 +21,15 @@ def find_coordinator(
     node: Node, request: Request[m.FindCoordinatorRequest]
 ) -> m.FindCoordinatorResponse:
     body = request.body
+    address = node.address_for(request.listener)
     if request.version >= _FIRST_BATCHED_VERSION:
         return m.FindCoordinatorResponse(
             error_message=None,
-            coordinators=[_find(node, body.key_type, key) for key in body.coordinator_keys],
+            coordinators=[
+                _find(node, address, body.key_type, key) for key in body.coordinator_keys
+            ],
         )
-    found = _find(node, body.key_type, body.key)
+    found = _find(node, address, body.key_type, body.key)
     return m.FindCoordinatorResponse(
         error_code=found.error_code,
         error_message=found.error_message,
@@ -35,7 +39,7 @@ def find_coordinator(
     )
 
 
-def _find(node: Node, key_type: int, key: str) -> m.Coordinator:
+def _find(node: Node, address: Address, key_type: int, key: str) -> m.Coordinator:
     if key_type not in (_GROUP, _TRANSACTION):
         return m.Coordinator(
             key=key,
@@ -47,7 +51,7 @@ def _find(node: Node, key_type: int, key: str) -> m.Coordinator:
     return m.Coordinator(
         key=key,
         node_id=node.node_id,
-        host=node.advertised.host,
-        port=node.advertised.port,
+        host=address.host,
+        port=address.port,
         error_message=None,
     )

@@ -84,12 +84,13 @@ def _answer(node: Node, request: Request[m.MetadataRequest]) -> m.MetadataRespon
             _asked_topic(node, asked, request.version, with_operations)
             for asked in body.topics or ()
         ]
+    address = node.address_for(request.listener)
     return m.MetadataResponse(
         brokers=[
             m.MetadataResponseBroker(
                 node_id=node.node_id,
-                host=node.advertised.host,
-                port=node.advertised.port,
+                host=address.host,
+                port=address.port,
                 rack=node.config.broker_rack,
             )
         ],

@@ -18,6 +18,7 @@ class Request(Generic[Body]):
     client_id: str | None
     peer: Address
     body: Body
+    listener: str = ""  # the name of the one that the client came by
 
 
 class CloseConnectionError(Exception):

@@ -38,7 +38,7 @@ UNSENT_BYTES_HIGH = 1 << 20
 class ClientConnection:
     """The receiver of one connection's bytes; see broker/network/interface.py for who calls."""
 
-    def __init__(self, server: Server, connection: Connection) -> None:
+    def __init__(self, server: Server, connection: Connection, listener: str) -> None:
         self._server = server
         self._connection = connection
         self._loop = asyncio.get_running_loop()
@@ -57,6 +57,7 @@ class ClientConnection:
         self._closed = False
         self.last_active = self._began = self._loop.time()
         self.peer = connection.peer
+        self._listener = listener
 
     @property
     def idle(self) -> bool:
@@ -247,7 +248,7 @@ class ClientConnection:
     def _handle(self, frame: memoryview) -> None:
         self._began = self.last_active  # when it came, or when the one before it was answered
         try:
-            endpoint, request = self._dispatcher.begin(frame, self.peer)
+            endpoint, request = self._dispatcher.begin(frame, self.peer, self._listener)
             result = endpoint.handler(self._dispatcher.node, request)
             if type(result) is CoroutineType:
                 work = self._finish(endpoint, request, result)

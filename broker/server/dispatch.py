@@ -49,7 +49,9 @@ class Dispatcher:
         self.request_log = RequestLog(node)
         self._endpoints: dict[tuple[int, int], Endpoint] = {}
 
-    def begin(self, frame: memoryview, peer: Address) -> tuple[Endpoint, Request[Any]]:
+    def begin(
+        self, frame: memoryview, peer: Address, listener: str
+    ) -> tuple[Endpoint, Request[Any]]:
         header, body_at, endpoint = self._usual_header(frame) or self._any_header(frame)
         api_key, version, correlation_id, client_id = header
         if len(frame) > _BYTES_MAX_WITHOUT_RECORDS and api_key != ApiKey.PRODUCE:
@@ -65,7 +67,8 @@ class Dispatcher:
         else:
             # Bytes behind the end are left unread, as Kafka does: librdkafka 2.16 sends some.
             body, _ = endpoint.decode(frame, body_at)
-        return endpoint, Request(api_key, version, correlation_id, client_id, peer, body)
+        request = Request(api_key, version, correlation_id, client_id, peer, body, listener)
+        return endpoint, request
 
     def frame(
         self, endpoint: Endpoint, request: Request[Any], answer: Any

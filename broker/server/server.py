@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.network.interface import Address, Connection, Listener
@@ -42,6 +43,7 @@ class Server:
         self._per_host: Counter[str] = Counter()
         self._unfinished: set[asyncio.Task[None]] = set()
         self._listeners: list[Listener] = []
+        self.bound: dict[str, Address] = {}  # by the listener's name
         self._reaper: asyncio.Task[None] | None = None
 
     @property
@@ -53,14 +55,16 @@ class Server:
         """Of replies that clients do not take."""
         return sum(client.unsent_bytes for client in self._connections)
 
-    async def listen(self, address: Address) -> Address:
-        listener = await self._node.world.network.listen(address, self._accept)
+    async def listen(self, name: str, address: Address) -> Address:
+        accept = partial(self._accept, name)
+        listener = await self._node.world.network.listen(address, accept)
         self._listeners.append(listener)
+        self.bound[name] = listener.address
         if self._reaper is None:
             self._reaper = asyncio.get_running_loop().create_task(self._reap())
         return listener.address
 
-    def _accept(self, connection: Connection) -> None:
+    def _accept(self, listener: str, connection: Connection) -> None:
         config, host = self._node.config, connection.peer.host
         if len(self._connections) >= config.max_connections:
             refusal = f"max.connections is {config.max_connections}"
@@ -71,7 +75,7 @@ class Server:
         ):
             refusal = f"max.connections.per.ip is {limit} for it"
         else:
-            client = ClientConnection(self, connection)
+            client = ClientConnection(self, connection, listener)
             self._connections[client] = None
             self._per_host[host] += 1
             self.metrics.connection_accepted()
