@@ -109,6 +109,7 @@ class LogDirectory:
         start_offsets = await self._read(checkpoints.LOG_START)
         high_watermarks = await self._read(checkpoints.HIGH_WATERMARK)
         await self.cleaner.load()
+        self._tell_what_is_missing(names, was_clean, recovery_points, belongs)
         found: list[Log] = []
         for name in names:
             if name.endswith(DELETE_SUFFIX):
@@ -139,6 +140,25 @@ class LogDirectory:
             self._adopt(log)
         self.is_loaded = True
         return self.logs
+
+    def _tell_what_is_missing(
+        self,
+        names: list[str],
+        was_clean: bool,
+        recovery_points: dict[TopicPartition, int],
+        belongs: Callable[[TopicPartition, bytes | None], bool],
+    ) -> None:
+        if not was_clean and any(map(parse_directory, names)):
+            _log.warning("%s was not stopped cleanly; its logs are checked", self.path)
+        for (topic, partition), offset in sorted(recovery_points.items()):
+            name = f"{topic}-{partition}"
+            if offset and name not in names and belongs((topic, partition), None):
+                _log.error(
+                    "%s/%s is missing, with records up to offset %d; restore it from a copy",
+                    self.path,
+                    name,
+                    offset,
+                )
 
     def _check_identity(self, found: identity.Identity) -> None:
         if self._node_id is not None and found.node_id != self._node_id:
@@ -346,3 +366,4 @@ class LogDirectory:
             return
         await self.checkpoint()
         await self.disk.replace(CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}\n')
+        _log.info("%s was stopped cleanly", self.path)
