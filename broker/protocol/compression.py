@@ -15,6 +15,10 @@ import zstandard
 from broker.protocol.batch import CorruptBatchError
 
 
+class TooMuchDataError(CorruptBatchError):
+    """More comes out of the compressed data than the reader is ready to take."""
+
+
 class Codec(IntEnum):
     NONE = 0
     GZIP = 1
@@ -99,8 +103,8 @@ def _bounded(data: bytes, max_bytes: int) -> bytes:
     return data
 
 
-def _too_much(max_bytes: int) -> CorruptBatchError:
-    return CorruptBatchError(f"the records decompress to more than {max_bytes} bytes")
+def _too_much(max_bytes: int) -> TooMuchDataError:
+    return TooMuchDataError(f"the records decompress to more than {max_bytes} bytes")
 
 
 def _decompress_gzip(data: _Bytes, max_bytes: int) -> bytes:
@@ -154,6 +158,9 @@ def _decompress_zstd(data: _Bytes, max_bytes: int) -> bytes:
             raise _too_much(max_bytes)
         return zstandard.ZstdDecompressor().decompress(packed, max_output_size=max_bytes)
     except (zstandard.ZstdError, MemoryError) as problem:
+        if "full frame" in str(problem):
+            # Streaming writers, such as Java's, do not tell the size of what they packed.
+            raise _too_much(max_bytes) from None
         raise CorruptBatchError(f"not zstd data within {max_bytes} bytes: {problem}") from None
 
 
