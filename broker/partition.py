@@ -53,6 +53,7 @@ class Partition:
         """Tries a log again that an I/O error took offline; raises OSError if it still fails."""
         async with self._slow_append:
             await self.log.reopen(breather)
+            await self.log.assign_leader_epoch(self.leader_epoch)
             self._commit()
 
     def _commit(self) -> None:

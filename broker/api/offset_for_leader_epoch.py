@@ -31,13 +31,8 @@ def offset_for_leader_epoch(
                 )
                 if partition.log.failure is not None:
                     raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
-                if asked.leader_epoch == partition.leader_epoch:
-                    # The running epoch has not ended: it reaches to the end of the log.
-                    answer.leader_epoch = partition.leader_epoch
-                    answer.end_offset = partition.log.end_offset
-                else:
-                    epoch, end = partition.log.end_offset_for_epoch(asked.leader_epoch)
-                    answer.leader_epoch, answer.end_offset = epoch, end
+                epoch, end = partition.log.end_offset_for_epoch(asked.leader_epoch)
+                answer.leader_epoch, answer.end_offset = epoch, end
             except KafkaError as error:
                 answer.error_code = error.code
     return response
