@@ -14,7 +14,9 @@ from broker.disk.files import FileDisk
 from broker.disk.interface import Disk, File
 from broker.log.batch_walk import read, walk_batches
 from broker.log.breather import Breather
-from broker.protocol.batch import HEADER_SIZE, CorruptBatchError, read_header, verify_crc
+from broker.log.file_names import parse
+from broker.log.segment_check import reason
+from broker.protocol.batch import CorruptBatchError
 from broker.protocol.records import iterate_records
 
 _SUFFIX = ".log"
@@ -45,14 +47,16 @@ def dump_log(place: Path, records: bool, as_json: bool) -> None:
 async def _dump(folder: Path, names: list[str], records: bool, as_json: bool) -> int:
     disk: Disk = FileDisk(str(folder), threads=1)
     damaged = 0
+    end_offset = 0
     for name in names:
         file = await disk.open(name)
-        dump = _Dump(name, records, as_json)
+        dump = _Dump(name, records, as_json, end_offset)
         try:
-            damage = await dump.segment(file)
+            await dump.segment(file)
         finally:
             file.close()
-        damaged += damage is not None
+        damaged += dump.is_damaged
+        end_offset = dump.end_offset
     await disk.close()
     return damaged
 
@@ -73,20 +77,30 @@ def _segment_names(place: Path) -> list[str]:
 
 
 class _Dump:
-    def __init__(self, name: str, records: bool, as_json: bool) -> None:
+    """One segment. `end_offset` is where the ones before it end; offsets only rise."""
+
+    def __init__(self, name: str, records: bool, as_json: bool, end_offset: int) -> None:
+        self.end_offset = end_offset
+        self.is_damaged = False
         self._name = name
         self._records = records
         self._as_json = as_json
 
-    async def segment(self, file: File) -> str | None:
-        """Says what is wrong with the file, or None."""
+    async def segment(self, file: File) -> None:
         self._say({"segment": self._name, "size": file.size})
+        self._check_name()
         position = 0
-        damage: str | None = None
         async for found in walk_batches(file, 0, file.size, Breather(), verify=True):
             header = found.header
             self._say({"position": found.position, **batch_fields(header)}, depth=1)
             position = found.position + header.size
+            if header.base_offset < self.end_offset:
+                self._say_damage(
+                    f"the batch begins at offset {header.base_offset}, but the offsets before it "
+                    f"reach {self.end_offset - 1}",
+                    found.position,
+                )
+            self.end_offset = max(self.end_offset, header.last_offset + 1)
             if self._records:
                 batch = found.batch
                 if batch is None:
@@ -95,31 +109,28 @@ class _Dump:
                     for record in iterate_records(batch, header, max_bytes=_RECORDS_BYTES_MAX):
                         self._say(record_fields(record, header), depth=2)
                 except CorruptBatchError as error:
-                    damage = f"batch at {found.position}: {error}"
-                    self._say({"damage": damage, "position": found.position}, depth=1)
+                    self._say_damage(f"batch at {found.position}: {error}", found.position)
         if position < file.size:
-            damage = await _reason(file, position)
-            self._say({"damage": damage, "position": position}, depth=1)
-        return damage
+            self._say_damage(await reason(file, position), position)
+
+    def _check_name(self) -> None:
+        named = parse(self._name)
+        if named is None:
+            return
+        if named[0] < self.end_offset:
+            self._say_damage(
+                f"its name says offset {named[0]}, but the segments before it reach "
+                f"{self.end_offset - 1}",
+                0,
+            )
+        self.end_offset = max(self.end_offset, named[0])
+
+    def _say_damage(self, what: str, position: int) -> None:
+        self.is_damaged = True
+        self._say({"damage": what, "position": position}, depth=1)
 
     def _say(self, fields: dict[str, object], depth: int = 0) -> None:
         if self._as_json:
             click.echo(json.dumps({"file": self._name, **fields}, ensure_ascii=False))
         else:
             click.echo("  " * depth + " ".join(f"{k}: {shown(v)}" for k, v in fields.items()))
-
-
-async def _reason(file: File, position: int) -> str:
-    left = file.size - position
-    if left < HEADER_SIZE:
-        return f"{left} bytes at the end are too few for a batch"
-    try:
-        header = read_header(await read(file, position, HEADER_SIZE))
-    except CorruptBatchError as error:
-        return str(error)
-    if header.size > left:
-        return f"the batch says {header.size} bytes, but only {left} are left: torn, or no batch"
-    batch = memoryview(await read(file, position, header.size))
-    if header.magic == 2 and not verify_crc(batch, 0, header):
-        return "the batch fails its checksum"
-    return f"a batch of format {header.magic} is not known"

@@ -32,7 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     try:
-        result = broker.main(arguments, prog_name="broker", standalone_mode=False)
+        # Not broker.main(): that ends with 1 when a pipe breaks, which here says "damaged".
+        given = sys.argv[1:] if arguments is None else arguments
+        with broker.make_context("broker", list(given)) as top:
+            result = broker.invoke(top)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
     except click.exceptions.NoArgsIsHelpError as help_wanted:
         click.echo(help_wanted.format_message(), err=True)
         return USAGE

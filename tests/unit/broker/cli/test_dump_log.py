@@ -1,6 +1,8 @@
 """`broker dump-log`: batches and records as they stand, and where a file is damaged."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,58 @@ def test_damage_is_told_with_its_position_and_ends_with_1(
     assert len(told) == 1
     assert reason in told[0]
     assert "position: " in told[0]
+
+
+def test_offsets_that_go_back_are_damage(broker: Run, segment: Path) -> None:
+    late = bytes(build_batch([Record(1, 1003, b"k", b"v")], base_offset=1))
+    segment.write_bytes(segment.read_bytes() + late)
+    ran = broker("dump-log", segment.parent)
+    assert ran.code == 1
+    assert "begins at offset 1, but the offsets before it reach 2" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("name", "offset", "reason"),
+    [
+        ("00000000000000000002.log", 2, "its name says offset 2, but the segments before it"),
+        ("00000000000000000007.log", 5, "begins at offset 5, but the offsets before it reach 6"),
+    ],
+)
+def test_segments_that_overlap_are_damaged(
+    broker: Run, segment: Path, name: str, offset: int, reason: str
+) -> None:
+    batch = build_batch([Record(offset, 1, b"k", b"v")], base_offset=offset)
+    (segment.parent / name).write_bytes(batch)
+    ran = broker("dump-log", segment.parent)
+    assert ran.code == 1
+    assert reason in ran.out
+    assert "1 of the files are damaged" in ran.err
+
+
+def test_gaps_between_offsets_are_no_damage(broker: Run, segment: Path) -> None:
+    batch = build_batch([Record(9, 1, b"k", b"v")], base_offset=9)
+    (segment.parent / "00000000000000000005.log").write_bytes(batch)
+    assert broker("dump-log", segment.parent).code == 0
+
+
+def test_a_reader_that_has_enough_is_no_damage(segment: Path) -> None:
+    one = segment.read_bytes()
+    segment.write_bytes(
+        one
+        + b"".join(
+            bytes(build_batch([Record(n, 1, b"k", b"v")], base_offset=n)) for n in range(3, 3000)
+        )
+    )
+    command = [sys.executable, "-c", "from broker.cli import main; main()", "dump-log"]
+    with subprocess.Popen(
+        [*command, str(segment.parent)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b"segment: ")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize("where", ["nowhere", "t-0/other.txt", "."])
