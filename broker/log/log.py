@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from random import Random
 
 from broker.config.topic import LogConfig
-from broker.disk.interface import ColdReadError, Disk, FileSlice
+from broker.disk.interface import Disk, FileSlice
 from broker.log import appending, reading, retention, room, syncing, timestamps, truncation
 from broker.log.appending import Appended
 from broker.log.breather import Breather
@@ -137,6 +137,7 @@ class Log:
                 self.check_online()
             self.abandon()
             await self._load(False, self.recovery_point, self.start_offset, breather)
+            await syncing.save_offsets(self)
             self.failure = self.no_room = None
         if self.on_comeback is not None:
             self.on_comeback()
@@ -244,6 +245,7 @@ class Log:
         """Whole batches from the one that holds `offset`, all before `up_to`; None at the end.
 
         An empty slice says that there is more, but not even one batch within `max_bytes`.
+        ColdReadError: await its `warm`, which never raises, and read again.
         """
         return reading.read(self, offset, max_bytes, up_to, at_least_one)
 
@@ -256,10 +258,6 @@ class Log:
 
     async def find_max_timestamp(self) -> TimestampOffset | None:
         return await timestamps.find_max_timestamp(self)
-
-    async def warm(self, cold: ColdReadError) -> None:
-        """After a read raised it; then read again. Raises KafkaError when the disk fails."""
-        await reading.warm(self, cold)
 
     # Changing segments
 

@@ -37,6 +37,8 @@ def read(log: Log, offset: int, max_bytes: int, up_to: int, at_least_one: bool) 
             # Compaction may have emptied the end of a segment.
             number += 1
             segment = log.segment_at(number)
+    except ColdReadError as cold:
+        raise ColdLogError(log, cold) from None
     except OSError as problem:
         raise log.fail(problem) from problem
     except CorruptBatchError as problem:
@@ -44,13 +46,20 @@ def read(log: Log, offset: int, max_bytes: int, up_to: int, at_least_one: bool) 
     return None
 
 
-async def warm(log: Log, cold: ColdReadError) -> None:
-    try:
-        await cold.warm()
-    except OSError as problem:
-        if any(segment.file is cold.file for segment in log.segments):
-            raise log.fail(problem) from problem
-        # The file left the log meanwhile. Whoever reads again is told what there is now.
+class ColdLogError(ColdReadError):
+    """A read of a log met cold bytes. Whatever `warm` meets, the next read tells."""
+
+    def __init__(self, log: Log, cold: ColdReadError) -> None:
+        super().__init__(cold.file, cold.position, cold.length)
+        self._log = log
+
+    async def warm(self) -> None:
+        try:
+            await super().warm()
+        except OSError as problem:
+            # A file that left the log meanwhile may be closed already: that is no failure.
+            if any(segment.file is self.file for segment in self._log.segments):
+                self._log.fail(problem)
 
 
 def _cut(segment: Segment, start: int, end: int, max_bytes: int, at_least_one: bool) -> FileSlice:

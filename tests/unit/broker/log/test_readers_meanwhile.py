@@ -83,8 +83,9 @@ async def test_a_cold_read_that_fails_takes_the_log_offline(memory: MemoryDisk) 
     with pytest.raises(ColdReadError) as cold:
         log.read(0, 1000, up_to=1, at_least_one=True)
     memory.fail("warm")
+    await cold.value.warm()
     with pytest.raises(KafkaError) as refused:
-        await log.warm(cold.value)
+        log.read(0, 1000, up_to=1, at_least_one=True)
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
     assert log.failure is not None
     log.abandon()
@@ -97,7 +98,7 @@ async def test_a_cold_read_of_a_file_that_left_the_log_is_no_failure(memory: Mem
         log.read(0, 1000, up_to=20, at_least_one=True)
     await log.delete_records(10)
     memory.fail("warm", times=1)
-    await log.warm(cold.value)
+    await cold.value.warm()
     assert log.failure is None
     assert len(await values(log)) == 10
 
