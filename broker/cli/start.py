@@ -18,6 +18,8 @@ from broker.cli.process import lock_directory, process_figures, raise_file_limit
 from broker.clock import SystemClock
 from broker.config.broker import BrokerConfig
 from broker.disk.files import FileDisk
+from broker.disk.interface import Disk
+from broker.disk.unreadable import UnreadableDisk
 from broker.log.identity import NotFormattedError, WrongDirectoryError, read_identity
 from broker.metadata.store import MetadataCorruptError
 from broker.network.sockets import SocketNetwork
@@ -56,11 +58,12 @@ def start(path: Path, overrides: Sequence[str], log_level: str) -> int:
 
 
 async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> int:
-    disks = {path: FileDisk(path) for path in config.log_dirs}
+    disks: dict[str, Disk] = {path: FileDisk(path) for path in config.log_dirs}
     await _check_identity(config, config_path, disks)
     with ExitStack() as locks:
-        for path in config.log_dirs:
-            locks.enter_context(lock_directory(path))
+        for path, disk in disks.items():
+            if not isinstance(disk, UnreadableDisk):
+                locks.enter_context(lock_directory(path))
         world = World(
             disks=disks,
             network=SocketNetwork(
@@ -85,13 +88,18 @@ async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> i
                 await disk.close()
 
 
-async def _check_identity(
-    config: BrokerConfig, config_path: Path, disks: dict[str, FileDisk]
-) -> None:
+async def _check_identity(config: BrokerConfig, config_path: Path, disks: dict[str, Disk]) -> None:
+    """Before anything is locked or written. A directory that fails is used no more."""
     clusters: dict[str, str] = {}
-    for path, disk in disks.items():
+    for path, disk in list(disks.items()):
         try:
             identity = await read_identity(disk, path)
+        except OSError as problem:
+            if path == config.metadata_log_dir:
+                raise
+            await disk.close()
+            disks[path] = UnreadableDisk(problem)
+            continue
         except NotFormattedError:
             raise EnvironmentFailure(
                 f"{path} is not formatted; type: broker format --config {config_path}"

@@ -114,6 +114,28 @@ def test_an_interrupt_ends_cleanly_with_130(broker: Run, home: Path) -> None:
     assert (home / "data" / ".kafka_cleanshutdown").exists()
 
 
+def test_a_directory_that_cannot_be_read_does_not_keep_the_others_from_serving(
+    broker: Run, home: Path
+) -> None:
+    config = home / "server.properties"
+    two = f"log.dirs={home}/data,{home}/other"
+    broker("format", "--config", config, "--override", two)
+    with started(home, "--override", two) as (process, address):
+        assert (
+            broker("topics", "create", "--bootstrap", address, "--partitions", "2", "t").code == 0
+        )
+        assert end(process, signal.SIGTERM) == 0
+    unreadable = home / "other" / "meta.properties"
+    unreadable.rename(home / "kept")
+    unreadable.mkdir()
+    with started(home, "--override", two) as (process, address):
+        described = broker("topics", "describe", "--bootstrap", address).out.splitlines()
+        assert "partition: 0  leader: 1" in described[1]
+        assert "partition: 1  leader: none" in described[2]
+        assert end(process, signal.SIGTERM) == 0
+    assert f"{home}/other cannot be read" in (home / "stderr").read_text()
+
+
 def test_a_port_that_is_taken_is_told(broker: Run, home: Path) -> None:
     config = home / "server.properties"
     broker("format", "--config", config)
