@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from broker.cli.dump_form import batch_fields, record_fields, shown
-from broker.cli.errors import EnvironmentFailure, FindingError
+from broker.cli.errors import EnvironmentFailure, FindingError, sentence
 from broker.disk.files import FileDisk
 from broker.disk.interface import Disk, File
 from broker.log.batch_walk import read, walk_batches
@@ -39,7 +39,7 @@ def dump_log(place: Path, records: bool, as_json: bool) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise EnvironmentFailure(f"cannot read {place}: {error.strerror or error}") from None
+        raise EnvironmentFailure(f"cannot read {place}: {sentence(error)}") from None
     if found:
         raise FindingError(f"{found} of the files are damaged")
 

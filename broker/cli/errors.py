@@ -7,6 +7,21 @@ CommandError
 
 from __future__ import annotations
 
+import errno
+
+_WHAT_TO_TRY = {
+    errno.ENOTDIR: "a directory is needed here; move the file away, or correct log.dirs",
+    errno.EISDIR: "a file is needed here; move the directory away",
+    errno.EACCES: "let the user that runs the broker read and write it",
+    errno.EPERM: "let the user that runs the broker read and write it",
+    errno.EROFS: "mount it so that it can be written",
+    errno.ENOSPC: "make room, then start again",
+    errno.EDQUOT: "make room, then start again",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "raise the limit of open files (ulimit -n)",
+    errno.EIO: "the device fails; look at the kernel's log",
+}
+
 OK = 0
 FOUND = 1
 USAGE = 254
@@ -24,3 +39,12 @@ class EnvironmentFailure(CommandError):  # noqa: N818
 
 class FindingError(CommandError):
     exit_code = FOUND
+
+
+def sentence(error: OSError) -> str:
+    """What is wrong, with which file, and what to try."""
+    what = error.strerror or str(error)
+    if error.filename is not None:
+        what = f"{error.filename}: {what}"
+    hint = _WHAT_TO_TRY.get(error.errno or 0)
+    return f"{what}; {hint}" if hint else what

@@ -11,7 +11,7 @@ from random import SystemRandom
 import click
 
 from broker.cli.config_file import config_option, override_option, read_config
-from broker.cli.errors import EnvironmentFailure
+from broker.cli.errors import EnvironmentFailure, sentence
 from broker.config.broker import BrokerConfig
 from broker.disk.files import FileDisk
 from broker.log.identity import (
@@ -45,7 +45,7 @@ def format_directories(
     except WrongDirectoryError as error:
         raise EnvironmentFailure(str(error)) from None
     except OSError as error:
-        raise EnvironmentFailure(f"cannot format: {error}") from None
+        raise EnvironmentFailure(f"cannot format: {sentence(error)}") from None
 
 
 async def _format(config: BrokerConfig, cluster_id: str | None, ignore_formatted: bool) -> None:

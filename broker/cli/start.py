@@ -13,7 +13,7 @@ from random import Random, SystemRandom
 import click
 
 from broker.cli.config_file import config_option, override_option, read_config
-from broker.cli.errors import INTERRUPTED, OK, EnvironmentFailure
+from broker.cli.errors import INTERRUPTED, OK, EnvironmentFailure, sentence
 from broker.cli.process import lock_directory, process_figures, raise_file_limit
 from broker.clock import SystemClock
 from broker.config.broker import BrokerConfig
@@ -51,10 +51,12 @@ def start(path: Path, overrides: Sequence[str], log_level: str) -> int:
     raise_file_limit()
     try:
         return asyncio.run(_run(config, path, clock))
-    except (WrongDirectoryError, MetadataCorruptError) as error:
+    except WrongDirectoryError as error:
         raise EnvironmentFailure(str(error)) from None
+    except MetadataCorruptError as error:
+        raise EnvironmentFailure(f"{config.metadata_log_dir}: {error}") from None
     except OSError as error:
-        raise EnvironmentFailure(f"cannot start: {error.strerror or error}") from None
+        raise EnvironmentFailure(f"cannot start: {sentence(error)}") from None
 
 
 async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> int:
@@ -76,9 +78,10 @@ async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> i
         )
         ended = _signals()
         node = await Node.start(config, world, process_figures=process_figures)
-        metrics = await _serve_metrics(node)
-        click.echo(f"ready on {node.advertised}")
+        metrics = None
         try:
+            metrics = await _serve_metrics(node)
+            click.echo(f"ready on {node.advertised}")
             return await ended
         finally:
             if metrics is not None:

@@ -34,10 +34,14 @@ class WireClient:
     async def connect(cls, network: Network, address: Address) -> WireClient:
         try:
             connection = await asyncio.wait_for(network.connect(address), _TIMEOUT_S)
-        except (OSError, TimeoutError) as error:
-            reason = (
-                os.strerror(number) if (number := getattr(error, "errno", None)) else str(error)
-            )
+        except TimeoutError:
+            raise EnvironmentFailure(
+                f"cannot connect to {address}: no answer within {_TIMEOUT_S:.0f} s"
+            ) from None
+        except OSError as error:
+            # Names that cannot be resolved have negative numbers, which are not the system's.
+            number = error.errno or 0
+            reason = os.strerror(number) if number > 0 else error.strerror or str(error)
             raise EnvironmentFailure(f"cannot connect to {address}: {reason}") from None
         client = cls(connection, address)
         # Version 0 is understood by every broker there ever was.

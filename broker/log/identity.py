@@ -75,8 +75,16 @@ async def read_identity(disk: Disk, path: str) -> Identity:
             node_id=int(entries["node.id"]),
             directory_id=entries.get("directory.id", ""),
         )
-    except (KeyError, ValueError) as problem:
-        raise WrongDirectoryError(f"{path}/{META_PROPERTIES} is incomplete: {problem}") from problem
+    except KeyError as missing:
+        raise WrongDirectoryError(
+            f"{path}/{META_PROPERTIES} is damaged: it has no {missing.args[0]}; restore it from a "
+            "copy"
+        ) from missing
+    except ValueError as problem:
+        raise WrongDirectoryError(
+            f"{path}/{META_PROPERTIES} is damaged: node.id {entries['node.id']!r} is no number; "
+            "restore it from a copy"
+        ) from problem
 
 
 async def write_topic_id(disk: Disk, directory: str, topic_id: bytes) -> None:

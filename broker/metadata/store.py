@@ -65,10 +65,11 @@ def _decode(content: bytes) -> list[Change]:
         header: dict[str, Any] = json.loads(head)
         if header["format"] != _FORMAT:
             raise MetadataCorruptError(
-                f"{FILE_NAME} has format {header['format']}, written by another version"
+                f"{FILE_NAME} has format {header['format']}, this version reads only {_FORMAT}"
             )
         if header["crc32c"] != crc32c(memoryview(body)):
             raise MetadataCorruptError(f"{FILE_NAME} fails its checksum; restore it from a copy")
         return [from_json(plain) for plain in json.loads(body)]
     except (ValueError, KeyError, TypeError, ConflictError) as error:
-        raise MetadataCorruptError(f"{FILE_NAME} cannot be read: {error!r}") from error
+        what = "is damaged" if content else "is empty"
+        raise MetadataCorruptError(f"{FILE_NAME} {what}; restore it from a copy") from error

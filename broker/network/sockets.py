@@ -241,7 +241,12 @@ class SocketNetwork:
     async def listen(
         self, address: Address, on_connection: Callable[[Connection], None]
     ) -> Listener:
-        sock = await self._socket_for(address, flags=socket.AI_PASSIVE)
+        try:
+            sock = await self._socket_for(address, flags=socket.AI_PASSIVE)
+        except socket.gaierror as error:
+            raise OSError(
+                errno.EADDRNOTAVAIL, f"cannot listen on {address}: {error.strerror}"
+            ) from error
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             # Accepted sockets inherit the sizes; set later they would not widen the window.
