@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from broker.log import validation
 from broker.log.origin import Origin
 from broker.log.producer_table import Step
+from broker.log.recovery import LARGEST_RELATIVE_OFFSET
 from broker.log.validation import CheckedBatch
 from broker.protocol.batch import (
     BatchHeader,
@@ -116,12 +117,34 @@ def append_replicated(log: Log, records: memoryview) -> Appended:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(problem)) from None
     if not placed:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "there is no whole batch to append")
+    if not _is_within_reach(log, end - 1):
+        raise KafkaError(
+            ErrorCode.INVALID_RECORD,
+            f"offset {end - 1} is too far from {log.active.base_offset}, where the segment begins",
+        )
     now_ms = log.clock.now_ms()
     steps = log.producers.plan(placed, log.uptime_ms(), Origin.REPLICA)
     _write(log, records[:size], placed, steps, now_ms)
     for header, base_offset, _ in placed:
         log.epochs.assign(header.leader_epoch, base_offset)
     return Appended(placed[0][1], end - 1, -1, log.start_offset, False)
+
+
+def fits(log: Log, records: memoryview) -> bool:
+    """Whether the active segment can hold the offsets that these batches have already."""
+    if not log.active.size:
+        return True  # no other segment could, either
+    try:
+        return all(
+            _is_within_reach(log, header.last_offset)
+            for _, header in iterate_headers(_without_torn_end(records))
+        )
+    except CorruptBatchError:
+        return True  # the append will say what is wrong
+
+
+def _is_within_reach(log: Log, offset: int) -> bool:
+    return offset - log.active.base_offset <= LARGEST_RELATIVE_OFFSET
 
 
 def _without_torn_end(records: memoryview) -> memoryview:

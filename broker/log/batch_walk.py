@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
-from google_crc32c import extend
-
 from broker.disk.interface import File
 from broker.log.breather import Breather
 from broker.protocol.batch import (
@@ -18,6 +16,7 @@ from broker.protocol.batch import (
     read_header,
     verify_crc,
 )
+from broker.protocol.checksum import crc32c
 
 WINDOW_SIZE = 1 << 20
 HEADER_WINDOW_SIZE = 1 << 16
@@ -73,6 +72,6 @@ async def _crc_by_pieces(file: File, position: int, size: int, breather: Breathe
     crc = 0
     for start in range(position + CRC_START, position + size, WINDOW_SIZE):
         length = min(WINDOW_SIZE, position + size - start)
-        crc = int(extend(crc, await read(file, start, length)))
+        crc = crc32c(memoryview(await read(file, start, length)), crc)
         await breather.pause()
     return crc

@@ -209,6 +209,11 @@ class Log:
         self.check_writable()
         return appending.append(self, records, leader_epoch, origin)
 
+    def can_append_replicated(self, records: memoryview) -> bool:
+        """As `can_append`. A compacted leader may have left out so many offsets that an index
+        could not name the next one."""
+        return self.can_append(len(records)) and appending.fits(self, records)
+
     def append_replicated(self, records: memoryview) -> Appended:
         """As a follower: offsets and epochs stay. A batch cut off at the end is left out."""
         self.check_writable()

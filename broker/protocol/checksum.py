@@ -10,11 +10,11 @@ from google_crc32c import extend, value
 PIECE_SIZE = 32 * 1024
 
 
-def crc32c(view: memoryview) -> int:
+def crc32c(view: memoryview, crc: int = 0) -> int:
+    """`crc` is that of the bytes before these."""
     size = len(view)
     if size <= PIECE_SIZE:
-        return int(value(view.tobytes()))
-    crc = 0
+        return int(extend(crc, view.tobytes()) if crc else value(view.tobytes()))
     for start in range(0, size, PIECE_SIZE):
         crc = extend(crc, view[start : start + PIECE_SIZE].tobytes())
     return int(crc)
