@@ -17,9 +17,11 @@ from broker.log.breather import Breather
 from broker.log.checkpoints import TopicPartition
 from broker.log.identity import WrongDirectoryError
 from broker.log.log_directory import LogDirectory
+from broker.log.room import is_lack_of_room
 from broker.metadata.changes import (
     Change,
     ConfigChanged,
+    DeletionsRemembered,
     LeaderEpochsRaised,
     PartitionsAdded,
     ProducerIdsAllocated,
@@ -32,6 +34,7 @@ from broker.metadata.store import MetadataStore
 from broker.network.interface import Address
 from broker.observe.metrics import Metrics, ProcessFigures
 from broker.partitions import Partitions
+from broker.protocol.errors import ErrorCode, KafkaError
 from broker.server.server import Server
 from broker.world import World, current_node
 
@@ -104,8 +107,11 @@ class Node:
         node = cls(config, world, metadata, directories, metrics)
         try:
             await node._load_logs()
-            await node._raise_leader_epochs()
+            is_leader = await node._raise_leader_epochs_if_there_is_room()
             await node._adopt_logs()
+            if not is_leader:
+                for partition in node.partitions:
+                    partition.before_append = node._become_leader
             await node._listen()
         except BaseException:
             # A port that is taken must not cost the next start a scan of all logs.
@@ -143,7 +149,7 @@ class Node:
         """As in Kafka, a directory that cannot be read does not keep the others from serving."""
         if directory.failure is None:
             try:
-                await directory.load(self.log_config, self._belongs)
+                await directory.load(self.log_config, self._belongs, self._was_deleted)
             except OSError as problem:
                 if path == self.config.metadata_log_dir:
                     raise
@@ -155,6 +161,9 @@ class Node:
         if topic is None or index >= len(topic.partitions):
             return False
         return topic_id is None or topic_id == topic.topic_id
+
+    def _was_deleted(self, topic_id: bytes | None) -> bool:
+        return topic_id in self.metadata.image.deleted_topics
 
     async def _raise_leader_epochs(self) -> None:
         """A start is a new leadership: readers can tell that a crash may have cut the log."""
@@ -168,6 +177,34 @@ class Node:
         ]
         if changes:
             await self.metadata.commit(changes)
+
+    async def _raise_leader_epochs_if_there_is_room(self) -> bool:
+        """A full disk is no reason to refuse readers."""
+        try:
+            await self._raise_leader_epochs()
+        except OSError as problem:
+            if not is_lack_of_room(problem):
+                raise
+            _log.error("no records are taken until there is room: %s", problem)
+            return False
+        return True
+
+    async def _become_leader(self) -> None:
+        """Before the first append: what a start on a full disk could not do."""
+        async with self._changing:
+            if not any(each.before_append for each in self.partitions):
+                return
+            try:
+                await self._raise_leader_epochs()
+            except OSError as problem:
+                raise KafkaError(
+                    ErrorCode.KAFKA_STORAGE_ERROR, f"the metadata cannot be written: {problem}"
+                ) from problem
+            for partition in self.partitions:
+                topic = self.metadata.image.topics[partition.topic]
+                partition.before_append = None
+                partition.leader_epoch = topic.partitions[partition.index].leader_epoch
+                await partition.log.assign_leader_epoch(partition.leader_epoch)
 
     async def _adopt_logs(self) -> None:
         image, directories = self.metadata.image, self.partitions.directories
@@ -212,7 +249,7 @@ class Node:
                     configured[name] = None
                 case ConfigChanged():
                     configured[None] = None
-                case ProducerIdsAllocated() | LeaderEpochsRaised():
+                case ProducerIdsAllocated() | LeaderEpochsRaised() | DeletionsRemembered():
                     pass
         if None in configured:
             self.config = stored.broker_config(

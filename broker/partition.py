@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
@@ -21,6 +21,9 @@ class Partition:
         self.log = log
         self.log_dir = log_dir
         self.leader_epoch = leader_epoch
+        self.before_append: Callable[[], Awaitable[None]] | None = None
+        """Awaited before anything is appended; raises KafkaError to have it refused."""
+
         self._slow_append = asyncio.Lock()
         self._watchers: dict[asyncio.Future[None], None] = {}
 
@@ -29,6 +32,7 @@ class Partition:
         log = self.log
         if (
             self._slow_append.locked()
+            or self.before_append is not None
             or log.config.flush_messages != _NEVER_FLUSH
             or not log.can_append(len(records))
         ):
@@ -40,6 +44,8 @@ class Partition:
     async def append(self, records: memoryview) -> Appended:
         """The bytes must be the caller's own: the connection's buffer is reused meanwhile."""
         async with self._slow_append:
+            if self.before_append is not None:
+                await self.before_append()
             log = self.log
             while not log.can_append(len(records)):
                 await log.roll()

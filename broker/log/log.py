@@ -115,7 +115,7 @@ class Log:
             segment.first_append_ms = await first_time_ms(segment, self.clock.now_ms())
         self.producers = found.producers
         self.epochs = found.epochs
-        self.pending_snapshots.clear()
+        self.pending_snapshots = found.unwritten_snapshots
         self.start_offset = found.start_offset
         self.end_offset = self.active.end_offset
         if not was_clean:

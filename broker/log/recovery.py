@@ -9,6 +9,8 @@ and readers hear of it when they get there. Nothing is thrown away without a lin
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from broker.config.topic import LogConfig
@@ -22,6 +24,7 @@ from broker.log.epochs import LeaderEpochs
 from broker.log.offset_index import CorruptIndexError
 from broker.log.origin import Origin
 from broker.log.producer_table import ProducerTable
+from broker.log.room import is_lack_of_room
 from broker.log.segment import Segment
 from broker.log.txn_index import AbortedTransaction
 from broker.log.validation import marker_of
@@ -47,6 +50,8 @@ class Recovery:
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
     start_offset: int = 0
     _recovery_point: int = 0
+    unwritten_snapshots: dict[int, bytes] = field(default_factory=dict)
+    _is_full: bool = False
     _synced_to: int = 0
     _snapshots: list[int] = field(default_factory=list)
     _damaged: list[Segment] = field(default_factory=list)
@@ -86,10 +91,13 @@ class Recovery:
             start_offset = 0
         self.start_offset = max(start_offset, self.segments[0].base_offset)
         self.epochs.truncate_from_end(end_offset)
-        self.epochs.truncate_from_start(self.start_offset)
         if self.epochs.changed:
-            await self.disk.replace(f"{self.directory}/{file_names.EPOCHS}", self.epochs.encode())
-            self.epochs.changed = False
+            path = f"{self.directory}/{file_names.EPOCHS}"
+            async with self._unless_full():
+                await self.disk.replace(path, self.epochs.encode())
+                self.epochs.changed = False
+        # Written later: a log that comes back may know a start that no checkpoint knows yet.
+        self.epochs.truncate_from_start(self.start_offset)
 
     async def _open_files(self) -> None:
         await self.disk.make_directory(self.directory)
@@ -220,7 +228,8 @@ class Recovery:
             elif following:
                 whole = segment_check.WholePart(segment.end_offset, segment.size)
                 self._join(segment, whole, next_offset)
-                await segment.seal(self.disk)
+                async with self._unless_full():
+                    await segment.seal(self.disk)
                 await self._write_snapshot(next_offset)
             number += 1
 
@@ -294,11 +303,25 @@ class Recovery:
 
     async def _write_snapshot(self, offset: int) -> None:
         """Each segment begins with one: its predecessors may be deleted."""
-        self._snapshots.append(offset)
-        await self.disk.replace(
-            file_names.segment_path(self.directory, offset, file_names.SNAPSHOT),
-            producer_snapshot.encode(self.producers.producers.values()),
-        )
+        content = producer_snapshot.encode(self.producers.producers.values())
+        path = file_names.segment_path(self.directory, offset, file_names.SNAPSHOT)
+        self.unwritten_snapshots[offset] = content
+        async with self._unless_full():
+            await self.disk.replace(path, content)
+            del self.unwritten_snapshots[offset]
+            self._snapshots.append(offset)
+
+    @asynccontextmanager
+    async def _unless_full(self) -> AsyncIterator[None]:
+        """What can be made from the batches is written by the next flush that finds room."""
+        try:
+            yield
+        except OSError as problem:
+            if not is_lack_of_room(problem):
+                raise
+            if not self._is_full:
+                _log.warning("%s: going on with a full disk: %s", self.directory, problem)
+            self._is_full = True
 
     async def _load_producers(self, up_to: int) -> None:
         """The newest good snapshot at or before `up_to`, and a replay of what follows it."""

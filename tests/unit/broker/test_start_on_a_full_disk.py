@@ -1,0 +1,48 @@
+"""A disk without room: the node starts, serves readers, and takes records when there is room."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from broker.disk.interface import Disk
+from broker.disk.memory import MemoryDisk
+from broker.protocol.errors import ErrorCode
+from tests.nodes import create_topic, fetch, formatted, produce, running_node, wire
+from tests.unit.broker.log.builders import batch
+
+
+@pytest.mark.parametrize("was_clean", [True, False])
+async def test_a_full_disk_is_read_and_written_to_when_there_is_room(
+    caplog: pytest.LogCaptureFixture, was_clean: bool
+) -> None:
+    disk = MemoryDisk()
+    disks: dict[str, Disk] = {"data": await formatted(disk)}
+    async with running_node(disks=disks) as node, wire(node) as connection:
+        await create_topic(connection, "t", segment_bytes="1048576")
+        for _ in range(4):
+            assert (await produce(connection, batch(b"x" * 400_000))).error_code == 0
+    if not was_clean:
+        await disk.delete(".kafka_cleanshutdown")
+        for name in await disk.list("t-0"):
+            if not name.endswith((".log", ".metadata")):
+                await disk.delete(f"t-0/{name}")
+        await disk.delete("recovery-point-offset-checkpoint")
+    disk.capacity_bytes = 0
+    async with running_node(disks=disks) as node, wire(node) as connection:
+        told = [each for each in caplog.records if each.levelno >= logging.ERROR]
+        assert "no records are taken until there is room" in told[0].getMessage()
+        assert (await fetch(connection, 0)).records
+        assert (await fetch(connection, 3)).records
+        refused = await produce(connection, batch(b"y"))
+        assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        [partition] = node.partitions
+        before = partition.leader_epoch
+        disk.capacity_bytes = None
+        taken = await produce(connection, batch(b"z"))
+        assert (taken.error_code, taken.base_offset) == (0, 4)
+        assert partition.leader_epoch == before + 1
+        assert node.metadata.image.topics["t"].partitions[0].leader_epoch == before + 1
+    async with running_node(disks=disks) as node, wire(node) as connection:
+        assert (await fetch(connection, 4)).high_watermark == 5
