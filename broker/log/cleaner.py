@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from broker.disk.interface import Disk
 from broker.log import checkpoints
@@ -10,6 +11,7 @@ from broker.log.compaction import DEFAULT_MAX_KEYS, Compacted, compact
 from broker.log.compaction_choice import Dirt, choose, find_dirt
 from broker.log.log import Log
 from broker.protocol.batch import CorruptBatchError
+from broker.protocol.errors import KafkaError
 
 
 class Cleaner:
@@ -56,6 +58,7 @@ class Cleaner:
         found: list[tuple[Log, Dirt]] = []
         for log in logs:
             if log.config.cleanup_compact and (log.topic, log.partition) not in self.uncleanable:
+                await _roll_if_overdue(log)
                 found.append((log, find_dirt(log, self.cleaned_to(log), log.clock.now_ms())))
         chosen = choose(found)
         if chosen is None:
@@ -70,3 +73,15 @@ class Cleaner:
             self._cleaned_to[log.topic, log.partition] = result.cleaned_to
             await self.save([log])
         return result
+
+
+async def _roll_if_overdue(log: Log) -> None:
+    """max.compaction.lag.ms holds for the active segment, too, but only rolled ones are compacted.
+
+    The next pass finds it: a segment is synced behind the scenes first.
+    """
+    age_ms = log.clock.now_ms() - log.active.first_append_ms
+    if log.active.size and age_ms > log.config.max_compaction_lag_ms:
+        # A log whose disk fails says so itself.
+        with suppress(KafkaError):
+            await log.roll()

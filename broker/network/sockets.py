@@ -119,12 +119,14 @@ class SocketConnection:
 
     def _send_slice(self, piece: FileSlice) -> None:
         if piece.data is not None or not self._use_sendfile or not hasattr(piece.file, "fileno"):
-            self._unsent[0] = piece.read()
+            data = piece.read()
+            if len(data) != piece.length:
+                raise _cut_off(piece)
+            self._unsent[0] = data
             return
         count = os.sendfile(self._descriptor, piece.file.fileno(), piece.position, piece.length)
         if count == 0:
-            # The promised length is already on the wire, so the stream cannot be repaired.
-            raise OSError(errno.EIO, f"{piece.file.path} ended inside a slice being sent")
+            raise _cut_off(piece)
         self.unsent_bytes -= count
         if count == piece.length:
             self._unsent.popleft()
@@ -176,6 +178,11 @@ class SocketConnection:
         self.unsent_bytes = 0
         if self._receiver is not None:
             self._receiver.closed(error)
+
+
+def _cut_off(piece: FileSlice) -> OSError:
+    """The promised length is already on the wire, so the stream cannot be repaired."""
+    return OSError(errno.EIO, f"{piece.file.path} ended inside a slice being sent")
 
 
 class SocketListener:

@@ -74,7 +74,7 @@ async def check(log: Log, model: Model) -> None:
         await segment.file.warm(0, segment.size)
     assert log.end_offset == model.end
     assert model.start_low <= log.start_offset <= model.start_high
-    # W-ORDER
+    # The order in which the marks of a log stand, always.
     assert log.start_offset <= log.last_stable_offset <= log.high_watermark <= log.end_offset
     assert log.recovery_point <= log.end_offset
     assert log.segments[0].base_offset <= log.start_offset
@@ -98,7 +98,7 @@ def _check_segments(log: Log, model: Model) -> None:
 
 
 def _check_batches(content: memoryview, segment: Segment) -> None:
-    """W-CRC"""
+    """Each batch is whole, and offsets rise."""
     offset = segment.base_offset
     for position, header in iterate_headers(content):
         assert verify_crc(content, position, header)
@@ -133,7 +133,7 @@ async def _check_reading(log: Log, model: Model) -> None:
 
 
 def _check_epochs(log: Log, model: Model) -> None:
-    """W-EPOCH"""
+    """Epochs and their starts rise, and each batch lies in the epoch that wrote it."""
     entries = log.epochs.entries
     assert all(a.epoch < b.epoch for a, b in pairwise(entries))
     assert all(a.start_offset < b.start_offset for a, b in pairwise(entries))
@@ -143,7 +143,7 @@ def _check_epochs(log: Log, model: Model) -> None:
 
 
 def _check_producers(log: Log, model: Model) -> None:
-    """W-SEQ and W-LSO"""
+    """Sequences, open and aborted transactions, and the last stable offset are the model's."""
     table = model.table()
     assert {p: _comparable(v) for p, v in log.producers.producers.items()} == {
         p: _comparable(v) for p, v in table.producers.items()

@@ -109,7 +109,7 @@ async def test_a_damaged_checkpoint_makes_everything_dirty(memory: MemoryDisk) -
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-async def test_k06_a_truncation_lowers_the_checkpoint(memory: MemoryDisk, restarts: bool) -> None:
+async def test_a_truncation_lowers_the_checkpoint(memory: MemoryDisk, restarts: bool) -> None:
     cleaner = Cleaner(memory)
     log = await dirty_log(memory, "a-0", count=1)
     for number in range(9):
@@ -140,7 +140,7 @@ async def test_k06_a_truncation_lowers_the_checkpoint(memory: MemoryDisk, restar
     await log.close()
 
 
-async def test_k06_a_checkpoint_beyond_the_end_counts_for_nothing(memory: MemoryDisk) -> None:
+async def test_a_checkpoint_beyond_the_end_counts_for_nothing(memory: MemoryDisk) -> None:
     log = await dirty_log(memory, "a-0", count=3)
     assert find_dirt(log, 1000, NOW_MS).first_dirty == 0
     assert find_dirt(log, 1000, NOW_MS).dirty_bytes > 0
@@ -175,4 +175,23 @@ async def test_neighbours_are_grouped_up_to_the_size_of_a_segment(memory: Memory
     assert [len(g) for g in group(segments, 1, 1000)] == [1] * 6
     assert [len(g) for g in group(segments, 100 * size, 4)] == [4, 2]
     assert [s for g in group(segments, 3 * size, 1000) for s in g] == list(segments)
+    await log.close()
+
+
+async def test_an_active_segment_is_rolled_when_it_is_overdue(memory: MemoryDisk) -> None:
+    clock = Clock()
+    config = replace(COMPACT, max_compaction_lag_ms=1000)
+    log = await open_log(memory, directory="a-0", config=config, clock=clock)
+    for number in range(3):
+        write(log, (b"k", b"%d" % number))
+    log.advance_high_watermark(log.end_offset)
+    cleaner = Cleaner(memory)
+    clock.time_ms += 1000
+    assert await cleaner.compact_the_dirtiest([log]) is None
+    assert len(log.segments) == 1
+    clock.time_ms += 1
+    await cleaner.compact_the_dirtiest([log])
+    await log.settle()
+    assert await cleaner.compact_the_dirtiest([log]) is not None
+    assert await pairs(log) == [(b"k", b"2")]
     await log.close()

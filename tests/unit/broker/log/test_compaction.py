@@ -150,7 +150,7 @@ async def test_a_segment_that_is_not_synced_yet_is_left_alone(memory: MemoryDisk
     await log.close()
 
 
-async def test_k01_a_tombstone_stays_until_its_readers_had_time(disk: Disk) -> None:
+async def test_a_tombstone_stays_until_its_readers_had_time(disk: Disk) -> None:
     clock = Clock()
     log = await open_compacted(disk, clock)
     write(log, (b"a", b"1"))
@@ -188,7 +188,7 @@ async def test_a_delete_horizon_leaves_the_timestamps_of_the_records_as_they_wer
     await log.close()
 
 
-async def test_k07_the_end_of_the_log_survives_the_compaction_of_its_tail(disk: Disk) -> None:
+async def test_the_end_of_the_log_survives_the_compaction_of_its_tail(disk: Disk) -> None:
     log = await open_compacted(disk)
     write(log, (b"k", b"1"))
     write(log, (b"k", b"2"), producer_id=1, sequence=0, transactional=True)

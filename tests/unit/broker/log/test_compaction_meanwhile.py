@@ -28,7 +28,7 @@ from tests.unit.broker.log.compacting import (
 
 @pytest.mark.parametrize("moment", [("create", ".log.cleaned"), ("fdatasync", ".log.cleaned")])
 @pytest.mark.parametrize("cut_at", [3, 5])
-async def test_s07_what_is_truncated_during_a_compaction_does_not_come_back(
+async def test_what_is_truncated_during_a_compaction_does_not_come_back(
     memory: MemoryDisk, moment: tuple[str, str], cut_at: int
 ) -> None:
     log = await open_compacted(memory)
@@ -63,7 +63,7 @@ async def test_s07_what_is_truncated_during_a_compaction_does_not_come_back(
     await log.close()
 
 
-async def test_s07_a_truncation_waits_for_a_swap_that_has_begun(memory: MemoryDisk) -> None:
+async def test_a_truncation_waits_for_a_swap_that_has_begun(memory: MemoryDisk) -> None:
     log = await open_compacted(memory)
     for number in range(6):
         write(log, (b"k", b"%d" % number))

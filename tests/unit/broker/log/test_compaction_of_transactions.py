@@ -39,7 +39,7 @@ async def test_nothing_is_compacted_from_an_open_transaction_on(memory: MemoryDi
     await log.close()
 
 
-async def test_k03_markers_of_several_transactions_are_not_taken_for_one_key(disk: Disk) -> None:
+async def test_markers_of_several_transactions_are_not_taken_for_one_key(disk: Disk) -> None:
     log = await open_compacted(disk)
     for producer_id in (1, 2):
         write(log, (b"p%d" % producer_id, b"x"), producer_id=producer_id, sequence=0,
@@ -58,7 +58,7 @@ async def test_k03_markers_of_several_transactions_are_not_taken_for_one_key(dis
     await log.close()
 
 
-async def test_k04_a_marker_stays_while_data_of_its_transaction_do_in_another_segment(
+async def test_a_marker_stays_while_data_of_its_transaction_do_in_another_segment(
     disk: Disk,
 ) -> None:
     clock = Clock()
@@ -107,7 +107,7 @@ async def test_a_spent_marker_goes_after_the_delete_horizon(memory: MemoryDisk) 
     await log.close()
 
 
-async def test_k08_an_aborted_value_does_not_push_out_a_committed_one(disk: Disk) -> None:
+async def test_an_aborted_value_does_not_push_out_a_committed_one(disk: Disk) -> None:
     log = await open_compacted(disk)
     write(log, (b"k", b"1"))
     write(log, (b"k", b"2"), producer_id=1, sequence=0, transactional=True)
