@@ -33,6 +33,10 @@ def _everything_belongs(_log: TopicPartition, _topic_id: bytes | None) -> bool:
     return True
 
 
+def _nothing_was_deleted(_topic_id: bytes | None) -> bool:
+    return False
+
+
 class LogDirectory:
     """Paths are relative to the disk, which is rooted at this `log.dir`."""
 
@@ -95,9 +99,11 @@ class LogDirectory:
         self,
         config_of: Callable[[str], LogConfig],
         belongs: Callable[[TopicPartition, bytes | None], bool] = _everything_belongs,
+        was_deleted: Callable[[bytes | None], bool] = _nothing_was_deleted,
     ) -> list[Log]:
-        """All logs that belong here, recovered; the others are renamed and never touched again.
+        """All logs that belong here, recovered. Those of deleted topics are deleted.
 
+        The others are renamed and never touched again: somebody may miss them.
         Raises what `identify` does.
         """
         await self.identify()
@@ -119,7 +125,10 @@ class LogDirectory:
                 continue
             topic_id = await identity.read_topic_id(self.disk, name)
             if not belongs(key, topic_id):
-                await self._leave_stray(name)
+                if was_deleted(topic_id):
+                    await self._rename_doomed(name)
+                else:
+                    await self._leave_stray(name)
                 continue
             log = await Log.open(
                 self.disk,

@@ -30,6 +30,13 @@ class TopicDeleted:
 
 
 @dataclass(frozen=True, slots=True)
+class DeletionsRemembered:
+    """So that a start can tell a deleted topic's log from one that nobody knows."""
+
+    topic_ids: tuple[bytes, ...]  # oldest first
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionsAdded:
     name: str
     topic_id: bytes
@@ -66,6 +73,7 @@ class LeaderEpochsRaised:
 Change = (
     TopicCreated
     | TopicDeleted
+    | DeletionsRemembered
     | PartitionsAdded
     | ConfigChanged
     | ProducerIdsAllocated
@@ -77,6 +85,7 @@ _CLASSES: dict[str, type[Change]] = {
     for each in (
         TopicCreated,
         TopicDeleted,
+        DeletionsRemembered,
         PartitionsAdded,
         ConfigChanged,
         ProducerIdsAllocated,
@@ -89,6 +98,8 @@ def to_json(change: Change) -> dict[str, Any]:
     plain = asdict(change)
     if "topic_id" in plain:
         plain["topic_id"] = plain["topic_id"].hex()
+    if "topic_ids" in plain:
+        plain["topic_ids"] = [topic_id.hex() for topic_id in plain["topic_ids"]]
     return {"change": type(change).__name__, **plain}
 
 
@@ -98,6 +109,8 @@ def from_json(plain: Mapping[str, Any]) -> Change:
     values = {each.name: plain[each.name] for each in fields(kind)}
     if "topic_id" in values:
         values["topic_id"] = bytes.fromhex(values["topic_id"])
+    if "topic_ids" in values:
+        values["topic_ids"] = tuple(bytes.fromhex(text) for text in values["topic_ids"])
     if "replicas" in values:
         values["replicas"] = tuple(tuple(nodes) for nodes in values["replicas"])
     if "leader_epochs" in values:

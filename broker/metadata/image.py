@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from broker.metadata.changes import (
     Change,
     ConfigChanged,
+    DeletionsRemembered,
     LeaderEpochsRaised,
     PartitionsAdded,
     ProducerIdsAllocated,
@@ -15,6 +16,9 @@ from broker.metadata.changes import (
     TopicCreated,
     TopicDeleted,
 )
+
+DELETED_TOPICS_MAX = 1000
+"""A crash leaves behind only what was being deleted then, so that the last ones are enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,7 @@ class Image:
 
     topics: dict[str, TopicInfo] = field(default_factory=dict)
     names_by_id: dict[bytes, str] = field(default_factory=dict)
+    deleted_topics: dict[bytes, None] = field(default_factory=dict)  # the last ones, by id
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
     next_producer_id: int = 0
     version: int = 0  # how many changes were applied
@@ -52,6 +57,7 @@ class Image:
         return Image(
             topics=dict(self.topics),
             names_by_id=dict(self.names_by_id),
+            deleted_topics=dict(self.deleted_topics),
             configs=dict(self.configs),
             next_producer_id=self.next_producer_id,
             version=self.version,
@@ -96,6 +102,9 @@ class Image:
                 del self.topics[change.name]
                 del self.names_by_id[change.topic_id]
                 self.configs.pop((ResourceType.TOPIC, change.name), None)
+                self._remember_deletions([change.topic_id])
+            case DeletionsRemembered():
+                self._remember_deletions(change.topic_ids)
             case PartitionsAdded():
                 topic = self._current(change)
                 if len(topic.partitions) != change.first:
@@ -117,6 +126,11 @@ class Image:
         if topic is None or topic.topic_id != change.topic_id:
             raise ConflictError(f"topic {change.name} is no longer the one that was looked at")
         return topic
+
+    def _remember_deletions(self, topic_ids: Iterable[bytes]) -> None:
+        self.deleted_topics.update(dict.fromkeys(topic_ids))
+        while len(self.deleted_topics) > DELETED_TOPICS_MAX:
+            del self.deleted_topics[next(iter(self.deleted_topics))]
 
     def _create_topic(self, change: TopicCreated) -> None:
         if change.name in self.topics or change.topic_id in self.names_by_id:
@@ -157,6 +171,7 @@ class Image:
     def as_changes(self) -> Iterator[Change]:
         """Applied to an empty image, these give this one again."""
         yield ProducerIdsAllocated(self.next_producer_id)
+        yield DeletionsRemembered(tuple(self.deleted_topics))
         for topic in self.topics_sorted():
             replicas = tuple(partition.replicas for partition in topic.partitions)
             yield TopicCreated(topic.name, topic.topic_id, replicas, {})

@@ -18,7 +18,7 @@ from broker.metadata.changes import (
     from_json,
     to_json,
 )
-from broker.metadata.image import ConflictError, Image
+from broker.metadata.image import DELETED_TOPICS_MAX, ConflictError, Image
 
 ID = bytes(range(16))
 OTHER_ID = bytes(range(1, 17))
@@ -49,6 +49,17 @@ def test_a_deleted_topic_leaves_nothing_behind() -> None:
     assert image.topic("t") is None
     assert image.topic_by_id(ID) is None
     assert image.topic_configs("t") == {}
+
+
+def test_only_the_last_deleted_topics_are_remembered() -> None:
+    image = Image()
+    ids = [number.to_bytes(16, "big") for number in range(DELETED_TOPICS_MAX + 3)]
+    for topic_id in ids:
+        image.apply(TopicCreated("t", topic_id, ((1,),), {}))
+        image.apply(TopicDeleted("t", topic_id))
+    again = image_after(*(from_json(to_json(change)) for change in image.as_changes()))
+    for each in (image, again):
+        assert list(each.deleted_topics) == ids[3:]
 
 
 def test_added_partitions_come_after_the_others() -> None:
