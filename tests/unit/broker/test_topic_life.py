@@ -6,6 +6,7 @@ import errno
 import pytest
 
 from broker.disk.memory import MemoryDisk
+from broker.log.checkpoints import LOG_START
 from broker.metadata.changes import TopicDeleted
 from broker.metadata.store import MetadataStore
 from broker.node import Node
@@ -194,3 +195,25 @@ async def test_what_was_deleted_is_gone_from_the_disk_soon_also_after_a_crash() 
     disk.heal()
     async with running_node(disks=disks):
         await wait_for_directories(disk, "t", [])
+
+
+async def test_a_new_log_is_not_taken_for_the_older_one_that_the_checkpoints_tell_of() -> None:
+    disk = MemoryDisk()
+    disks = {"data": await formatted(disk)}
+    async with running_node(disks=disks) as node, wire(node) as client:
+        await create_topic(client, "t")
+        for _ in range(5):
+            await produce(client, batch(b"old"))
+        cut = m.DeleteRecordsPartition(partition_index=0, offset=4)
+        request = m.DeleteRecordsRequest(
+            topics=[m.DeleteRecordsTopic(name="t", partitions=[cut])], timeout_ms=1000
+        )
+        await client.ask(ApiKey.DELETE_RECORDS, 2, request)
+        assert b"t 0 4" in await disk.read(LOG_START)
+        assert await delete_topics(client, "t") == [0]
+        await create_topic(client, "t")
+        await produce(client, batch(b"new"))
+        disk.process_crash()
+    async with running_node(disks=disks) as node, wire(node) as client:
+        found = await fetch(client, 0)
+        assert (found.error_code, found.log_start_offset, found.high_watermark) == (0, 0, 1)
