@@ -95,15 +95,17 @@ class NodeCollector:
         offline = sum(partition.log.failure is not None for partition in partitions)
         directories = node.partitions.directories.values()
         short = [info for topic in topics.values() for info in topic.partitions]
+        # Those without a log here, because its directory could not be read or found no room.
+        absent = len(short) - len(partitions)
         values = (
             len(partitions),
             len(partitions) - offline,
             sum(len(info.isr) < len(info.replicas) for info in short),
             sum(_is_under_min_isr(partition) for partition in partitions),
-            offline,
+            offline + absent,
             sum(directory.is_offline for directory in directories),
             1,
-            offline,
+            offline + absent,
             len(topics),
             len(short),
         )

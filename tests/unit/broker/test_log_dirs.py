@@ -8,6 +8,7 @@ from broker.disk.memory import MemoryDisk
 from broker.log.checkpoints import HIGH_WATERMARK
 from broker.log.identity import Identity, WrongDirectoryError, write_identity
 from broker.log.log_directory import CLEAN_SHUTDOWN
+from broker.observe.exporter import exposition
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
@@ -76,6 +77,9 @@ async def test_a_start_goes_on_without_a_directory_that_cannot_be_read(
         assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR
         answer = await client.ask(ApiKey.METADATA, 12, m.MetadataRequest(topics=None))
         assert [each.leader_id for each in answer.topics[0].partitions] == [1, -1]
+        told = exposition(node).decode().splitlines()
+        assert "kafka_controller_kafkacontroller_offlinepartitionscount 1.0" in told
+        assert "kafka_log_logmanager_offlinelogdirectorycount 1.0" in told
         await create_topic(client, "new", partitions=3)
         assert {each.log_dir for each in node.partitions} == {"a"}
         await wait_until(lambda: not node.partitions.is_behind)
