@@ -79,7 +79,8 @@ class MemoryFile:
         try:
             await self._point("fdatasync")
         except OSError:
-            inode.fail_to_sync(size)
+            if self._is_alive:
+                inode.fail_to_sync(size)
             raise
         inode.sync(size)
         if not self._inode.is_entry_durable:
@@ -104,6 +105,10 @@ class MemoryFile:
     def _check(self, operation: str) -> None:
         self._check_open()
         self._disk.faults.check(operation, self.path)
+
+    @property
+    def _is_alive(self) -> bool:
+        return self._life == self._disk.life and not self._is_closed
 
     def _check_open(self) -> None:
         if self._life != self._disk.life:

@@ -39,7 +39,12 @@ async def apply_retention(log: Log) -> int:
         count = _count_deletable(log)
         if count == len(log.segments) and log.active.size:
             # Kafka deletes the active segment, too, when all of it has expired.
-            await log.roll_locked()
+            try:
+                await log.roll_locked()
+            except KafkaError:
+                # Without room for a new segment the others can still go.
+                if log.failure is not None:
+                    raise
         count = min(count, len(log.segments) - 1)
         if not count:
             return 0

@@ -75,3 +75,15 @@ async def test_what_is_appended_while_a_sync_waits_is_not_synced_by_it(memory: M
     await sync
     memory.power_loss()
     assert await memory.read("a.log") == b"one"
+
+
+async def test_a_sync_of_a_closed_file_gives_nothing_up(memory: MemoryDisk) -> None:
+    file = await memory.create("a.log")
+    again = await memory.open("a.log")
+    file.append([b"kept"])
+    file.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        await file.fdatasync()
+    await again.fdatasync()
+    memory.power_loss()
+    assert await memory.read("a.log") == b"kept"

@@ -97,3 +97,21 @@ async def test_a_roll_without_room_changes_nothing(memory: MemoryDisk) -> None:
     await append_rolling(log, batch(b"b"))
     assert await values(log) == [b"a", b"b"]
     await log.close()
+
+
+async def test_retention_deletes_what_it_can_when_there_is_no_room_for_a_new_segment(
+    memory: MemoryDisk,
+) -> None:
+    log = await open_log(memory, config=CONFIG)
+    for _ in range(8):
+        await append_rolling(log, batch(b"x" * 500))
+    await log.settle()
+    log.advance_high_watermark(log.end_offset)
+    segment_count = len(log.segments)
+    memory.fail("create", error=errno.ENOSPC)
+    assert await log.apply_retention() == segment_count - 1
+    assert log.failure is None
+    assert len(log.segments) == 1
+    memory.heal()
+    await append_rolling(log, batch())
+    await log.close()
