@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from broker.config.definitions import BROKER_PROPERTIES
 from broker.config.derive import derive
-from broker.config.errors import ConfigError, Problem
+from broker.config.errors import SHOWN_PROBLEMS, ConfigError, Problem
 from broker.config.listeners import ListenerEntry
 from broker.config.properties import Entry, PropertiesSyntaxError, parse_properties
 from broker.config.property import Meaning, Property, Value
@@ -86,7 +86,10 @@ class BrokerConfig:
         for name, value in (overrides or {}).items():
             entries[name] = Entry(value, 0)
             where[name] = f"--override {name}"
-        return _build({name: entry.value for name, entry in entries.items()}, where, source)
+        config, warnings = _build(
+            {name: entry.value for name, entry in entries.items()}, where, source
+        )
+        return config, _told_twice(entries, source) + warnings
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> BrokerConfig:
@@ -110,7 +113,9 @@ def _build(
         place = where.get(name, source)
         known = _find(name)
         if known is None:
-            problems.append(Problem(place, name, f"is not known{nearest(name, BROKER_PROPERTIES)}"))
+            is_shown = len(problems) < SHOWN_PROBLEMS
+            meant = nearest(name, BROKER_PROPERTIES) if is_shown else ""
+            problems.append(Problem(place, name, f"is not known{meant}"))
         elif known.meaning is Meaning.REFUSED:
             problems.append(Problem(place, name, known.about))
         else:
@@ -139,6 +144,16 @@ def _build(
     }
     config = BrokerConfig(**typed, values=values, given=given, from_file=given)  # type: ignore[arg-type]
     return config, warnings
+
+
+def _told_twice(entries: Mapping[str, Entry], source: str) -> list[str]:
+    """Java takes the last one without a word, and so people look at the wrong line."""
+    return [
+        f"{source} line {entry.line}: {name} stands in line {entry.earlier_line}, too; the later "
+        "one counts"
+        for name, entry in entries.items()
+        if entry.earlier_line is not None
+    ]
 
 
 def _find(name: str) -> Property | None:

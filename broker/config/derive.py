@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from posixpath import normpath
 from typing import cast
 
 from broker.config.listeners import (
@@ -39,6 +40,11 @@ def derive(
             "default.replication.factor above 1 needs more nodes: creating a topic that does not "
             "say its replication factor will be refused"
         )
+    if cast("int", values["min.insync.replicas"]) > 1:
+        warn(
+            "min.insync.replicas above 1 needs more nodes: producers with acks=all will be refused "
+            "with NOT_ENOUGH_REPLICAS"
+        )
     return derived
 
 
@@ -62,6 +68,12 @@ def _directories(values: Mapping[str, Value], fail: Fail) -> dict[str, object]:
     if not directories or not all(directories):
         fail(name, "names no directory; give at least one")
         return {"log_dirs": ("",), "metadata_log_dir": ""}
+    seen: dict[str, str] = {}
+    for directory in directories:
+        other = seen.get(normpath(directory))
+        if other is not None:
+            fail(name, f"{other} and {directory} are one directory; name it once")
+        seen[normpath(directory)] = directory
     metadata = values["metadata.log.dir"] or directories[0]
     if metadata not in directories:
         fail("metadata.log.dir", f"{metadata!r} is not one of {name} ({', '.join(directories)})")

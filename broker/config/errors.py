@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+SHOWN_PROBLEMS = 20
+"""Nobody reads more at once, and looking for what was meant takes time for each."""
+
 
 class Problem(NamedTuple):
     where: str  # "server.properties line 3", or the command line's option
@@ -17,5 +20,8 @@ class Problem(NamedTuple):
 
 class ConfigError(ValueError):
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("\n".join(str(problem) for problem in problems))
+        shown = [str(problem) for problem in problems[:SHOWN_PROBLEMS]]
+        if len(problems) > SHOWN_PROBLEMS:
+            shown.append(f"and {len(problems) - SHOWN_PROBLEMS} more")
+        super().__init__("\n".join(shown))
         self.problems = tuple(problems)

@@ -12,6 +12,7 @@ _BLANKS = " \t\f"
 class Entry(NamedTuple):
     value: str
     line: int
+    earlier_line: int | None = None  # where the same name stood before
 
 
 class PropertiesSyntaxError(ValueError):
@@ -25,8 +26,10 @@ def parse_properties(text: str) -> dict[str, Entry]:
     """A name that comes twice keeps its last value, as in Java."""
     entries: dict[str, Entry] = {}
     for line, logical in _logical_lines(text):
-        name, value = _split(logical)
-        entries[_unescape(name, line)] = Entry(_unescape(value, line), line)
+        raw_name, value = _split(logical)
+        name = _unescape(raw_name, line)
+        earlier = entries.get(name)
+        entries[name] = Entry(_unescape(value, line), line, earlier.line if earlier else None)
     return entries
 
 

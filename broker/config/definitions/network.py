@@ -42,16 +42,16 @@ PROPERTIES = (
         "socket.send.buffer.bytes",
         Kind.INT,
         -1,
-        "SO_SNDBUF of accepted connections. -1 leaves it to the operating system, which lets it grow "
-        "with the load; Kafka's 102400 costs half of a reader's throughput.",
+        "SO_SNDBUF of accepted connections. -1 leaves it to the operating system, which lets it "
+        "grow with the load; Kafka's 102400 costs half of a reader's throughput.",
         at_least(-1),
     ),
     used(
         "socket.receive.buffer.bytes",
         Kind.INT,
         -1,
-        "SO_RCVBUF of accepted connections. -1 leaves it to the operating system, which lets it grow "
-        "with the load; Kafka's 102400 costs half of a reader's throughput.",
+        "SO_RCVBUF of accepted connections. -1 leaves it to the operating system, which lets it "
+        "grow with the load; Kafka's 102400 costs half of a reader's throughput.",
         at_least(-1),
     ),
     used(

@@ -151,6 +151,7 @@ def test_an_override_wins_over_the_file_and_is_named_in_its_error() -> None:
         ("node.id=1\nauthorizer.class.name=x", "there is no authorizer here"),
         ("node.id=1\nreference.metrics.listener=9090x", "is not host:port"),
         ("node.id=1\nmax.connections.per.ip.overrides=h", "is not host:count"),
+        ("node.id=1\nlog.dirs=/x/1,/x/1/", "log.dirs: /x/1 and /x/1/ are one directory"),
     ],
 )
 def test_what_contradicts_itself_is_refused(text: str, expected: str) -> None:
@@ -162,6 +163,35 @@ def test_a_listener_without_host_serves_this_machine_and_says_so() -> None:
     assert config.listeners[0].bind_host == "0.0.0.0"  # noqa: S104
     assert config.advertised_listeners[0].host == "localhost"
     assert any("clients are told localhost" in warning for warning in warnings)
+
+
+def test_a_name_that_comes_twice_is_told_with_both_lines() -> None:
+    config, warnings = BrokerConfig.parse("node.id=1\nnum.partitions=2\n\nnum.partitions=3\n")
+    assert config.num_partitions == 3
+    assert (
+        "server.properties line 4: num.partitions stands in line 2, too; the later one counts"
+        in warnings
+    )
+    _, warnings = BrokerConfig.parse("node.id=1", overrides={"node.id": "2"})
+    assert not any("too; the later" in warning for warning in warnings)
+
+
+def test_more_in_sync_replicas_than_one_node_can_have_are_told() -> None:
+    _, warnings = BrokerConfig.parse("node.id=1\nmin.insync.replicas=2")
+    assert any("acks=all will be refused" in warning for warning in warnings)
+    _, warnings = BrokerConfig.parse("node.id=1\nmin.insync.replicas=1")
+    assert not any("acks=all" in warning for warning in warnings)
+
+
+def test_a_file_full_of_unknown_names_is_refused_with_the_first_ones() -> None:
+    with pytest.raises(ConfigError) as refused:
+        BrokerConfig.parse("".join(f"num.partitions{n}=1\n" for n in range(5000)))
+    shown = str(refused.value).splitlines()
+    assert len(shown) == 21
+    assert "did you mean num.partitions?" in shown[19]
+    assert shown[20] == "and 4980 more"
+    assert len(refused.value.problems) == 5000
+    assert not any("did you mean" in each.what for each in refused.value.problems[20:])
 
 
 def test_brokers_older_name_for_the_node_is_taken() -> None:
