@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from broker.api.request import Request
@@ -11,13 +12,20 @@ from broker.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from broker.node import Node
 
+_log = logging.getLogger(__name__)
+
 
 async def init_producer_id(
     node: Node, request: Request[m.InitProducerIdRequest]
 ) -> m.InitProducerIdResponse:
     if request.body.transactional_id is not None:
-        # Transactions are not served yet. Of all codes only this one ends a transactional producer
-        # in every client; librdkafka retries the others for ever.
+        # Of all codes only this one ends a transactional producer in every client; librdkafka
+        # retries the others for ever. Its name says something else, so the log says what is meant.
+        _log.warning(
+            "%s: transactional.id %.200r is refused: transactions are not served yet",
+            request.peer,
+            request.body.transactional_id,
+        )
         refusal = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         if not request.body.transactional_id:
             refusal = ErrorCode.INVALID_REQUEST

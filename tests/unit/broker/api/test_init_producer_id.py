@@ -1,5 +1,7 @@
 """InitProducerId: fresh ids for idempotent producers, a clear no to transactional ones."""
 
+import pytest
+
 from broker.api.init_producer_id import init_producer_id
 from broker.disk.memory import MemoryDisk
 from broker.node import Node
@@ -33,6 +35,16 @@ async def test_a_transactional_producer_is_refused_for_good() -> None:
         assert (given.producer_id, given.producer_epoch) == (-1, -1)
         assert not ErrorCode(given.error_code).retriable
         assert (await init(node, "")).error_code == ErrorCode.INVALID_REQUEST
+
+
+async def test_the_log_says_why_a_transactional_producer_is_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running_node() as node:
+        await init(node, "payments")
+        told = [each.getMessage() for each in caplog.records if "transactional.id" in each.msg]
+    assert len(told) == 1
+    assert "transactional.id 'payments' is refused: transactions are not served yet" in told[0]
 
 
 async def test_a_full_disk_gives_no_id_and_may_be_asked_again() -> None:
