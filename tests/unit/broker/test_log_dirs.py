@@ -77,7 +77,7 @@ async def test_a_start_goes_on_without_a_directory_that_cannot_be_read(
         assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR
         answer = await client.ask(ApiKey.METADATA, 12, m.MetadataRequest(topics=None))
         assert [each.leader_id for each in answer.topics[0].partitions] == [1, -1]
-        told = exposition(node).decode().splitlines()
+        told = (await exposition(node)).decode().splitlines()
         assert "kafka_controller_kafkacontroller_offlinepartitionscount 1.0" in told
         assert "kafka_log_logmanager_offlinelogdirectorycount 1.0" in told
         await create_topic(client, "new", partitions=3)
