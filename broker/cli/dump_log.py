@@ -30,7 +30,8 @@ _RECORDS_BYTES_MAX = 1 << 30
 def dump_log(place: Path, records: bool, as_json: bool) -> None:
     """Print the batches of one segment, or of all segments in a partition's directory.
 
-    Works on a stopped broker's files. Exit code 1 says that a file is damaged.
+    Works on a stopped broker's files, and changes nothing. Exit code 1 says that a file is
+    damaged: a batch is torn, fails its checksum, or its offsets go back.
     """
     try:
         names = _segment_names(place)

@@ -56,7 +56,13 @@ def describe(bootstrap: str, names: Sequence[str]) -> None:
 @bootstrap_option
 @click.option("--partitions", default=-1, help="Not given: the broker's default.")
 @click.option("--replication-factor", default=-1, help="Not given: the broker's default.")
-@click.option("--config", "configs", multiple=True, metavar="NAME=VALUE")
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A configuration of the topic; may be given several times.",
+)
 @click.argument("name")
 def create(
     bootstrap: str, partitions: int, replication_factor: int, configs: Sequence[str], name: str

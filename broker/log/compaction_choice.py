@@ -45,7 +45,8 @@ def find_dirt(log: Log, cleaned_to: int, now_ms: int) -> Dirt:
     oldest_ms = NEVER_MS
     for segment, following in pairwise(log.segments):
         end = following.base_offset
-        if end > limit or not segment.sealed:
+        if end > limit or not segment.sealed or segment.damage is not None:
+            # Rewritten, a damaged segment would look whole, and its loss like a deletion.
             break
         if end <= first_dirty:
             clean_bytes += segment.size

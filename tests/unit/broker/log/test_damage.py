@@ -8,9 +8,11 @@ import pytest
 
 from broker.config.topic import LogConfig
 from broker.disk.memory import MemoryDisk
+from broker.log.compaction_choice import find_dirt
 from broker.log.log import Log
 from broker.protocol.errors import ErrorCode, KafkaError
 from tests.unit.broker.log.builders import (
+    NOW_MS,
     append,
     append_rolling,
     batch,
@@ -168,6 +170,16 @@ async def test_gaps_between_compacted_segments_are_no_damage(
     await memory.delete(before.segments[2].path(".log"))
     log = await reopened(before)
     assert lines(caplog) == []
+    await log.close()
+
+
+async def test_a_damaged_segment_is_not_compacted(memory: MemoryDisk) -> None:
+    config = LogConfig(segment_bytes=1000, index_interval_bytes=100, cleanup_compact=True)
+    before = await stopped(memory, config)
+    await cut(memory, before.segments[2].path(".log"), 77)
+    log = await reopened(before)
+    log.advance_high_watermark(log.end_offset)
+    assert find_dirt(log, 0, NOW_MS).segments == log.segments[:2]
     await log.close()
 
 
