@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from broker.log import syncing
 from broker.log.room import is_lack_of_room
-from broker.log.truncation import delete_snapshot, snapshot_offsets
+from broker.log.truncation import delete_snapshot, ensure_snapshot, snapshot_offsets
 from broker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ async def delete_records(log: Log, before: int) -> int:
                 is_saved = await _advance_start(log, target)
                 await _delete_first(log, _count_before_start(log))
                 if not is_saved:
-                    await syncing.save_offsets(log)
+                    await _save_start(log)
         except OSError as problem:
             raise log.refuse(problem) from problem
         return log.start_offset
@@ -108,15 +108,20 @@ async def _advance_start(log: Log, offset: int) -> bool:
         await syncing.flush_locked(log, offset)
     log.start_offset = offset
     log.high_watermark = max(log.high_watermark, offset)
-    log.epochs.truncate_from_start(offset)
     log.update_first_unstable()
     try:
-        await syncing.save_offsets(log)
+        await _save_start(log)
     except OSError as problem:
         if not is_lack_of_room(problem):
             raise
         return False
     return True
+
+
+async def _save_start(log: Log) -> None:
+    await syncing.save_offsets(log)
+    # Not before the start is on disk: a crash that brings the old one back needs its epochs.
+    log.epochs.truncate_from_start(log.start_offset)
 
 
 async def _delete_first(log: Log, count: int) -> int:
@@ -142,14 +147,10 @@ async def _delete_first(log: Log, count: int) -> int:
 
 async def _has_snapshot(log: Log, beginning: int) -> bool:
     """False: the disk has no room for it, so the log cannot begin there yet."""
-    content = log.pending_snapshots.get(beginning)
-    if content is None:
-        return True
     try:
-        await syncing.write_snapshot(log, beginning, content)
+        await ensure_snapshot(log, beginning)
     except OSError as problem:
         if not is_lack_of_room(problem):
             raise
         return False
-    log.pending_snapshots.pop(beginning, None)
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.disk.interface import ColdReadError
-from broker.log import file_names, syncing
+from broker.log import file_names, producer_snapshot, syncing
 from broker.log.batch_walk import walk_batches
 from broker.log.breather import Breather
 from broker.log.producer_table import ProducerTable
@@ -107,7 +107,6 @@ async def _find_largest_timestamp(segment: Segment, breather: Breather) -> None:
 
 async def rebuild_producers(log: Log, breather: Breather) -> None:
     """What the producers were at the new end: from a snapshot before it, and a replay."""
-    seen_ms = log.uptime_ms()
     for offset in [offset for offset in log.pending_snapshots if offset > log.end_offset]:
         del log.pending_snapshots[offset]
     kept: list[int] = []
@@ -116,10 +115,31 @@ async def rebuild_producers(log: Log, breather: Breather) -> None:
             await delete_snapshot(log, offset)
         else:
             kept.append(offset)
-    segments = list(log.segments)
-    table = await load_snapshot(log.disk, log.directory, kept, segments[0].base_offset, seen_ms)
-    await replay_segments(table, segments, log.end_offset, seen_ms, breather)
-    log.producers = table
+    log.producers = await _producers_at(log, kept, log.end_offset, breather)
+
+
+async def ensure_snapshot(log: Log, offset: int) -> None:
+    """Of the producers at this offset, where the log is about to begin."""
+    content = log.pending_snapshots.get(offset)
+    kept = [at for at in await snapshot_offsets(log) if at <= offset]
+    if content is None and offset not in kept:
+        # A crash came between the sync of a segment and the snapshot behind it.
+        table = await _producers_at(log, kept, offset, Breather())
+        content = producer_snapshot.encode(table.producers.values())
+    if content is not None:
+        await syncing.write_snapshot(log, offset, content)
+        log.pending_snapshots.pop(offset, None)
+
+
+async def _producers_at(
+    log: Log, snapshots: list[int], offset: int, breather: Breather
+) -> ProducerTable:
+    seen_ms = log.uptime_ms()
+    beginning = log.segments[0].base_offset
+    table = await load_snapshot(log.disk, log.directory, snapshots, beginning, seen_ms)
+    below = [segment for segment in log.segments if segment.base_offset < offset]
+    await replay_segments(table, below, offset, seen_ms, breather)
+    return table
 
 
 async def _start_anew(log: Log, offset: int) -> None:
@@ -133,9 +153,9 @@ async def _start_anew(log: Log, offset: int) -> None:
     for snapshot in await snapshot_offsets(log):
         await delete_snapshot(log, snapshot)
     log.pending_snapshots.clear()
-    log.set_segments([await Segment.create(log.disk, log.directory, offset)])
     log.epochs.clear()
     await syncing.write_epochs(log)
+    log.set_segments([await Segment.create(log.disk, log.directory, offset)])
 
 
 async def snapshot_offsets(log: Log) -> list[int]:

@@ -110,15 +110,33 @@ class StorageMachine(RuleBasedStateMachine):
         except OSError:
             return None
         except KafkaError as problem:
-            if problem.code is not ErrorCode.KAFKA_STORAGE_ERROR or self.log.failure is None:
+            if problem.code is not ErrorCode.KAFKA_STORAGE_ERROR or not self._is_refusing():
                 raise
             return None
+
+    def _is_refusing(self) -> bool:
+        return self.log.failure is not None or self.log.no_room is not None
 
     async def _recover_if_needed(self) -> None:
         if self.is_dark:
             await self._after_crash()
         elif self.log.failure is not None:
             await self._come_back()
+        elif self.log.no_room is not None:
+            await self._find_room()
+
+    async def _find_room(self) -> None:
+        """A full disk can be read, and takes records again when something was deleted."""
+        self.disk.heal()
+        self.disk.capacity_bytes = None
+        assert not self.log.can_append(1)
+        await self._survive(self.log.roll())
+        if self.is_dark:
+            await self._after_crash()
+            return
+        assert self.log.no_room is None
+        assert self.log.end_offset <= self.model.end
+        self.model.cut(self.log.end_offset)
 
     async def _come_back(self) -> None:
         """The disk works again: everything that was acknowledged is still there."""
@@ -138,7 +156,7 @@ class StorageMachine(RuleBasedStateMachine):
     def act(self, work: Coroutine[Any, Any, T]) -> T | None:
         async def steps() -> T | None:
             result = await self._survive(work)
-            dark, failed = self.is_dark, self.log.failure is not None
+            dark, failed = self.is_dark, self._is_refusing()
             await self._recover_if_needed()
             return None if dark or failed else result
 
@@ -337,7 +355,6 @@ class StorageMachine(RuleBasedStateMachine):
         self.model.synced_end = min(self.model.synced_end, target)
         if self.act(steps()):
             self.model.cut(target)
-            self.model.synced_end = self.model.end
 
     # Stops and starts
 
@@ -397,7 +414,7 @@ class StorageMachine(RuleBasedStateMachine):
     def everything_holds(self) -> None:
         if not hasattr(self, "log"):
             return
-        while self.is_dark or self.log.failure is not None:
+        while self.is_dark or self._is_refusing():
             # What runs behind the scenes may have met the fault.
             self.act(asyncio.sleep(0))
         assert not self.disk.blocking_reads, "a cold read would have stopped the loop"
