@@ -37,6 +37,16 @@ __all__ = ["AbortedTransaction", "Appended", "Log", "Origin", "TimestampOffset",
 class Log:
     """Made by `open`. What changes segments awaits `changing`, what syncs them `syncing`."""
 
+    # An object with more than thirty attributes of its own is looked up more slowly.
+    __slots__ = (
+        "__weakref__", "_bases", "_first_unstable", "_is_changing", "_is_closed", "_jitter_ms",
+        "_loop_time", "_random", "_seal_task", "_segments", "active", "changing", "clock",
+        "config", "directory", "disk", "end_offset", "epochs", "failure", "high_watermark",
+        "is_deleted", "last_flush_ms", "no_room", "on_comeback", "on_failure", "partition",
+        "pending_snapshots", "producers", "recovery_point", "save_offsets", "start_offset",
+        "syncing", "topic", "topic_id",
+    )  # fmt: skip
+
     def __init__(
         self, disk: Disk, directory: str, config: LogConfig, clock: WallClock, random: Random | None
     ) -> None:
