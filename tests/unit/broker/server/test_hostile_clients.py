@@ -141,8 +141,8 @@ async def test_no_wrong_byte_is_stored(records: bytes | None, code: ErrorCode) -
 
 
 async def test_a_bomb_in_a_compacted_topic_is_refused_in_bounded_memory() -> None:
-    bomb = batch(b"x" * 100, codec=Codec.GZIP)
-    payload = compress(Codec.GZIP, bytes(64 << 20))
+    bomb = batch(b"x" * 100, codec=Codec.ZSTD)
+    payload = compress(Codec.ZSTD, bytes(256 << 20))
     bomb = memoryview(bytearray(bomb[:61]) + payload)
     struct.pack_into(">i", bomb, 8, len(bomb) - 12)
     rewrite_crc(bomb, 0)
