@@ -60,4 +60,4 @@ async def reason(file: File, position: int) -> str:
         return f"the batch says {header.size} bytes, but only {left} are left: torn, or no batch"
     if header.magic != MAGIC:
         return f"a batch of format {header.magic} is not known"
-    return "the batch fails its checksum"
+    return "the batch fails its checksum, or does not follow from what stands before it"
