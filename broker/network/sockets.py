@@ -87,10 +87,20 @@ class SocketConnection:
     def send(self, chunks: Sequence[Buffer | FileSlice]) -> None:
         if self._descriptor < 0:
             return
+        if len(chunks) == 1 and not self._unsent and isinstance(chunks[0], bytes):
+            chunks = self._send_at_once(chunks[0])
         self._unsent.extend(chunks)
         self.unsent_bytes += sum(map(len, chunks))
-        if not self._writing:
+        if self._unsent and not self._writing:
             self._flush()
+
+    def _send_at_once(self, chunk: bytes) -> Sequence[Buffer]:
+        """A small reply to a client that keeps up, the usual case; returns what is left of it."""
+        try:
+            count = self._sock.send(chunk)
+        except OSError:
+            return (chunk,)  # The flush meets the same error, and knows what to do.
+        return () if count == len(chunk) else (memoryview(chunk)[count:],)
 
     def send_file(self, piece: FileSlice) -> None:
         self.send((piece,))
