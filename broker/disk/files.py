@@ -129,9 +129,13 @@ class OpenFile:
     def append(self, chunks: Sequence[Buffer]) -> int:
         """Returns the position of the first byte written."""
         start = self._size
-        wanted = sum(map(len, chunks))
         try:
-            written = os.pwritev(self._number, chunks[:BUFFERS_PER_WRITE], start)
+            if len(chunks) == 1:
+                wanted = len(chunks[0])
+                written = os.pwrite(self._number, chunks[0], start)
+            else:
+                wanted = sum(map(len, chunks))
+                written = os.pwritev(self._number, chunks[:BUFFERS_PER_WRITE], start)
             if written != wanted:
                 self._write_rest(chunks, written, start)
         except OSError:

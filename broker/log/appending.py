@@ -38,6 +38,13 @@ class Appended(NamedTuple):
 def append(log: Log, records: memoryview, leader_epoch: int, origin: Origin) -> Appended:
     config = log.config
     now_ms = log.clock.now_ms()
+    if origin is Origin.CLIENT and log.epochs.latest == leader_epoch:
+        plain = validation.plain_header(records, config, now_ms)
+        if plain is not None and len(records) <= config.segment_bytes:
+            offset = log.end_offset
+            patch(records, 0, offset, leader_epoch)
+            _write(log, records, [(plain, offset, None)], [], now_ms)
+            return Appended(offset, log.end_offset - 1, -1, log.start_offset, False)
     records, batches = validation.check(records, config, now_ms, origin)
     if len(records) > config.segment_bytes:
         raise KafkaError(

@@ -43,7 +43,8 @@ class Log:
         "_loop_time", "_random", "_seal_task", "_segments", "active", "changing", "clock",
         "config", "directory", "disk", "end_offset", "epochs", "failure", "high_watermark",
         "is_deleted", "last_flush_ms", "no_room", "on_comeback", "on_failure", "partition",
-        "pending_snapshots", "producers", "recovery_point", "save_offsets", "start_offset",
+        "pending_snapshots", "producers", "recovery_point", "save_offsets",
+        "saved_start", "start_offset",
         "syncing", "topic", "topic_id",
     )  # fmt: skip
 
@@ -60,6 +61,7 @@ class Log:
         self.config = config
         self.clock = clock
         self.start_offset = 0
+        self.saved_start = 0  # what the checkpoint is known to hold
         self.end_offset = 0
         self.high_watermark = 0
         self.recovery_point = 0
@@ -126,7 +128,7 @@ class Log:
         self.producers = found.producers
         self.epochs = found.epochs
         self.pending_snapshots = found.unwritten_snapshots
-        self.start_offset = found.start_offset
+        self.start_offset = self.saved_start = found.start_offset
         self.end_offset = self.active.end_offset
         if not was_clean:
             # What a scan found in the cache may not be on the device, nor what it cut off.

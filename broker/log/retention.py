@@ -28,6 +28,9 @@ async def delete_records(log: Log, before: int) -> int:
                 await _delete_first(log, _count_before_start(log))
                 if not is_saved:
                     await _save_start(log)
+            elif target > log.saved_start:
+                # An earlier call moved the start, but was refused as the disk was full.
+                await _save_start(log)
         except OSError as problem:
             raise log.refuse(problem) from problem
         return log.start_offset
@@ -122,6 +125,7 @@ async def _save_start(log: Log) -> None:
     await syncing.save_offsets(log)
     # Not before the start is on disk: a crash that brings the old one back needs its epochs.
     log.epochs.truncate_from_start(log.start_offset)
+    log.saved_start = log.start_offset
 
 
 async def _delete_first(log: Log, count: int) -> int:
