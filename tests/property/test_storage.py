@@ -327,7 +327,9 @@ class StorageMachine(RuleBasedStateMachine):
         self.model.start_high = max(before, self.log.high_watermark)
         if self.act(self.log.apply_retention()) is not None:
             assert before <= self.log.start_offset <= self.log.high_watermark
-            self.model.start_low = self.model.start_high = self.log.start_offset
+            # Nobody was promised more than what is gone.
+            self.model.start_low = max(self.model.start_low, self.log.segments[0].base_offset)
+            self.model.start_high = self.log.start_offset
 
     @rule(share=st.floats(0, 1))
     def delete_records(self, share: float) -> None:
