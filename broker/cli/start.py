@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 from collections.abc import Sequence
@@ -81,6 +82,10 @@ async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> i
         metrics = None
         try:
             metrics = await _serve_metrics(node)
+            # What stands now stays for good. Left out of the collector's rounds, it does not
+            # cost a request milliseconds every few thousand of them.
+            gc.collect()
+            gc.freeze()
             click.echo(f"ready on {node.advertised}")
             return await ended
         finally:
