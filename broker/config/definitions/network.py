@@ -43,7 +43,7 @@ PROPERTIES = (
         Kind.INT,
         -1,
         "SO_SNDBUF of accepted connections. -1 leaves it to the operating system, which lets it "
-        "grow with the load; Kafka's 102400 costs half of a reader's throughput.",
+        "grow with the load; Kafka's default is 102400.",
         at_least(-1),
     ),
     used(
@@ -51,7 +51,7 @@ PROPERTIES = (
         Kind.INT,
         -1,
         "SO_RCVBUF of accepted connections. -1 leaves it to the operating system, which lets it "
-        "grow with the load; Kafka's 102400 costs half of a reader's throughput.",
+        "grow with the load; Kafka's default is 102400.",
         at_least(-1),
     ),
     used(
