@@ -4,164 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Coroutine
 from random import Random
-from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
     invariant,
     rule,
     run_state_machine_as_test,
 )
 
-from broker.config.topic import LogConfig
 from broker.disk.faults import Faults
-from broker.disk.memory import MemoryDisk
 from broker.log import identity
-from broker.log.breather import Breather
-from broker.log.log import Log, Origin
-from broker.log.log_directory import LogDirectory
+from broker.log.log import Origin
 from broker.protocol.compression import Codec
 from broker.protocol.errors import ErrorCode, KafkaError
-from tests.property.storage_model import Model, check
-from tests.unit.broker.log.builders import Clock, batch, marker
-
-T = TypeVar("T")
-
-PLAIN = -1
-IDEMPOTENT = (1, 2)
-TRANSACTIONAL = (3, 4)
-
-CONFIG = LogConfig(
-    segment_bytes=1500, index_interval_bytes=150, retention_ms=1000, retention_bytes=6000
+from tests.property.storage_life import (
+    CONFIG,
+    FRAGILE,
+    IDEMPOTENT,
+    PLAIN,
+    TRANSACTIONAL,
+    StorageLife,
 )
-FRAGILE = ("append", "fdatasync", "replace", "create", "delete", "truncate", "warm", "rename")
+from tests.property.storage_model import check
+from tests.unit.broker.log.builders import batch, marker
 
 
-class StorageMachine(RuleBasedStateMachine):
-    def __init__(self) -> None:
-        super().__init__()
-        self.loop = asyncio.new_event_loop()
-        self.disk = MemoryDisk()
-        self.clock = Clock()
-        self.model = Model()
-        self.leader_epoch = 0
-        self.serial = 0
-        self.lights_out_in = 0
-        self.lights_out_seed = 0
-        self.is_dark = False
-        self.is_cold = False
-        self.directory: LogDirectory
-        self.log: Log
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self.loop.run_until_complete(work)
-
-    # What happens to the disk
-
-    async def _before(self, _operation: str, _path: str) -> None:
-        if self.lights_out_in:
-            self.lights_out_in -= 1
-            if not self.lights_out_in:
-                self.is_dark = True
-                self.disk.power_loss(Random(self.lights_out_seed))
-
-    async def _load(self) -> None:
-        self.directory = LogDirectory(
-            self.disk, "/data", clock=self.clock, random=Random(7), breather=Breather()
-        )
-        logs = await self.directory.load(lambda _: CONFIG)
-        if logs:
-            (self.log,) = logs
-
-    async def _after_crash(self) -> None:
-        """Another process finds what is left."""
-        self.lights_out_in = 0
-        self.is_dark = False
-        self.disk.heal()
-        self.disk.capacity_bytes = None
-        self.log.abandon()
-        await self._load()
-        self._learn_what_survived()
-
-    def _learn_what_survived(self) -> None:
-        """Some prefix, at least the synced one; of a log that begins anew, nothing."""
-        model, log = self.model, self.log
-        assert model.synced_end <= log.end_offset, "synced records are lost"
-        if model.synced_end < log.start_offset and not (log.size_bytes or log.producers.producers):
-            # The loss reached below the start: the log began anew there, and knows nobody.
-            assert model.start_low <= log.start_offset <= model.start_high
-            model.clear(log.start_offset)
-        assert log.end_offset <= model.end
-        model.cut(log.end_offset)
-        assert model.start_low <= log.start_offset <= model.start_high
-        model.start_low = model.start_high = log.start_offset
-        model.synced_end = model.end  # a start ends with a sync
-
-    async def _survive(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """None when the disk failed: then the log is offline, or the machine is dark."""
-        try:
-            return await work
-        except OSError:
-            return None
-        except KafkaError as problem:
-            if problem.code is not ErrorCode.KAFKA_STORAGE_ERROR or not self._is_refusing():
-                raise
-            return None
-
-    def _is_refusing(self) -> bool:
-        return self.log.failure is not None or self.log.no_room is not None
-
-    async def _recover_if_needed(self) -> None:
-        if self.is_dark:
-            await self._after_crash()
-        elif self.log.failure is not None:
-            await self._come_back()
-        elif self.log.no_room is not None:
-            await self._find_room()
-
-    async def _find_room(self) -> None:
-        """A full disk can be read, and takes records again when something was deleted."""
-        self.disk.heal()
-        self.disk.capacity_bytes = None
-        assert not self.log.can_append(1)
-        await self._survive(self.log.roll())
-        if self.is_dark:
-            await self._after_crash()
-            return
-        assert self.log.no_room is None
-        assert self.log.end_offset <= self.model.end
-        self.model.cut(self.log.end_offset)
-
-    async def _come_back(self) -> None:
-        """The disk works again: everything that was acknowledged is still there."""
-        with pytest.raises(KafkaError) as refused:
-            self.log.can_append(1)
-        assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
-        self.disk.heal()
-        self.disk.capacity_bytes = None
-        try:
-            await self.log.reopen(Breather())
-        except OSError:
-            assert self.is_dark
-            await self._after_crash()
-            return
-        self._learn_what_survived()
-
-    def act(self, work: Coroutine[Any, Any, T]) -> T | None:
-        async def steps() -> T | None:
-            result = await self._survive(work)
-            dark, failed = self.is_dark, self._is_refusing()
-            await self._recover_if_needed()
-            return None if dark or failed else result
-
-        return self.run(steps())
-
+class StorageMachine(StorageLife):
     @initialize()
     def begin(self) -> None:
         async def steps() -> None:
@@ -177,35 +49,6 @@ class StorageMachine(RuleBasedStateMachine):
         self.run(steps())
         self.disk.before = self._before
 
-    # What is done to the log
-
-    async def _append(self, records: memoryview, origin: Origin = Origin.CLIENT) -> int:
-        while not self.log.can_append(len(records)):
-            await self.log.roll()
-        answer = self.log.append(records, leader_epoch=self.leader_epoch, origin=origin)
-        assert not answer.duplicate
-        assert answer.base_offset == self.model.end
-        self.model.add(bytes(records))
-        return answer.base_offset
-
-    def _batch(self, producer_id: int, count: int, codec: int) -> memoryview:
-        values = [b"%d " % (self.serial + n) * (1 + (self.serial + n) % 40) for n in range(count)]
-        self.serial += count
-        self.clock.time_ms += self.serial % 3
-        sequence = -1
-        if producer_id >= 0:
-            producer = self.model.table().producers.get(producer_id)
-            sequence = producer.last_sequence + 1 if producer else 0
-        return batch(
-            *values,
-            codec=codec,
-            time_ms=self.clock.time_ms - self.serial % 7,
-            producer_id=producer_id,
-            epoch=0 if producer_id >= 0 else -1,
-            sequence=sequence,
-            transactional=producer_id in TRANSACTIONAL,
-        )
-
     @rule(
         producer_id=st.sampled_from((PLAIN, *IDEMPOTENT, *TRANSACTIONAL)),
         count=st.integers(1, 5),
@@ -213,17 +56,6 @@ class StorageMachine(RuleBasedStateMachine):
     )
     def append(self, producer_id: int, count: int, codec: int) -> None:
         self.act(self._append(self._batch(producer_id, count, codec)))
-
-    async def _write_much(self, seed: int, count: int) -> None:
-        random = Random(seed)
-        for _ in range(count):
-            producer_id = random.choice((PLAIN, *IDEMPOTENT, *TRANSACTIONAL))
-            if producer_id in TRANSACTIONAL and random.random() < 0.3:
-                end = marker(producer_id, committed=random.random() < 0.5)
-                await self._append(end, Origin.COORDINATOR)
-            else:
-                codec = random.choice(list(Codec))
-                await self._append(self._batch(producer_id, random.randint(1, 5), codec))
 
     @rule(seed=st.integers(0, 1 << 16), count=st.integers(4, 25))
     def write_much(self, seed: int, count: int) -> None:
@@ -438,7 +270,7 @@ class StorageMachine(RuleBasedStateMachine):
 
 TestStorage = StorageMachine.TestCase
 TestStorage.settings = settings(
-    max_examples=200,
+    max_examples=150,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
