@@ -12,6 +12,8 @@ from bench.rows import APACHE, CEILING, OURS, Row
 
 Standing = Literal["ahead", "level", "behind"]
 
+AT_THE_CEILING = 0.9
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -34,13 +36,20 @@ def _compare(ours: Figures, theirs: Figures, figure: str, higher_is_better: bool
     return Verdict(standing, figure, factor)
 
 
-def judge(row: Row, ours: Figures, theirs: Figures) -> list[Verdict]:
+def judge(row: Row, ours: Figures, theirs: Figures, ceiling: Figures | None) -> list[Verdict]:
     if row.judged == "latency":
         return [_compare(ours, theirs, figure, False) for figure in ("p50_us", "p99_us")]
-    if ours.client_bound and theirs.client_bound:
+    if _is_client_the_limit(ours, ceiling) and _is_client_the_limit(theirs, ceiling):
         # Neither server was the limit: what remains to compare is what it cost them.
         return [_compare(ours, theirs, "server_us_per_message", False)]
     return [_compare(ours, theirs, "messages_per_s", True)]
+
+
+def _is_client_the_limit(figures: Figures, ceiling: Figures | None) -> bool:
+    """Its core is full, or a server that does nothing gets hardly more through it."""
+    if figures.client_bound or ceiling is None:
+        return figures.client_bound
+    return figures.messages_per_s >= AT_THE_CEILING * ceiling.messages_per_s
 
 
 def verdicts(measured: Sequence[Measured], one: Measured) -> list[Verdict]:
@@ -48,7 +57,9 @@ def verdicts(measured: Sequence[Measured], one: Measured) -> list[Verdict]:
     theirs = _peer(measured, one, APACHE)
     if one.system != OURS or theirs is None:
         return []
-    return judge(one.row, one.figures, theirs.figures)
+    ceiling = _peer(measured, one, CEILING)
+    idle = None if ceiling is None else ceiling.figures
+    return judge(one.row, one.figures, theirs.figures, idle)
 
 
 def share_of_ceiling(measured: Sequence[Measured], one: Measured) -> float | None:
