@@ -9,6 +9,9 @@ from bench.rounds import Measured
 from bench.verdicts import Verdict, verdicts
 
 COLOURS = {"ahead": "#2a7f62", "level": "#8a8a8a", "behind": "#b5442e"}
+LONGEST_BAR = 5.0
+"""Longer ones are cut; their label says how long they are."""
+
 FIGURES = {
     "messages_per_s": "messages per second",
     "server_us_per_message": "server CPU per message",
@@ -28,12 +31,13 @@ def plot(measured: Sequence[Measured], path: Path) -> None:
         for one in measured
         for found in verdicts(measured, one)
     ][::-1]
-    figure, axes = pyplot.subplots(figsize=(10, 1.2 + 0.34 * max(1, len(bars))), dpi=130)
+    figure, axes = pyplot.subplots(figsize=(10, 1.0 + 0.26 * max(1, len(bars))), dpi=110)
     for place, (_, found) in enumerate(bars):
-        axes.barh(place, found.factor, color=COLOURS[found.standing], height=0.62)
+        shown = min(found.factor, LONGEST_BAR)
+        axes.barh(place, shown, color=COLOURS[found.standing], height=0.66)
         axes.annotate(
             _label(found),
-            (found.factor, place),
+            (max(shown, 1), place),
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
@@ -41,7 +45,8 @@ def plot(measured: Sequence[Measured], path: Path) -> None:
         )
     axes.set_yticks(range(len(bars)), [label for label, _ in bars], fontsize=8)
     axes.axvline(1, color="#333333", linewidth=1)
-    axes.set_xlim(0, max([found.factor for _, found in bars], default=1) * 1.35)
+    axes.set_xlim(0, LONGEST_BAR * 1.5)
+    axes.set_ylim(-0.7, max(1, len(bars)) - 0.3)
     axes.set_xlabel("times as good as Apache Kafka on the same machine; longer is better")
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
