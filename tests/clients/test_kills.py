@@ -20,6 +20,7 @@ from tests.clients.speaker import TIMEOUT_S
 pytestmark = pytest.mark.clients
 
 PARTITIONS = 3
+UNDER_WAY_MAX = 20_000
 Place = tuple[int, int]  # partition and offset
 
 
@@ -90,7 +91,7 @@ def produce_while_killing(broker: MortalBroker, kills: int, random: Random) -> d
     for _ in range(kills):
         until = time.monotonic() + random.uniform(0.2, 0.8)
         while time.monotonic() < until:
-            for _ in range(50):
+            for _ in range(50 if len(producer) < UNDER_WAY_MAX else 0):
                 value = b"%d %s" % (number, b"x" * 300)
                 producer.produce("t", value, partition=number % PARTITIONS, on_delivery=delivered)
                 number += 1
