@@ -49,7 +49,10 @@ async def compact(
     removable_below: int = NO_LIMIT,
     breather: Breather | None = None,
 ) -> Compacted:
-    """CorruptBatchError when a segment is damaged, OSError when the disk fails: nothing changed."""
+    """CorruptBatchError when a segment is damaged, OSError when the disk fails: nothing changed.
+
+    KafkaError when the log itself failed.
+    """
     work = _Pass(log, dirt, breather or Breather())
     aborted = log.aborted_transactions(log.segments[0].base_offset, log.end_offset)
     rules = Rules(
@@ -60,6 +63,10 @@ async def compact(
         delete_retention_ms=log.config.delete_retention_ms,
         removable_below=removable_below,
     )
+    if log.recovery_point < log.end_offset:
+        # Records go because of a marker, or of a later batch of their producer, that may be in the
+        # active segment. Were these lost with the power, nothing would bring the records back.
+        await log.flush()
     try:
         dirty = [segment for segment in dirt.segments if segment.end_offset > dirt.first_dirty]
         await collect_keys(rules, dirty, dirt.first_dirty, work.breather)

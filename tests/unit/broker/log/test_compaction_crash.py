@@ -8,8 +8,9 @@ import pytest
 
 from broker.disk.memory import MemoryDisk
 from broker.log.log import Log
-from tests.unit.broker.log.builders import Clock
+from tests.unit.broker.log.builders import Clock, open_log
 from tests.unit.broker.log.compacting import (
+    COMPACT,
     DAY_MS,
     after_crash,
     compact_now,
@@ -135,4 +136,40 @@ async def test_an_error_in_the_middle_of_a_swap_takes_the_log_offline_until_it_i
     assert log.failure is not None
     log = await after_crash(log)
     assert await state(log) == expected
+    await log.close()
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+async def test_a_marker_for_which_records_went_survives_a_power_loss(is_committed: bool) -> None:
+    disk = MemoryDisk()
+    log = await open_compacted(disk)
+    write(log, (b"k", b"1"))
+    write(log, (b"k", b"2"), producer_id=1, sequence=0, transactional=True)
+    await log.roll()
+    await log.flush()
+    end(log, 1, committed=is_committed)  # not synced by anybody yet
+    log.advance_high_watermark(log.end_offset)
+    await compact_now(log)
+    disk.power_loss()
+    log = await after_crash(log)
+    assert log.last_stable_offset == log.end_offset == 3
+    assert await state(log) == {b"k": b"2" if is_committed else b"1"}
+    await log.close()
+
+
+async def test_a_producer_whose_batch_went_is_still_known_after_a_power_loss() -> None:
+    disk = MemoryDisk()
+    log = await open_compacted(disk)
+    write(log, (b"k", b"1"), producer_id=1, sequence=0)
+    write(log, (b"k", b"2"))
+    await log.roll()
+    await log.flush()
+    write(log, (b"j", b"3"), producer_id=1, sequence=1)  # not synced by anybody yet
+    log.advance_high_watermark(log.end_offset)
+    await compact_now(log)
+    disk.power_loss()
+    log.abandon()
+    # A checkpoint may be older than the pass: then everything is read again.
+    log = await open_log(disk, config=COMPACT, recovery_point=0)
+    assert log.producers.producers[1].last_sequence == 1
     await log.close()
