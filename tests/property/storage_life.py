@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from random import Random
 from typing import Any, TypeVar
 
@@ -11,13 +12,14 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine
 
 from broker.config.topic import LogConfig
+from broker.disk.faults import Faults
 from broker.disk.memory import MemoryDisk
 from broker.log.breather import Breather
 from broker.log.log import Log, Origin
 from broker.log.log_directory import LogDirectory
 from broker.protocol.compression import Codec
 from broker.protocol.errors import ErrorCode, KafkaError
-from tests.property.storage_model import Model
+from tests.property.storage_model import Model, Written, check_content, check_producers
 from tests.unit.broker.log.builders import Clock, batch, marker
 
 T = TypeVar("T")
@@ -35,12 +37,14 @@ FRAGILE = ("append", "fdatasync", "replace", "create", "delete", "truncate", "wa
 class StorageLife(RuleBasedStateMachine):
     """Keeps the log and the model in step, through failures and crashes."""
 
+    config = CONFIG
+
     def __init__(self) -> None:
         super().__init__()
         self.loop = asyncio.new_event_loop()
         self.disk = MemoryDisk()
         self.clock = Clock()
-        self.model = Model()
+        self.model: Model = self._new_model()
         self.leader_epoch = 0
         self.serial = 0
         self.lights_out_in = 0
@@ -49,6 +53,28 @@ class StorageLife(RuleBasedStateMachine):
         self.is_cold = False
         self.directory: LogDirectory
         self.log: Log
+
+    # What is another way with a log that is compacted
+
+    def _new_model(self) -> Model:
+        return Model()
+
+    async def _check(self) -> None:
+        await check_content(self.log, self.model)
+        check_producers(self.log, self.model)
+
+    def _remembered(self, producer_id: int) -> list[Written]:
+        """The batches that are known for duplicates when they come again."""
+        return self.model.window(producer_id)
+
+    def _first_cut(self) -> int:
+        """Where a truncation may begin."""
+        return self.log.start_offset
+
+    def _content(self, count: int) -> tuple[Sequence[bytes] | None, Sequence[bytes | None]]:
+        """Keys and values of the next records."""
+        numbers = range(self.serial, self.serial + count)
+        return None, [b"%d " % number * (1 + number % 40) for number in numbers]
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.loop.run_until_complete(work)
@@ -62,11 +88,24 @@ class StorageLife(RuleBasedStateMachine):
                 self.is_dark = True
                 self.disk.power_loss(Random(self.lights_out_seed))
 
-    async def _load(self) -> None:
-        self.directory = LogDirectory(
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        """Nothing fails while a test looks at the log itself."""
+        before, self.disk.before = self.disk.before, None
+        faults, self.disk.faults = self.disk.faults, Faults()
+        capacity_bytes, self.disk.capacity_bytes = self.disk.capacity_bytes, None
+        yield
+        self.disk.faults, self.disk.before = faults, before
+        self.disk.capacity_bytes = capacity_bytes
+
+    def _new_directory(self) -> LogDirectory:
+        return LogDirectory(
             self.disk, "/data", clock=self.clock, random=Random(7), breather=Breather()
         )
-        logs = await self.directory.load(lambda _: CONFIG)
+
+    async def _load(self) -> None:
+        self.directory = self._new_directory()
+        logs = await self.directory.load(lambda _: self.config)
         if logs:
             (self.log,) = logs
 
@@ -165,7 +204,7 @@ class StorageLife(RuleBasedStateMachine):
         return answer.base_offset
 
     def _batch(self, producer_id: int, count: int, codec: int) -> memoryview:
-        values = [b"%d " % (self.serial + n) * (1 + (self.serial + n) % 40) for n in range(count)]
+        keys, values = self._content(count)
         self.serial += count
         self.clock.time_ms += self.serial % 3
         sequence = -1
@@ -174,6 +213,7 @@ class StorageLife(RuleBasedStateMachine):
             sequence = producer.last_sequence + 1 if producer else 0
         return batch(
             *values,
+            keys=keys,
             codec=codec,
             time_ms=self.clock.time_ms - self.serial % 7,
             producer_id=producer_id,
@@ -192,3 +232,14 @@ class StorageLife(RuleBasedStateMachine):
             else:
                 codec = random.choice(list(Codec))
                 await self._append(self._batch(producer_id, random.randint(1, 5), codec))
+
+    async def _truncate(self, back: int) -> None:
+        first = self._first_cut()
+        bases = [written.header.base_offset for written in self.model.batches]
+        boundaries = [base for base in bases if base >= first]
+        if not boundaries:
+            return
+        target = boundaries[max(-1 - back, -len(boundaries))]
+        self.model.synced_end = min(self.model.synced_end, target)
+        await self.log.truncate_to(target)
+        self.model.cut(target)
