@@ -187,7 +187,8 @@ async def batches_of(log: Log) -> list[Written]:
 
 def check_table(log: Log, model: CompactedModel) -> None:
     """Who reads committed records finds the last value of each key, as if nothing were gone."""
-    start, up_to = log.start_offset, log.last_stable_offset
+    # A crash takes the high watermark back, for a while, to before what was compacted.
+    start, up_to = log.start_offset, next(iter(log.producers.open_transactions), log.end_offset)
     found = [entry[:3] for entry in log.aborted_transactions(start, up_to)]
     assert _table(model.left, found, start, up_to) == _table(
         model.batches, aborted_in(model), start, up_to

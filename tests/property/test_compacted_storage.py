@@ -28,8 +28,8 @@ from tests.property.compacted_model import (
 from tests.property.storage_model import Written, aborted_in, check_content
 from tests.property.storage_rules import StorageMachine
 
-KEYS = (b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"one that is longer than sixteen bytes")
-MAX_KEYS = 6
+KEYS = (*(b"%d" % number for number in range(19)), b"one that is longer than sixteen bytes")
+MAX_KEYS = 15
 """Fewer than there are: some passes stop before they have seen all."""
 
 CONFIG = LogConfig(
@@ -180,7 +180,7 @@ class CompactedStorageMachine(StorageMachine):
 
 TestCompactedStorage = CompactedStorageMachine.TestCase
 TestCompactedStorage.settings = settings(
-    max_examples=120,
+    max_examples=100,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -196,7 +196,7 @@ def test_many_compacted_lives() -> None:
         CompactedStorageMachine,
         settings=settings(
             TestCompactedStorage.settings,
-            max_examples=1200,
+            max_examples=1000,
             stateful_step_count=60,
             report_multiple_bugs=False,
         ),
