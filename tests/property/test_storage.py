@@ -19,6 +19,7 @@ TestStorage.settings = settings(
 
 
 @pytest.mark.sweep
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_many_lives() -> None:
     run_state_machine_as_test(
