@@ -152,6 +152,7 @@ class ClientConnection:
         if start == end or self._closed:
             return
         left = end - start
+        joins = self._buffer is not None
         if self._buffer is None:
             self._buffer = self._memory.take(left, self)
             self._start = self._have = 0
@@ -160,7 +161,12 @@ class ClientConnection:
         assert self._buffer is not None
         self._buffer[self._have : self._have + left] = scratch[start:end]
         self._have += left
-        self._make_room()
+        if joins:
+            # A read that ended inside a request's length is followed by whole requests, and no
+            # more bytes may ever come to have them looked at.
+            self._handle_buffer()
+        else:
+            self._make_room()
 
     def _handle_buffer(self) -> None:
         assert self._buffer is not None
