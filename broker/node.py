@@ -84,7 +84,7 @@ class Node:
         *,
         process_figures: Callable[[], ProcessFigures] | None = None,
     ) -> Node:
-        """Raises a StartError's sentence when the directories are not this node's to use."""
+        """Raises NotFormattedError or WrongDirectoryError, whose sentences are for the user."""
         context = copy_context()
         context.run(current_node.set, str(config.node_id))
         return await _in_context(context, cls._start(config, world, Metrics(process_figures)))
