@@ -88,6 +88,8 @@ def _answer(node: Node, session: FetchSession, reading: Reading) -> m.FetchRespo
         topic.partitions.append(answer)
         if answer.error_code:
             node.metrics.request_failed(ApiKey.FETCH, answer.error_code)
+            if node.metadata.image.topic(target.topic) is not None:
+                node.metrics.fetch_failed(target.topic)
         if answer.records:
             node.metrics.fetched(target.topic, len(answer.records))
             if session.session_id:
