@@ -13,6 +13,7 @@ from broker.config.properties import Entry, PropertiesSyntaxError, parse_propert
 from broker.config.property import Meaning, Property, Value
 from broker.config.suggest import nearest
 from broker.config.values import WrongValueError, parse_value
+from broker.config.voters import Voter
 from broker.network.interface import Address
 
 _LISTENER_PREFIX = "listener.name."
@@ -28,6 +29,8 @@ class BrokerConfig:
     listeners: tuple[ListenerEntry, ...]
     advertised_listeners: tuple[ListenerEntry, ...]
     controller_listener_names: tuple[str, ...]
+    inter_broker_listener_name: str
+    controller_quorum_voters: tuple[Voter, ...]
     reference_metrics_listener: Address | None
 
     socket_send_buffer_bytes: int
@@ -57,6 +60,32 @@ class BrokerConfig:
     producer_id_expiration_ms: int
     producer_id_expiration_check_interval_ms: int
 
+    replica_lag_time_max_ms: int
+    replica_socket_timeout_ms: int
+    replica_fetch_max_bytes: int
+    replica_fetch_wait_max_ms: int
+    replica_fetch_min_bytes: int
+    replica_fetch_backoff_ms: int
+    replica_fetch_response_max_bytes: int
+    replica_high_watermark_checkpoint_interval_ms: int
+    replica_selector_class: str | None
+    auto_leader_rebalance_enable: bool
+    leader_imbalance_per_broker_percentage: int
+    leader_imbalance_check_interval_seconds: int
+    controlled_shutdown_enable: bool
+
+    controller_quorum_election_timeout_ms: int
+    controller_quorum_fetch_timeout_ms: int
+    controller_quorum_election_backoff_max_ms: int
+    controller_quorum_request_timeout_ms: int
+    controller_quorum_retry_backoff_ms: int
+    controller_quorum_fetch_snapshot_max_bytes: int
+    controller_quorum_fetch_max_bytes: int
+    broker_heartbeat_interval_ms: int
+    broker_session_timeout_ms: int
+    metadata_log_max_record_bytes_between_snapshots: int
+    metadata_log_segment_bytes: int
+
     values: Mapping[str, Value] = field(repr=False)  # every known property
     given: Mapping[str, str] = field(repr=False)  # the ones that were set, as they were written
     from_file: Mapping[str, str] = field(repr=False)  # of these, what was there at the start
@@ -67,6 +96,27 @@ class BrokerConfig:
         return tuple(
             entry for entry in self.listeners if entry.name not in self.controller_listener_names
         )
+
+    @property
+    def controller_listeners(self) -> tuple[ListenerEntry, ...]:
+        return tuple(
+            entry for entry in self.listeners if entry.name in self.controller_listener_names
+        )
+
+    @property
+    def is_broker(self) -> bool:
+        return not self.process_roles or "broker" in self.process_roles
+
+    @property
+    def is_controller(self) -> bool:
+        return not self.process_roles or "controller" in self.process_roles
+
+    @property
+    def voter_ids(self) -> tuple[int, ...]:
+        """Of the controller quorum, sorted; a node that was told of none is alone."""
+        if not self.controller_quorum_voters:
+            return (self.node_id,)
+        return tuple(sorted(voter.node_id for voter in self.controller_quorum_voters))
 
     @classmethod
     def parse(

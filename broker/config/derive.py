@@ -17,6 +17,7 @@ from broker.config.listeners import (
 )
 from broker.config.property import Value
 from broker.config.values import WrongValueError
+from broker.config.voters import check_roles, parse_voters
 from broker.network.interface import Address
 
 Fail = Callable[[str, str], None]
@@ -33,8 +34,13 @@ def derive(
     derived.update(_listeners(values, fail, warn))
     derived["reference_metrics_listener"] = _metrics_listener(values, fail)
     derived["max_connections_per_ip_overrides"] = _overrides(values, fail)
-    if "process.roles" in given and "broker" not in _list(values, "process.roles"):
-        fail("process.roles", "a node that is only a controller is not offered; add broker")
+    derived.update(_quorum(values, derived, fail))
+    if not derived["controller_quorum_voters"]:
+        _warn_of_being_alone(values, warn)
+    return derived
+
+
+def _warn_of_being_alone(values: Mapping[str, Value], warn: Warn) -> None:
     if cast("int", values["default.replication.factor"]) > 1:
         warn(
             "default.replication.factor above 1 needs more nodes: creating a topic that does not "
@@ -45,7 +51,6 @@ def derive(
             "min.insync.replicas above 1 needs more nodes: producers with acks=all will be refused "
             "with NOT_ENOUGH_REPLICAS"
         )
-    return derived
 
 
 def _list(values: Mapping[str, Value], name: str) -> tuple[str, ...]:
@@ -90,7 +95,8 @@ def _listeners(values: Mapping[str, Value], fail: Fail, warn: Warn) -> dict[str,
         protocols = parse_protocol_map(cast("str", values["listener.security.protocol.map"]))
         at_fault = "listeners"
         check_protocols(listeners, protocols, controller_names)
-        if all(entry.name in controller_names for entry in listeners):
+        is_broker = "broker" in (_list(values, "process.roles") or ("broker",))
+        if is_broker and all(entry.name in controller_names for entry in listeners):
             raise WrongValueError("all are in controller.listener.names, so no client is served")
         at_fault = "advertised.listeners"
         if values["advertised.listeners"] is not None:
@@ -127,6 +133,40 @@ def _as_advertised(
             entry = entry._replace(host="localhost")
         advertised.append(entry)
     return tuple(advertised)
+
+
+def _quorum(
+    values: Mapping[str, Value], derived: Mapping[str, object], fail: Fail
+) -> dict[str, object]:
+    """The voters, and the listener by which brokers reach each other."""
+    at_fault, voters, name = "controller.quorum.voters", (), ""
+    try:
+        voters = parse_voters(_list(values, at_fault))
+        if "listeners" in derived:
+            check_roles(
+                voters,
+                node_id=cast("int", derived["node_id"]),
+                roles=_list(values, "process.roles") or ("broker", "controller"),
+                listeners=cast("tuple[ListenerEntry, ...]", derived["listeners"]),
+                controller_names=cast("tuple[str, ...]", derived["controller_listener_names"]),
+            )
+            at_fault = "inter.broker.listener.name"
+            name = _inter_broker_listener(values, derived)
+    except WrongValueError as error:
+        fail(at_fault, str(error))
+    return {"controller_quorum_voters": voters, "inter_broker_listener_name": name}
+
+
+def _inter_broker_listener(values: Mapping[str, Value], derived: Mapping[str, object]) -> str:
+    controller_names = cast("tuple[str, ...]", derived["controller_listener_names"])
+    listeners = cast("tuple[ListenerEntry, ...]", derived["listeners"])
+    offered = [entry.name for entry in listeners if entry.name not in controller_names]
+    wanted = cast("str | None", values["inter.broker.listener.name"])
+    if wanted is None:
+        return offered[0] if offered else ""
+    if wanted.upper() not in offered:
+        raise WrongValueError(f"{wanted} is none of the listeners for clients ({offered})")
+    return wanted.upper()
 
 
 def _metrics_listener(values: Mapping[str, Value], fail: Fail) -> Address | None:

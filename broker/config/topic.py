@@ -49,6 +49,7 @@ class LogConfig:
     segment_ms: int = 604800000
     timestamp_after_max_ms: int = 3600000
     timestamp_before_max_ms: int = LONG_MAX
+    unclean_leader_election_enable: bool = False
 
     @classmethod
     def build(cls, broker: BrokerConfig, overrides: Mapping[str, str]) -> LogConfig:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from broker.config.definitions import cluster, coordinators, logs, network, surroundings
+from broker.config.definitions import (
+    cluster,
+    coordinators,
+    logs,
+    network,
+    quorum,
+    replication,
+    surroundings,
+)
 from broker.config.property import Property
 
 AREAS: dict[str, tuple[Property, ...]] = {
     "The node and its cluster": cluster.PROPERTIES,
+    "Replication": replication.PROPERTIES,
+    "The controller quorum": quorum.PROPERTIES,
     "Listeners, connections and requests": network.PROPERTIES,
     "Logs": logs.PROPERTIES,
     "Groups, transactions and quotas": coordinators.PROPERTIES,

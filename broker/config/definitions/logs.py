@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from broker.config.property import (
+    ANY,
     LONG_MAX,
     UNIQUE,
     Check,
@@ -243,12 +244,12 @@ TOPIC_DEFAULTS = (
         at_least(0),
         Update.CLUSTER_WIDE,
     ),
-    without_meaning(
+    _topic_default(
         "unclean.leader.election.enable",
         Kind.BOOLEAN,
         False,
-        "takes effect with more than one node; this broker runs alone",
-        update=Update.CLUSTER_WIDE,
+        "Whether a replica that may lack records can lead when no other one is left.",
+        ANY,
     ),
     without_meaning(
         "log.preallocate",
