@@ -1,0 +1,1 @@
+"""How a node asks other nodes: requests out, answers in."""

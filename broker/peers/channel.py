@@ -1,0 +1,142 @@
+"""A connection to one other node, opened when it is needed and again when it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from broker.network.interface import Address, Connection, Network
+from broker.peers.backoff import Backoff
+from broker.peers.incoming_frames import IncomingFrames
+from broker.protocol import codec, frames
+from broker.protocol import messages as m
+from broker.protocol.apis import API_VERSIONS, ApiKey
+from broker.protocol.errors import MalformedMessageError
+
+_FRAME_BYTES_MAX = 256 << 20
+
+
+class UnansweredError(Exception):
+    """No answer came. Whether the request was carried out is not known."""
+
+
+class Channel:
+    """All nodes of a cluster are of one version, so each API is asked for in its newest."""
+
+    def __init__(
+        self,
+        network: Network,
+        address: Address,
+        *,
+        client_id: str,
+        random: Random,
+        backoff_s: float,
+        backoff_max_s: float,
+    ) -> None:
+        self.address = address
+        self._network = network
+        self._client_id = client_id
+        self._backoff = Backoff(backoff_s, backoff_max_s, random)
+        self._retry_at = 0.0
+        self._session: _Session | None = None
+        self._connecting = asyncio.Lock()
+        self._correlation_id = 0
+
+    async def ask(self, api_key: ApiKey, body: Any, *, timeout_s: float) -> Any:
+        """Raises UnansweredError, also for an answer that cannot be read."""
+        session: _Session | None = None
+        try:
+            async with asyncio.timeout(timeout_s):
+                session = await self._connected()
+                return await self._exchange(session, api_key, body)
+        except TimeoutError:
+            problem = f"{self.address} did not answer {api_key.name} within {timeout_s} s"
+        except (OSError, MalformedMessageError) as error:
+            problem = f"{self.address} did not answer {api_key.name}: {error}"
+        if session is not None:
+            # A node that does not answer may be gone for good, and the connection would not tell.
+            session.close()
+        raise UnansweredError(problem)
+
+    async def _exchange(self, session: _Session, api_key: ApiKey, body: Any) -> Any:
+        version = API_VERSIONS[api_key][1]
+        self._correlation_id += 1
+        header = m.RequestHeader(
+            api_key=api_key,
+            api_version=version,
+            correlation_id=self._correlation_id,
+            client_id=self._client_id,
+        )
+        encoded = codec.encode_request(api_key, version, body)
+        frame = await session.send(self._correlation_id, frames.request_frame(header, encoded))
+        _, at = frames.decode_response_header(api_key, version, frame)
+        answer, _ = codec.decode_response(api_key, version, frame, at)
+        self._backoff.reset()
+        return answer
+
+    async def _connected(self) -> _Session:
+        async with self._connecting:
+            if self._session is not None and not self._session.is_closed:
+                return self._session
+            now = asyncio.get_running_loop().time()
+            if now < self._retry_at:
+                await asyncio.sleep(self._retry_at - now)
+            # Set before the attempt, which may be given up: whoever comes next waits all the same.
+            self._retry_at = asyncio.get_running_loop().time() + self._backoff.next_s()
+            self._session = _Session(await self._network.connect(self.address))
+            return self._session
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+
+
+class _Session:
+    """One connection's life: who waits for which answer."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._frames = IncomingFrames(self._on_frame, frame_bytes_max=_FRAME_BYTES_MAX)
+        self._waiting: dict[int, asyncio.Future[memoryview]] = {}
+        self.is_closed = False
+        connection.start(self)
+
+    async def send(self, correlation_id: int, chunks: Sequence[Any]) -> memoryview:
+        if self.is_closed:
+            raise ConnectionError("the connection is closed")
+        answer: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        self._waiting[correlation_id] = answer
+        try:
+            self._connection.send(chunks)
+            return await answer
+        finally:
+            self._waiting.pop(correlation_id, None)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _on_frame(self, frame: memoryview) -> None:
+        waiting = self._waiting.get(int.from_bytes(frame[:4], "big", signed=True))
+        if waiting is not None and not waiting.done():
+            waiting.set_result(frame)
+
+    def receive_buffers(self) -> Sequence[memoryview]:
+        return self._frames.receive_buffers()
+
+    def received(self, count: int) -> None:
+        try:
+            self._frames.received(count)
+        except ConnectionError:
+            self._connection.close()
+
+    def drained(self) -> None:
+        pass
+
+    def closed(self, error: Exception | None) -> None:
+        self.is_closed = True
+        lost = error or ConnectionError("the connection was closed")
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(lost)
