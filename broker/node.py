@@ -19,11 +19,16 @@ from broker.log.identity import WrongDirectoryError
 from broker.log.log_directory import LogDirectory
 from broker.log.room import is_lack_of_room
 from broker.metadata.changes import (
+    BrokerChanged,
+    BrokerEpochsUsed,
+    BrokerRegistered,
+    BrokerUnregistered,
     Change,
     ConfigChanged,
     DeletionsRemembered,
     LeaderEpochsRaised,
     PartitionsAdded,
+    PartitionsChanged,
     ProducerIdsAllocated,
     ResourceType,
     TopicCreated,
@@ -250,6 +255,10 @@ class Node:
                 case ConfigChanged():
                     configured[None] = None
                 case ProducerIdsAllocated() | LeaderEpochsRaised() | DeletionsRemembered():
+                    pass
+                case PartitionsChanged() | BrokerRegistered() | BrokerChanged():
+                    pass
+                case BrokerUnregistered() | BrokerEpochsUsed():
                     pass
         if None in configured:
             self.config = stored.broker_config(

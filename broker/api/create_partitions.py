@@ -10,6 +10,7 @@ from broker.api.decide import decide_and_change
 from broker.api.request import Request
 from broker.api.topic_plan import check_partition_count, check_replica_lists
 from broker.metadata.changes import PartitionsAdded
+from broker.metadata.partition_info import PartitionInfo
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -72,5 +73,5 @@ def _plan(node: Node, topic: m.CreatePartitionsTopic) -> PartitionsAdded:
                 f"{len(lists)} assignments are given for {added} new partitions",
             )
         check_replica_lists(lists, node.node_id)
-    replicas = tuple(tuple(nodes) for nodes in lists)
-    return PartitionsAdded(known.name, known.topic_id, current, replicas)
+    partitions = tuple(PartitionInfo.in_sync(nodes) for nodes in lists)
+    return PartitionsAdded(known.name, known.topic_id, current, partitions)

@@ -33,7 +33,7 @@ async def create_topics(
                 if asked[topic.name] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
                 planned[topic.name] = plan_topic(node, topic, planned)
-                check_partition_count(sum(len(each.replicas) for each in planned.values()))
+                check_partition_count(sum(len(each.partitions) for each in planned.values()))
                 results[topic.name] = _created(node, planned[topic.name], body.validate_only)
             except KafkaError as error:
                 planned.pop(topic.name, None)
@@ -54,8 +54,8 @@ def _created(node: Node, change: TopicCreated, validate_only: bool) -> m.Creatab
         name=change.name,
         error_message=None,
         topic_id=ZERO_ID if validate_only else change.topic_id,
-        num_partitions=len(change.replicas),
-        replication_factor=len(change.replicas[0]),
+        num_partitions=len(change.partitions),
+        replication_factor=len(change.partitions[0].replicas),
         configs=[
             m.CreatableTopicConfigs(
                 name=entry.name,

@@ -9,6 +9,7 @@ from broker.api.topic_names import CLUSTER_METADATA_TOPIC, check_collision, chec
 from broker.config.topic import check_overrides
 from broker.metadata.changes import TopicCreated
 from broker.metadata.ids import new_id
+from broker.metadata.partition_info import PartitionInfo
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -35,7 +36,7 @@ def plan_topic(node: Node, topic: m.CreatableTopic, planned: Iterable[str] = ())
     return TopicCreated(
         topic.name,
         new_id(node.world.random),
-        _replicas(node, topic),
+        tuple(PartitionInfo.in_sync(nodes) for nodes in _replicas(node, topic)),
         _configs(topic.configs),
     )
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, get_args
+
+from broker.metadata.broker_info import Endpoint
+from broker.metadata.partition_info import PartitionInfo
+from broker.metadata.plain_form import form_of
 
 
 class ResourceType(IntEnum):
@@ -19,7 +23,7 @@ class ResourceType(IntEnum):
 class TopicCreated:
     name: str
     topic_id: bytes
-    replicas: tuple[tuple[int, ...], ...]  # by partition; the first replica leads
+    partitions: tuple[PartitionInfo, ...]
     configs: Mapping[str, str]
 
 
@@ -41,7 +45,51 @@ class PartitionsAdded:
     name: str
     topic_id: bytes
     first: int  # how many partitions there are before
-    replicas: tuple[tuple[int, ...], ...]  # of the new partitions only
+    partitions: tuple[PartitionInfo, ...]  # the new ones only
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsChanged:
+    """Whole new states, so that a record says all by itself what the partition is after it."""
+
+    name: str
+    topic_id: bytes
+    partitions: tuple[tuple[int, PartitionInfo], ...]  # by index, only those that change
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistered:
+    """A new incarnation comes with an epoch that was never used; a known one may say more."""
+
+    broker_id: int
+    incarnation_id: bytes
+    broker_epoch: int
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None = None
+    log_dirs: tuple[bytes, ...] = ()
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerChanged:
+    broker_id: int
+    broker_epoch: int
+    fenced: bool
+    in_controlled_shutdown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerUnregistered:
+    broker_id: int
+    broker_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerEpochsUsed:
+    """All broker epochs below are used, also those of brokers that are no longer registered."""
+
+    next_broker_epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,44 +123,26 @@ Change = (
     | TopicDeleted
     | DeletionsRemembered
     | PartitionsAdded
+    | PartitionsChanged
+    | BrokerRegistered
+    | BrokerChanged
+    | BrokerUnregistered
+    | BrokerEpochsUsed
     | ConfigChanged
     | ProducerIdsAllocated
     | LeaderEpochsRaised
 )
 
-_CLASSES: dict[str, type[Change]] = {
-    each.__name__: each
-    for each in (
-        TopicCreated,
-        TopicDeleted,
-        DeletionsRemembered,
-        PartitionsAdded,
-        ConfigChanged,
-        ProducerIdsAllocated,
-        LeaderEpochsRaised,
-    )
-}
+_FORMS = {each.__name__: form_of(each) for each in get_args(Change)}
 
 
 def to_json(change: Change) -> dict[str, Any]:
-    plain = asdict(change)
-    if "topic_id" in plain:
-        plain["topic_id"] = plain["topic_id"].hex()
-    if "topic_ids" in plain:
-        plain["topic_ids"] = [topic_id.hex() for topic_id in plain["topic_ids"]]
-    return {"change": type(change).__name__, **plain}
+    name = type(change).__name__
+    return {"change": name, **_FORMS[name].to_plain(change)}
 
 
 def from_json(plain: Mapping[str, Any]) -> Change:
     """Raises KeyError, TypeError or ValueError for what `to_json` never wrote."""
-    kind = _CLASSES[plain["change"]]
-    values = {each.name: plain[each.name] for each in fields(kind)}
-    if "topic_id" in values:
-        values["topic_id"] = bytes.fromhex(values["topic_id"])
-    if "topic_ids" in values:
-        values["topic_ids"] = tuple(bytes.fromhex(text) for text in values["topic_ids"])
-    if "replicas" in values:
-        values["replicas"] = tuple(tuple(nodes) for nodes in values["replicas"])
-    if "leader_epochs" in values:
-        values["leader_epochs"] = tuple(values["leader_epochs"])
-    return kind(**values)
+    members = dict(plain)
+    change: Change = _FORMS[members.pop("change")].from_plain(members)
+    return change

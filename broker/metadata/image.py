@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
+from broker.metadata.broker_info import BrokerInfo
 from broker.metadata.changes import (
+    BrokerChanged,
+    BrokerEpochsUsed,
+    BrokerRegistered,
+    BrokerUnregistered,
     Change,
     ConfigChanged,
     DeletionsRemembered,
     LeaderEpochsRaised,
     PartitionsAdded,
+    PartitionsChanged,
     ProducerIdsAllocated,
     ResourceType,
     TopicCreated,
     TopicDeleted,
+    to_json,
 )
+from broker.metadata.partition_info import PartitionInfo as PartitionInfo
+from broker.metadata.partition_info import PartitionInfos
 
 DELETED_TOPICS_MAX = 1000
 """A crash leaves behind only what was being deleted then, so that the last ones are enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionInfo:
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    leader: int
-    leader_epoch: int = 0
-    partition_epoch: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicInfo:
     name: str
     topic_id: bytes
-    partitions: tuple[PartitionInfo, ...]
+    partitions: PartitionInfos
 
 
 class ConflictError(Exception):
@@ -49,8 +51,11 @@ class Image:
     names_by_id: dict[bytes, str] = field(default_factory=dict)
     deleted_topics: dict[bytes, None] = field(default_factory=dict)  # the last ones, by id
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
+    brokers: dict[int, BrokerInfo] = field(default_factory=dict)
+    next_broker_epoch: int = 0
     next_producer_id: int = 0
-    version: int = 0  # how many changes were applied
+    # How many changes were applied. Two images may come to be equal by different ways.
+    version: int = field(default=0, compare=False)
 
     def copy(self) -> Image:
         # The values inside are never changed in place, so the outer dicts are enough.
@@ -59,6 +64,8 @@ class Image:
             names_by_id=dict(self.names_by_id),
             deleted_topics=dict(self.deleted_topics),
             configs=dict(self.configs),
+            brokers=dict(self.brokers),
+            next_broker_epoch=self.next_broker_epoch,
             next_producer_id=self.next_producer_id,
             version=self.version,
         )
@@ -79,6 +86,14 @@ class Image:
         # A list: topics may come and go while the caller waits for something.
         return iter([self.topics[name] for name in sorted(self.topics)])
 
+    def brokers_sorted(self) -> Iterator[BrokerInfo]:
+        return iter([self.brokers[broker_id] for broker_id in sorted(self.brokers)])
+
+    def is_active(self, broker_id: int) -> bool:
+        """Whether it is registered, and neither fenced nor about to stop."""
+        broker = self.brokers.get(broker_id)
+        return broker is not None and broker.is_active
+
     def topic_configs(self, name: str) -> Mapping[str, str]:
         return self.configs.get((ResourceType.TOPIC, name), {})
 
@@ -93,7 +108,10 @@ class Image:
         return self.configs.get((ResourceType.BROKER, ""), {})
 
     def apply(self, change: Change) -> None:
-        """Raises ConflictError, and then nothing has changed."""
+        """Raises ConflictError, and then nothing has changed.
+
+        A changed partition costs the same in a small topic and in one of ten thousand.
+        """
         match change:
             case TopicCreated():
                 self._create_topic(change)
@@ -109,23 +127,74 @@ class Image:
                 topic = self._current(change)
                 if len(topic.partitions) != change.first:
                     raise ConflictError(f"topic {change.name} has more partitions by now")
-                added = tuple(_new_partition(nodes) for nodes in change.replicas)
-                self.topics[change.name] = replace(topic, partitions=topic.partitions + added)
+                more = topic.partitions.with_added(change.partitions)
+                self.topics[change.name] = replace(topic, partitions=more)
+            case PartitionsChanged():
+                self._change_partitions(change)
+            case BrokerRegistered():
+                self._register_broker(change)
+            case BrokerChanged():
+                self.brokers[change.broker_id] = replace(
+                    self._current_broker(change),
+                    fenced=change.fenced,
+                    in_controlled_shutdown=change.in_controlled_shutdown,
+                )
+            case BrokerUnregistered():
+                self._current_broker(change)
+                del self.brokers[change.broker_id]
+            case BrokerEpochsUsed():
+                self.next_broker_epoch = max(self.next_broker_epoch, change.next_broker_epoch)
             case ConfigChanged():
                 self._change_config(change)
             case ProducerIdsAllocated():
-                if change.next_producer_id < self.next_producer_id:
+                if change.next_producer_id <= self.next_producer_id:
                     raise ConflictError("these producer ids are handed out by now")
                 self.next_producer_id = change.next_producer_id
             case LeaderEpochsRaised():
                 self._raise_leader_epochs(change)
         self.version += 1
 
-    def _current(self, change: TopicDeleted | PartitionsAdded | LeaderEpochsRaised) -> TopicInfo:
+    def _current(
+        self, change: TopicDeleted | PartitionsAdded | PartitionsChanged | LeaderEpochsRaised
+    ) -> TopicInfo:
         topic = self.topics.get(change.name)
         if topic is None or topic.topic_id != change.topic_id:
             raise ConflictError(f"topic {change.name} is no longer the one that was looked at")
         return topic
+
+    def _change_partitions(self, change: PartitionsChanged) -> None:
+        topic = self._current(change)
+        seen = dict.fromkeys(index for index, _ in change.partitions)
+        if len(seen) != len(change.partitions):
+            raise ConflictError(f"a partition of topic {change.name} is changed twice at once")
+        for index, info in change.partitions:
+            if not 0 <= index < len(topic.partitions):
+                raise ConflictError(f"there is no {change.name}-{index}")
+            old = topic.partitions[index]
+            # Each change counts one up: what was made for an older state does not fit any more.
+            if info.partition_epoch <= old.partition_epoch or info.leader_epoch < old.leader_epoch:
+                raise ConflictError(f"{change.name}-{index} has changed by now")
+        changed = topic.partitions.with_changed(change.partitions)
+        self.topics[change.name] = replace(topic, partitions=changed)
+
+    def _current_broker(self, change: BrokerChanged | BrokerUnregistered) -> BrokerInfo:
+        broker = self.brokers.get(change.broker_id)
+        if broker is None or broker.broker_epoch != change.broker_epoch:
+            raise ConflictError(f"broker {change.broker_id} is no longer the one looked at")
+        return broker
+
+    def _register_broker(self, change: BrokerRegistered) -> None:
+        known = self.brokers.get(change.broker_id)
+        if known is not None and known.incarnation_id == change.incarnation_id:
+            fits = known.broker_epoch == change.broker_epoch
+        else:
+            fits = change.broker_epoch >= self.next_broker_epoch
+        if not fits:
+            raise ConflictError(f"broker epoch {change.broker_epoch} is used by now")
+        self.brokers[change.broker_id] = BrokerInfo(
+            **{each.name: getattr(change, each.name) for each in fields(change)}
+        )
+        self.next_broker_epoch = max(self.next_broker_epoch, change.broker_epoch + 1)
 
     def _remember_deletions(self, topic_ids: Iterable[bytes]) -> None:
         self.deleted_topics.update(dict.fromkeys(topic_ids))
@@ -138,7 +207,7 @@ class Image:
         self.topics[change.name] = TopicInfo(
             name=change.name,
             topic_id=change.topic_id,
-            partitions=tuple(_new_partition(nodes) for nodes in change.replicas),
+            partitions=PartitionInfos(change.partitions),
         )
         self.names_by_id[change.topic_id] = change.name
         if change.configs:
@@ -162,7 +231,7 @@ class Image:
         topic = self._current(change)
         if len(topic.partitions) != len(change.leader_epochs):
             raise ConflictError(f"topic {change.name} has more partitions by now")
-        partitions = tuple(
+        partitions = PartitionInfos(
             replace(old, leader_epoch=epoch, partition_epoch=old.partition_epoch + 1)
             for old, epoch in zip(topic.partitions, change.leader_epochs, strict=True)
         )
@@ -170,17 +239,27 @@ class Image:
 
     def as_changes(self) -> Iterator[Change]:
         """Applied to an empty image, these give this one again."""
-        yield ProducerIdsAllocated(self.next_producer_id)
-        yield DeletionsRemembered(tuple(self.deleted_topics))
+        if self.next_producer_id:
+            yield ProducerIdsAllocated(self.next_producer_id)
+        if self.deleted_topics:
+            yield DeletionsRemembered(tuple(self.deleted_topics))
+        for broker in sorted(self.brokers.values(), key=lambda each: each.broker_epoch):
+            yield BrokerRegistered(
+                **{each.name: getattr(broker, each.name) for each in fields(broker)}
+            )
+        if self.next_broker_epoch:
+            yield BrokerEpochsUsed(self.next_broker_epoch)
         for topic in self.topics_sorted():
-            replicas = tuple(partition.replicas for partition in topic.partitions)
-            yield TopicCreated(topic.name, topic.topic_id, replicas, {})
-            epochs = tuple(partition.leader_epoch for partition in topic.partitions)
-            yield LeaderEpochsRaised(topic.name, topic.topic_id, epochs)
+            configs = dict(sorted(self.topic_configs(topic.name).items()))
+            yield TopicCreated(topic.name, topic.topic_id, tuple(topic.partitions), configs)
         for (resource_type, resource_name), configs in sorted(self.configs.items()):
-            for name, value in sorted(configs.items()):
-                yield ConfigChanged(resource_type, resource_name, name, value)
+            if resource_type != ResourceType.TOPIC:
+                for name, value in sorted(configs.items()):
+                    yield ConfigChanged(resource_type, resource_name, name, value)
 
-
-def _new_partition(replicas: tuple[int, ...]) -> PartitionInfo:
-    return PartitionInfo(replicas=replicas, isr=replicas, leader=replicas[0])
+    def digest(self) -> str:
+        """The same for equal images, on every node and in every version of Python."""
+        state = hashlib.sha256()
+        for change in self.as_changes():
+            state.update(json.dumps(to_json(change), sort_keys=True).encode())
+        return state.hexdigest()

@@ -13,7 +13,7 @@ from broker.metadata.image import ConflictError, Image
 from broker.protocol.checksum import crc32c
 
 FILE_NAME = "cluster-metadata.json"
-_FORMAT = 2
+_FORMAT = 3
 
 
 class MetadataCorruptError(Exception):

@@ -8,11 +8,12 @@ import pytest
 from broker.disk.memory import MemoryDisk
 from broker.metadata.changes import ProducerIdsAllocated, TopicCreated
 from broker.metadata.image import ConflictError
+from broker.metadata.partition_info import PartitionInfo
 from broker.metadata.store import FILE_NAME, MetadataCorruptError, MetadataStore
 
 
 def created(name: str, number: int = 0) -> TopicCreated:
-    return TopicCreated(name, bytes([number]) * 16, ((1,),), {})
+    return TopicCreated(name, bytes([number]) * 16, (PartitionInfo.in_sync((1,)),), {})
 
 
 async def test_a_committed_change_survives_a_power_loss() -> None:
@@ -66,7 +67,7 @@ async def test_commits_at_the_same_time_are_all_made() -> None:
         lambda content: content[:-5],
         lambda content: content.replace(b'"name":"a"', b'"name":"b"'),
         lambda content: b"",
-        lambda content: content.replace(b'"format": 2', b'"format": 9'),
+        lambda content: content.replace(b'"format": 3', b'"format": 9'),
         lambda content: b"\xff" + content,
     ],
 )

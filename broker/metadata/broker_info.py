@@ -1,0 +1,30 @@
+"""What the cluster knows of one broker. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    name: str  # of the listener
+    host: str
+    port: int
+    protocol: int = 0  # Kafka's number; 0 is PLAINTEXT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerInfo:
+    broker_id: int
+    incarnation_id: bytes  # drawn at each start of the process
+    broker_epoch: int  # given to each incarnation; only grows
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None = None
+    log_dirs: tuple[bytes, ...] = ()  # their ids
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it may lead, and may come into an ISR."""
+        return not self.fenced and not self.in_controlled_shutdown
