@@ -20,11 +20,13 @@ async def truncate_to(log: Log, offset: int) -> None:
     """Whole batches only: one that reaches beyond `offset` goes with all that follows it."""
     async with log.changing, log.syncing:
         log.check_online()
-        if offset >= log.end_offset:
-            return
         try:
             with log.no_appends():
-                if offset < log.segments[0].base_offset:
+                if offset >= log.end_offset:
+                    # A leadership that wrote nothing has left its epoch behind.
+                    log.epochs.truncate_from_end(log.end_offset)
+                    await syncing.write_epochs(log)
+                elif offset < log.segments[0].base_offset:
                     await _start_anew(log, offset)
                 else:
                     await _truncate(log, offset)

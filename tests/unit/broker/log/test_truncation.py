@@ -62,6 +62,19 @@ async def test_the_high_watermark_and_epochs_follow(disk: Disk) -> None:
     await log.close()
 
 
+async def test_an_epoch_that_wrote_nothing_goes_without_any_record(disk: Disk) -> None:
+    log = await open_log(disk)
+    append(log, batch(b"a"), leader_epoch=3)
+    await log.assign_leader_epoch(5)
+    await log.truncate_to(1)
+    assert log.epochs.latest == 3
+    append(log, batch(b"b"), leader_epoch=4)
+    log = await crashed(log)
+    assert log.end_offset_for_epoch(4) == (4, 2)
+    assert await values(log) == [b"a", b"b"]
+    await log.close()
+
+
 async def test_a_log_may_begin_anew_elsewhere(disk: Disk) -> None:
     log = await twenty(disk)
     await log.truncate_fully_and_start_at(100)
