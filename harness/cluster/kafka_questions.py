@@ -1,0 +1,85 @@
+"""Asks a running cluster about itself, as any Kafka client can: by its addresses alone.
+
+Each question gets a client of its own: one that lives on would keep what it learned, and would wait
+longer and longer before it knocks again at a node that was down. librdkafka blocks, so a thread
+asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.cluster.errors import NoAnswerError
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin._metadata import ClusterMetadata
+
+_PATIENCE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedPartition:
+    index: int
+    leader_id: int | None
+    replica_ids: tuple[int, ...]
+    isr_ids: tuple[int, ...]
+
+
+async def describe_partitions(bootstrap: str, topic: str) -> Sequence[DescribedPartition]:
+    """By index."""
+    found = (await _ask(bootstrap, topic)).topics[topic]
+    if found.error is not None:
+        raise NoAnswerError(f"{bootstrap} does not know {topic}: {found.error}")
+    return [
+        DescribedPartition(
+            one.id,
+            one.leader if one.leader >= 0 else None,
+            tuple(one.replicas),
+            tuple(one.isrs),
+        )
+        for one in sorted(found.partitions.values(), key=lambda one: one.id)
+    ]
+
+
+async def describe_controller(bootstrap: str) -> int | None:
+    """What the node that answers calls the controller.
+
+    The reference broker names the active one. Apache Kafka names any broker there, in KRaft mode.
+    """
+    node_id = (await _ask(bootstrap, None)).controller_id
+    return node_id if node_id >= 0 else None
+
+
+async def _ask(bootstrap: str, topic: str | None) -> ClusterMetadata:
+    """By Metadata, which any node answers; what else there is goes to the controller, if it lives.
+
+    With no topic in mind, librdkafka asks for all of them.
+    """
+
+    def in_thread() -> ClusterMetadata:
+        from confluent_kafka import Consumer, KafkaException
+
+        # A consumer, since from any other client the question would make a topic that is missing.
+        client = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": "unused",
+                "allow.auto.create.topics": False,
+                "log_level": 0,
+                "reconnect.backoff.ms": 10,
+                "reconnect.backoff.max.ms": 200,
+            }
+        )
+        named = {} if topic is None else {"topic": topic}
+        try:
+            answer: ClusterMetadata = client.list_topics(timeout=_PATIENCE_S, **named)
+        except KafkaException as error:
+            raise NoAnswerError(f"{bootstrap} did not answer: {error}") from None
+        finally:
+            client.close()
+        return answer
+
+    return await asyncio.to_thread(in_thread)

@@ -1,0 +1,201 @@
+"""local: every node is a process on loopback, in a directory of its own.
+
+    directory/n1/            home: server.properties, broker.out, broker.log
+    directory/n1/data/       what the node stores
+
+The nodes share one machine, one address and one clock, so only their processes can be broken, and
+with `disk_bytes` their disks. Nothing is written outside of the directory, and nothing outlives the
+place: leaving it kills every process, on an error and on Ctrl-C too. Should this process be killed
+itself, the kernel kills the nodes after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Self
+
+from harness.cluster.base import (
+    Capability,
+    Clocks,
+    Completed,
+    Disks,
+    Host,
+    Network,
+    Node,
+    Place,
+    Wire,
+)
+from harness.cluster.errors import NotInTimeError
+from harness.cluster.held_ports import LOOPBACK, HeldPorts
+from harness.cluster.local_process import LocalProcess
+from harness.cluster.small_disks import SmallDisks
+
+_REASONS: dict[Capability, str] = {
+    "network": "all local nodes share one loopback address, so no link between two can be cut",
+    "disk": "local nodes share this machine's disk unless each is given disk_bytes of its own",
+    "clock": "local nodes share this machine's clock, which is not theirs to shift",
+    "wire": "no proxy stands between local nodes and their clients",
+}
+
+
+class LocalPlace:
+    name = "local"
+
+    def __init__(self, directory: Path, *, disk_bytes: int | None = None) -> None:
+        """With `disk_bytes` each node stores on a disk of that size, in memory; needs root.
+
+        What was stored there goes when the place comes down.
+        """
+        self._directory = directory.absolute()
+        self._hosts: list[Host] = []
+        self._held = HeldPorts()
+        self._ports: dict[tuple[Node, int], int] = {}
+        self._processes: list[LocalProcess] = []
+        self._small_disks = SmallDisks(disk_bytes) if disk_bytes is not None else None
+        self.network: Network | None = None
+        self.disk: Disks | None = self._small_disks
+        self.clock: Clocks | None = None
+        self.wire: Wire | None = None
+
+    @property
+    def hosts(self) -> Sequence[Host]:
+        return tuple(self._hosts)
+
+    def why_not(self, capability: Capability) -> str | None:
+        if capability == "disk" and self.disk is not None:
+            return None
+        return _REASONS.get(capability)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.down()
+
+    async def up(self, count: int) -> Sequence[Host]:
+        if self._hosts:
+            raise RuntimeError("the place is up already")
+        for number in range(1, count + 1):
+            node = f"n{number}"
+            home = self._directory / node
+            data = home / "data"
+            data.mkdir(parents=True, exist_ok=True)
+            if self._small_disks is not None:
+                await self._small_disks.mount(node, data)
+            self._hosts.append(
+                Host(
+                    node=node,
+                    address=LOOPBACK,
+                    home=PurePosixPath(home),
+                    data=PurePosixPath(data),
+                )
+            )
+        return self.hosts
+
+    async def down(self) -> None:
+        try:
+            kills = (process.kill() for process in self._processes)
+            failures = await asyncio.gather(*kills, return_exceptions=True)
+        finally:
+            self._processes.clear()
+            self._hosts.clear()
+            self._ports.clear()
+            self._held.release()
+            if self._small_disks is not None:
+                await self._small_disks.unmount()
+        for failure in failures:
+            if failure is not None:
+                raise failure
+
+    def port(self, node: Node, usual: int) -> int:
+        key = self._host(node).node, usual
+        if key not in self._ports:
+            self._ports[key] = self._held.hold()
+        return self._ports[key]
+
+    async def run(self, node: Node, argv: Sequence[str], *, within_s: float = 60) -> Completed:
+        with _kept_in_memory("stdout") as stdout, _kept_in_memory("stderr") as stderr:
+            process = self._start(node, argv, stdout.path, stderr.path)
+            try:
+                async with asyncio.timeout(within_s):
+                    exit_code = await process.wait()
+            except TimeoutError:
+                raise NotInTimeError(
+                    f"not within {within_s:g} s: {argv[0]} ends on {node}; it was killed"
+                ) from None
+            finally:
+                await process.kill()
+                self._processes.remove(process)
+            return Completed(tuple(argv), exit_code, stdout.text(), stderr.text())
+
+    async def spawn(
+        self,
+        node: Node,
+        argv: Sequence[str],
+        *,
+        stdout: PurePosixPath,
+        stderr: PurePosixPath,
+    ) -> LocalProcess:
+        return self._start(node, argv, Path(stdout), Path(stderr))
+
+    def _start(self, node: Node, argv: Sequence[str], stdout: Path, stderr: Path) -> LocalProcess:
+        home = Path(self._host(node).home)
+        process = LocalProcess(argv, cwd=home, stdout=stdout, stderr=stderr)
+        self._processes.append(process)
+        return process
+
+    async def put(self, node: Node, content: bytes, target: PurePosixPath) -> None:
+        self._host(node)
+        await asyncio.to_thread(_write, Path(target), content)
+
+    async def get(self, node: Node, source: PurePosixPath, into: Path) -> None:
+        self._host(node)
+        await asyncio.to_thread(shutil.copyfile, source, into)
+
+    def _host(self, node: Node) -> Host:
+        for host in self._hosts:
+            if host.node == node:
+                return host
+        raise ValueError(f"there is no node {node} here, only {[one.node for one in self._hosts]}")
+
+
+class _InMemory:
+    """A file without a name; what a command writes there costs no file on any disk."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.path = Path(f"/proc/{os.getpid()}/fd/{descriptor}")
+
+    def text(self) -> str:
+        size = os.fstat(self._descriptor).st_size
+        return os.pread(self._descriptor, size, 0).decode(errors="replace")
+
+
+@contextmanager
+def _kept_in_memory(name: str) -> Iterator[_InMemory]:
+    descriptor = os.memfd_create(name)
+    try:
+        yield _InMemory(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write(target: Path, content: bytes) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+
+
+def _check(place: LocalPlace) -> Place:
+    """Has mypy hold it to what systems expect."""
+    return place

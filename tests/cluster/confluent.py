@@ -1,0 +1,115 @@
+"""What the tests here do with confluent-kafka, off the loop's thread because it blocks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from harness.cluster import Cluster, Node
+
+PATIENCE_S = 30.0
+ANY_PARTITION = -1
+Position = tuple[int, int]  # partition and offset
+
+
+def position(message: Message) -> Position:
+    index, offset = message.partition(), message.offset()
+    assert index is not None
+    assert offset is not None
+    return index, offset
+
+
+async def create_topic(
+    cluster: Cluster,
+    name: str,
+    *,
+    partitions: int,
+    replicas: int,
+    config: Mapping[str, str] | None = None,
+) -> None:
+    def create() -> None:
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 0})
+        topic = NewTopic(name, partitions, replicas, config=dict(config or {}))
+        admin.create_topics([topic])[name].result(PATIENCE_S)
+
+    await asyncio.to_thread(create)
+
+
+async def produce(
+    cluster: Cluster,
+    topic: str,
+    values: Sequence[bytes],
+    *,
+    partition: int = ANY_PARTITION,
+    timeout_s: float = PATIENCE_S,
+    acks: str = "all",
+) -> dict[bytes, Position]:
+    """Where each value was stored. Raises what the client was told of the first that was not."""
+
+    def send() -> dict[bytes, Position]:
+        stored: dict[bytes, Position] = {}
+        errors: list[Exception] = []
+
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                stored[message.value() or b""] = position(message)
+            else:
+                errors.append(KafkaException(error))
+
+        producer = Producer(
+            {
+                "bootstrap.servers": cluster.bootstrap(),
+                "acks": acks,
+                "message.timeout.ms": int(timeout_s * 1000),
+                "log_level": 0,
+            }
+        )
+        for value in values:
+            producer.produce(topic, value, partition=partition, on_delivery=delivered)
+        assert producer.flush(timeout_s + 5) == 0
+        if errors:
+            raise errors[0]
+        return stored
+
+    return await asyncio.to_thread(send)
+
+
+async def read_all(cluster: Cluster, topic: str, *nodes: Node) -> dict[bytes, Position]:
+    """Everything up to the high watermarks of now, from the beginning, without a group."""
+
+    def read() -> dict[bytes, Position]:
+        consumer = Consumer(
+            {
+                "bootstrap.servers": cluster.bootstrap(*nodes),
+                "group.id": "unused",
+                "enable.auto.commit": False,
+                "log_level": 0,
+            }
+        )
+        try:
+            metadata = consumer.list_topics(topic, timeout=PATIENCE_S).topics[topic]
+            ends = {
+                index: consumer.get_watermark_offsets(
+                    TopicPartition(topic, index), timeout=PATIENCE_S
+                )[1]
+                for index in metadata.partitions
+            }
+            consumer.assign([TopicPartition(topic, index, 0) for index in ends])
+            found: dict[bytes, Position] = {}
+            while len(found) < sum(ends.values()):
+                message = consumer.poll(PATIENCE_S)
+                assert message is not None, f"only {len(found)} of {sum(ends.values())} came"
+                if message.error() is not None:
+                    raise KafkaException(message.error())
+                value = message.value() or b""
+                assert value not in found
+                found[value] = position(message)
+            return found
+        finally:
+            consumer.close()
+
+    return await asyncio.to_thread(read)
