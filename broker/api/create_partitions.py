@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 
 from broker.api.decide import decide_and_change
 from broker.api.request import Request
-from broker.api.topic_plan import check_partition_count, check_replica_lists
+from broker.api.topic_plan import (
+    check_partition_count,
+    check_replica_lists,
+    new_partitions,
+    place,
+)
+from broker.controller.partition_change import Assignment
 from broker.metadata.changes import PartitionsAdded
-from broker.metadata.partition_info import PartitionInfo
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -63,8 +68,10 @@ def _plan(node: Node, topic: m.CreatePartitionsTopic) -> PartitionsAdded:
             f"the topic has {current} partitions; {topic.count} would not be an increase",
         )
     check_partition_count(added)
+    # While the first partition is moved it has more replicas than it shall have.
+    factor = len(Assignment.of(known.partitions[0]).staying)
     if topic.assignments is None:
-        lists: list[list[int]] = [[node.node_id]] * added
+        lists: Sequence[Sequence[int]] = place(node, added, factor)
     else:
         lists = [assignment.broker_ids for assignment in topic.assignments]
         if len(lists) != added:
@@ -72,6 +79,5 @@ def _plan(node: Node, topic: m.CreatePartitionsTopic) -> PartitionsAdded:
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"{len(lists)} assignments are given for {added} new partitions",
             )
-        check_replica_lists(lists, node.node_id)
-    partitions = tuple(PartitionInfo.in_sync(nodes) for nodes in lists)
-    return PartitionsAdded(known.name, known.topic_id, current, partitions)
+        check_replica_lists(node, lists, factor)
+    return PartitionsAdded(known.name, known.topic_id, current, new_partitions(node, lists))

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from broker.api.topic_names import CLUSTER_METADATA_TOPIC, check_collision, check_topic_name
 from broker.config.topic import check_overrides
+from broker.controller.partition_change import first_state
+from broker.controller.placement import place_replicas
+from broker.metadata.broker_info import BrokerInfo
 from broker.metadata.changes import TopicCreated
-from broker.metadata.ids import new_id
+from broker.metadata.ids import ZERO_ID, new_id
 from broker.metadata.partition_info import PartitionInfo
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -36,7 +39,7 @@ def plan_topic(node: Node, topic: m.CreatableTopic, planned: Iterable[str] = ())
     return TopicCreated(
         topic.name,
         new_id(node.world.random),
-        tuple(PartitionInfo.in_sync(nodes) for nodes in _replicas(node, topic)),
+        new_partitions(node, _replicas(node, topic)),
         _configs(topic.configs),
     )
 
@@ -48,25 +51,56 @@ def plan_default_topic(node: Node, name: str) -> TopicCreated:
     )
 
 
-def check_replica_lists(lists: Sequence[Sequence[int]], node_id: int) -> None:
+def place(node: Node, partitions: int, factor: int) -> Sequence[Sequence[int]]:
+    """The replicas of new partitions, where the client leaves them to the cluster."""
+    brokers = _brokers(node)
+    start = node.world.random.randrange(len(brokers)) if len(brokers) > 1 else 0
+    return place_replicas(brokers.values(), partitions=partitions, factor=factor, start=start)
+
+
+def new_partitions(node: Node, lists: Sequence[Sequence[int]]) -> tuple[PartitionInfo, ...]:
+    """A replica that is not there is not in sync; one of each partition must be."""
+    brokers = _brokers(node)
+    infos = []
+    for replicas in lists:
+        info = first_state(replicas, lambda each: brokers[each].is_active)
+        if info is None:
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"none of the nodes {list(replicas)} is there"
+            )
+        infos.append(info)
+    return tuple(infos)
+
+
+def check_replica_lists(node: Node, lists: Sequence[Sequence[int]], factor: int) -> None:
     """Each partition's replicas must be nodes that exist, none of them twice."""
-    for nodes in lists:
-        if not nodes:
+    brokers = _brokers(node)
+    for replicas in lists:
+        if not replicas:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a partition has no replica")
-        if len(set(nodes)) != len(nodes):
+        if len(set(replicas)) != len(replicas):
             raise KafkaError(
-                ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"a node comes twice in {list(nodes)}"
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"a node comes twice in {list(replicas)}"
             )
-        if len(nodes) != len(lists[0]):
+        if len(replicas) != factor:
             raise KafkaError(
-                ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions differ in their replica count"
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"partitions differ in their replica count: {len(replicas)} and {factor}",
             )
-        for number in nodes:
-            if number != node_id:
+        for number in replicas:
+            if number not in brokers:
                 raise KafkaError(
                     ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-                    f"there is no node {number}; the cluster is node {node_id} alone",
+                    f"there is no node {number}; the cluster has {sorted(brokers)}",
                 )
+
+
+def _brokers(node: Node) -> Mapping[int, BrokerInfo]:
+    """Before anybody is registered, the node itself is all there is."""
+    itself = BrokerInfo(
+        broker_id=node.node_id, incarnation_id=ZERO_ID, broker_epoch=-1, endpoints=(), fenced=False
+    )
+    return node.metadata.image.brokers or {node.node_id: itself}
 
 
 def check_partition_count(count: int) -> None:
@@ -77,7 +111,7 @@ def check_partition_count(count: int) -> None:
         )
 
 
-def _replicas(node: Node, topic: m.CreatableTopic) -> tuple[tuple[int, ...], ...]:
+def _replicas(node: Node, topic: m.CreatableTopic) -> Sequence[Sequence[int]]:
     if topic.assignments:
         return _assigned(node, topic)
     count = topic.num_partitions
@@ -97,15 +131,10 @@ def _replicas(node: Node, topic: m.CreatableTopic) -> tuple[tuple[int, ...], ...
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"a replication factor of {factor} cannot be; ask for 1, or -1 for the default",
         )
-    if factor > 1:
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"a replication factor of {factor} needs {factor} nodes; the cluster has 1",
-        )
-    return ((node.node_id,),) * count
+    return place(node, count, factor)
 
 
-def _assigned(node: Node, topic: m.CreatableTopic) -> tuple[tuple[int, ...], ...]:
+def _assigned(node: Node, topic: m.CreatableTopic) -> Sequence[Sequence[int]]:
     if topic.num_partitions != _UNSAID or topic.replication_factor != _UNSAID:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
@@ -121,8 +150,8 @@ def _assigned(node: Node, topic: m.CreatableTopic) -> tuple[tuple[int, ...], ...
             "assignments must name each partition from 0 on, once",
         )
     lists = [by_index[index].broker_ids for index in range(len(by_index))]
-    check_replica_lists(lists, node.node_id)
-    return tuple(tuple(nodes) for nodes in lists)
+    check_replica_lists(node, lists, len(lists[0]))
+    return lists
 
 
 def _configs(given: Sequence[m.CreatableTopicConfig]) -> dict[str, str]:

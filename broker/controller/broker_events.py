@@ -1,0 +1,94 @@
+"""What becomes of the partitions when a broker comes, goes, or is about to go.
+
+Whoever stops counting leaves the ISRs before the record that says so, and whoever counts again
+leads only after it: at no point of the log is a fenced broker in an ISR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from broker.controller.partition_change import next_state
+from broker.controller.partition_scan import change_partitions
+from broker.controller.topic_rules import RulesOf
+from broker.metadata.broker_info import BrokerInfo
+from broker.metadata.changes import BrokerChanged, BrokerUnregistered, Change, PartitionsChanged
+from broker.metadata.image import Image
+from broker.metadata.partition_info import NO_LEADER, PartitionInfo
+from broker.protocol.errors import ErrorCode, KafkaError
+
+
+def current_broker(image: Image, broker_id: int, broker_epoch: int) -> BrokerInfo:
+    """The broker that asks, unless a later incarnation has taken its place."""
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        raise KafkaError(
+            ErrorCode.STALE_BROKER_EPOCH, f"broker {broker_id} is not registered any more"
+        )
+    if broker.broker_epoch != broker_epoch:
+        raise KafkaError(
+            ErrorCode.STALE_BROKER_EPOCH,
+            f"broker {broker_id} has epoch {broker.broker_epoch}, not {broker_epoch}",
+        )
+    return broker
+
+
+def fence_brokers(image: Image, broker_ids: Collection[int], rules_of: RulesOf) -> list[Change]:
+    """All at once, so that none of them is made leader in place of another."""
+    changed = [
+        BrokerChanged(broker_id, broker.broker_epoch, True, broker.in_controlled_shutdown)
+        for broker_id in sorted(broker_ids)
+        if not (broker := image.brokers[broker_id]).fenced
+    ]
+    return [*partitions_without(image, broker_ids, rules_of), *changed]
+
+
+def unfence_broker(image: Image, broker_id: int, rules_of: RulesOf) -> list[Change]:
+    broker = image.brokers[broker_id]
+    unfenced = BrokerChanged(broker_id, broker.broker_epoch, fenced=False)
+
+    def decide(topic: str, info: PartitionInfo) -> PartitionInfo | None:
+        if info.leader != NO_LEADER or broker_id not in info.replicas:
+            return None
+        return next_state(
+            info, rules_of(topic), lambda each: each == broker_id or image.is_active(each)
+        )
+
+    return [unfenced, *change_partitions(image, decide)]
+
+
+def begin_controlled_shutdown(image: Image, broker_id: int, rules_of: RulesOf) -> list[Change]:
+    """Others take over what it leads while it still runs."""
+    epoch = image.brokers[broker_id].broker_epoch
+    begun = BrokerChanged(broker_id, epoch, fenced=False, in_controlled_shutdown=True)
+    return [*partitions_without(image, [broker_id], rules_of), begun]
+
+
+def unregister_broker(image: Image, broker_id: int, rules_of: RulesOf) -> list[Change]:
+    """It may come back with an empty disk, so nothing that it had is counted on any more."""
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        raise KafkaError(
+            ErrorCode.BROKER_ID_NOT_REGISTERED, f"there is no broker {broker_id} to unregister"
+        )
+    gone = BrokerUnregistered(broker_id, broker.broker_epoch)
+    return [*partitions_without(image, [broker_id], rules_of, unclean=True), gone]
+
+
+def partitions_without(
+    image: Image, broker_ids: Collection[int], rules_of: RulesOf, *, unclean: bool = False
+) -> list[PartitionsChanged]:
+    """`unclean`: they may have lost the ends of their logs, and are not eligible either."""
+    lost = broker_ids if unclean else ()
+
+    def decide(topic: str, info: PartitionInfo) -> PartitionInfo | None:
+        if not any(each in info.isr or (unclean and each in info.elr) for each in broker_ids):
+            return None
+        return next_state(
+            info,
+            rules_of(topic),
+            lambda each: each not in broker_ids and image.is_active(each),
+            unclean_replicas=lost,
+        )
+
+    return change_partitions(image, decide)

@@ -1,0 +1,98 @@
+"""Registers brokers: one incarnation per id, with an epoch that no other ever had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from broker.controller.broker_events import partitions_without
+from broker.controller.liveness import BrokerLiveness
+from broker.controller.topic_rules import RulesOf
+from broker.metadata.broker_info import BrokerInfo, Endpoint
+from broker.metadata.changes import BrokerRegistered, Change
+from broker.metadata.image import Image
+from broker.protocol.errors import ErrorCode, KafkaError
+
+NO_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    broker_id: int
+    incarnation_id: bytes
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None = None
+    log_dirs: tuple[bytes, ...] = ()
+    previous_broker_epoch: int = NO_EPOCH  # as a clean shutdown has left it
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    broker_epoch: int
+    changes: list[Change]
+
+
+def register_broker(
+    image: Image,
+    liveness: BrokerLiveness,
+    wanted: Registration,
+    *,
+    now: float,
+    metadata_end: int,
+    rules_of: RulesOf,
+) -> Registered:
+    """Raises KafkaError. The same incarnation may ask again, and is given the same epoch.
+
+    A new incarnation begins fenced. If its epoch before is not the one that a clean shutdown
+    left behind, it may have lost what it had not flushed, so it is eligible for nothing (R07).
+    """
+    if not wanted.endpoints:
+        raise KafkaError(
+            ErrorCode.INVALID_REGISTRATION, f"broker {wanted.broker_id} names no endpoint"
+        )
+    known = image.brokers.get(wanted.broker_id)
+    if known is not None and known.incarnation_id == wanted.incarnation_id:
+        again = _record(wanted, known.broker_epoch, known.fenced, known.in_controlled_shutdown)
+        changes: list[Change] = [] if _says_the_same(known, again) else [again]
+    else:
+        _check_nobody_else(known, liveness, wanted, now)
+        was_clean = known is not None and known.broker_epoch == wanted.previous_broker_epoch
+        left = partitions_without(image, [wanted.broker_id], rules_of, unclean=not was_clean)
+        again = _record(wanted, image.next_broker_epoch, fenced=True, in_shutdown=False)
+        changes = [*left, again]
+        liveness.registered(wanted.broker_id, now=now, metadata_end=metadata_end + len(changes))
+    return Registered(again.broker_epoch, changes)
+
+
+def _check_nobody_else(
+    known: BrokerInfo | None, liveness: BrokerLiveness, wanted: Registration, now: float
+) -> None:
+    if known is None or not known.is_active or not liveness.has_session(known.broker_id, now):
+        return
+    raise KafkaError(
+        ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+        f"another broker {wanted.broker_id} is alive; if it was this one before a restart, "
+        f"its session ends within {liveness.session_timeout_s:g} s",
+    )
+
+
+def _record(
+    wanted: Registration, broker_epoch: int, fenced: bool, in_shutdown: bool
+) -> BrokerRegistered:
+    return BrokerRegistered(
+        wanted.broker_id,
+        wanted.incarnation_id,
+        broker_epoch,
+        wanted.endpoints,
+        wanted.rack,
+        wanted.log_dirs,
+        fenced,
+        in_shutdown,
+    )
+
+
+def _says_the_same(known: BrokerInfo, again: BrokerRegistered) -> bool:
+    return (known.endpoints, known.rack, known.log_dirs) == (
+        again.endpoints,
+        again.rack,
+        again.log_dirs,
+    )
