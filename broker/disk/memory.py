@@ -86,6 +86,7 @@ class MemoryFile:
         if not self._inode.is_entry_durable:
             self._disk.sync_folder(parent_of(self.path))
             self._inode.is_entry_durable = True
+        await self._disk.took_effect("fdatasync", self.path)
 
     async def write_again(self, position: int, length: int) -> None:
         await self._point("write_again")
@@ -122,6 +123,9 @@ class MemoryDisk:
         self.capacity_bytes = capacity_bytes
         self.before: Before | None = None
         """Awaited at every point where the disk may wait: there a simulator delays or crashes."""
+
+        self.after: Before | None = None
+        """Awaited when something is durable, before whoever asked for it hears so."""
 
         self.faults = Faults()
         self.life = 0
@@ -173,6 +177,7 @@ class MemoryDisk:
 
         self._change((folder,), move)
         await self._sync_point(folder)
+        await self.took_effect("replace", path)
 
     async def rename(self, source: str, target: str) -> None:
         await self.point("rename", source)
@@ -182,12 +187,14 @@ class MemoryDisk:
         self._change(folders, lambda tree: tree.rename(source, target))
         for folder in dict.fromkeys(folders):
             await self._sync_point(folder)
+        await self.took_effect("rename", target)
 
     async def delete(self, path: str) -> None:
         await self.point("delete", path)
         if path in self._now.files:
             self._change((parent_of(path),), lambda tree: tree.unlink(path))
             await self._sync_point(parent_of(path))
+            await self.took_effect("delete", path)
 
     async def make_directory(self, path: str) -> None:
         await self.point("make_directory", path)
@@ -216,9 +223,13 @@ class MemoryDisk:
 
     # What a test or a simulator does to the disk.
 
-    def power_loss(self, dice: Random | None = None) -> None:
-        """All handles die; of what was not synced some is lost or torn, without `dice` all."""
+    def power_loss(self, dice: Random | None = None) -> int:
+        """All handles die; of what was not synced some is lost or torn, without `dice` all.
+
+        Says how much shorter the files are.
+        """
         self.life += 1
+        before = self._used_bytes()
         kept = dice.randint(0, len(self._unsynced)) if dice else 0
         for _, change in self._unsynced[:kept]:
             change(self._durable)
@@ -228,6 +239,7 @@ class MemoryDisk:
             inode.is_entry_durable = True
             inode.cold_pages.clear()
         self._now = self._durable.copy()
+        return before - self._used_bytes()
 
     def process_crash(self) -> None:
         """The process is gone but the machine is not: everything written stays readable."""
@@ -268,6 +280,10 @@ class MemoryDisk:
         if life != self.life:
             raise disk_error(errno.EIO, path)
         self.faults.check(operation, path)
+
+    async def took_effect(self, operation: str, path: str) -> None:
+        if self.after is not None:
+            await self.after(operation, path)
 
     def take_room(self, size: int, path: str) -> None:
         if self.capacity_bytes is not None and self._used_bytes() + size > self.capacity_bytes:

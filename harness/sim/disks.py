@@ -1,0 +1,96 @@
+"""How long a simulated disk takes, and at which of its operations a node crashes.
+
+`DiskPoints` is what `MemoryDisk` awaits before an operation and after it has taken effect. All
+disks of a node share it, so that "the 7th fdatasync of n1" means the same wherever it happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.sim.loop import SimLoop
+from harness.sim.trace import Trace
+
+CRASHABLE = ("fdatasync", "replace", "rename", "delete")
+"""The operations that make something durable. Each has a before and an after."""
+
+_KINDS = {"fdatasync": "fsync"}
+
+
+@dataclass(frozen=True, slots=True)
+class OperationTimes:
+    """`shortest_ns`, and on top something exponential with this mean."""
+
+    shortest_ns: int
+    mean_extra_ns: int
+
+
+_SYNC = OperationTimes(200_000, 800_000)
+_QUICK = OperationTimes(20_000, 30_000)
+_TIMES = {
+    "fdatasync": _SYNC,
+    "sync_directory": _SYNC,
+    "warm": OperationTimes(50_000, 100_000),
+    "write_again": OperationTimes(50_000, 100_000),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashPoint:
+    """The node dies at the `nth` operation of this name, before or after it takes effect."""
+
+    node: str
+    operation: str
+    nth: int
+    when: Literal["before", "after"] = "before"
+    how: Literal["kill", "power_loss"] = "power_loss"
+    for_ms: float | None = None
+    """How long the node stays down; None for ever."""
+
+
+class DiskPoints:
+    def __init__(
+        self,
+        loop: SimLoop,
+        trace: Trace,
+        node: str,
+        *,
+        crash_points: Iterable[CrashPoint] = (),
+        crash: Callable[[CrashPoint], None],
+    ) -> None:
+        self._loop = loop
+        self._trace = trace
+        self._node = node
+        self._crash = crash
+        self._crash_points = {
+            (point.operation, point.nth, point.when): point
+            for point in crash_points
+            if point.node == node
+        }
+        self._done: dict[str, int] = {}
+
+    async def before(self, operation: str, path: str) -> None:
+        stream = self._loop.decisions.of(f"disk_{operation}", self._node)
+        draw = stream.next()
+        await self._crash_if_due(operation, stream.ordinal, "before")
+        times = _TIMES.get(operation, _QUICK)
+        delay_ns = times.shortest_ns - times.mean_extra_ns * math.log1p(-draw)
+        await asyncio.sleep(delay_ns / 1e9)
+
+    async def after(self, operation: str, path: str) -> None:
+        self._done[operation] = done = self._done.get(operation, 0) + 1
+        self._trace.emit(_KINDS.get(operation, operation), self._node, detail=path)
+        await self._crash_if_due(operation, done, "after")
+
+    async def _crash_if_due(
+        self, operation: str, nth: int, when: Literal["before", "after"]
+    ) -> None:
+        point = self._crash_points.pop((operation, nth, when), None)
+        if point is not None:
+            self._crash(point)
+            # The process is gone: whoever waits here waits for ever.
+            await self._loop.create_future()

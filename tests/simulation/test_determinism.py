@@ -1,0 +1,53 @@
+"""One seed, one run: the same rows in processes with different hash seeds."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.simulation import story
+
+ROOT = Path(__file__).parents[2]
+
+
+def told_with_hash_seed(hash_seed: int, first: int, last: int) -> list[str]:
+    shown = subprocess.run(
+        [sys.executable, "-m", "tests.simulation.story", str(first), str(last)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return shown.stdout.splitlines()
+
+
+def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed() -> None:
+    runs = told_with_hash_seed(1, 0, 3)
+    assert runs == told_with_hash_seed(4242, 0, 3)
+    assert len(set(runs)) == 3
+
+
+@pytest.mark.sweep
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_two_hundred_seeds_give_the_same_runs_whatever_the_hash_seed(first: int) -> None:
+    runs = told_with_hash_seed(1, first, first + 50)
+    assert runs == told_with_hash_seed(4242, first, first + 50)
+    assert len(set(runs)) == 50
+
+
+def test_a_second_run_in_the_same_process_is_the_same() -> None:
+    assert story.digest(5) == story.digest(5)
+
+
+def test_the_story_has_a_bit_of_everything() -> None:
+    simulation, writers = story.tell(1)
+    with simulation:
+        kinds = {row.kind for row in simulation.trace.rows()}
+    assert {"send", "deliver", "connect", "crash", "start", "reset", "pause", "resume"} <= kinds
+    assert all(len(each.acknowledged) > 100 for each in writers)
+    assert all(each.lost_connections for each in writers)
