@@ -46,7 +46,11 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The message never arrives. Its connection stays open and what follows is delivered."""
+    """The message never arrives, nor does anything behind it on its connection, in its direction.
+
+    A stream has no holes. A broker that missed a producer's first batch and got the second would
+    take that one for the first: no network can do this to it, so no fault may.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,197 @@
+"""One connection to a broker: requests go out one behind the other, answers find their askers.
+
+No task of its own: what arrives, a time-out or the end of the connection completes futures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from broker.network.interface import Connection
+from broker.protocol import codec, frames
+from broker.protocol import messages as m
+from broker.protocol.apis import API_VERSIONS, ApiKey
+from broker.protocol.errors import ErrorCode, MalformedMessageError
+from harness.sim.client_errors import (
+    ClientError,
+    ConnectionLostError,
+    RequestTimedOutError,
+    UnsupportedApiError,
+    check,
+)
+from harness.wire.tracker import FrameReader
+
+_BUFFER_BYTES = 64 << 10
+_SOFTWARE = "log-trial"
+
+
+@dataclass(slots=True)
+class _Asked:
+    key: ApiKey
+    version: int
+    answer: asyncio.Future[Any]
+    timer: asyncio.TimerHandle
+
+
+class BrokerConnection:
+    """The receiver of its connection's bytes. `on_closed` is called once, whoever closed it."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        place: str,
+        client_id: str,
+        pinned: Mapping[ApiKey, int],
+        on_closed: Callable[[BrokerConnection], None],
+    ) -> None:
+        self.place = place
+        self.is_open = True
+        self.finalized_features: dict[str, int] = {}
+        self._connection = connection
+        self._client_id = client_id
+        self._pinned = pinned
+        self._on_closed = on_closed
+        self._loop = asyncio.get_running_loop()
+        self._served: dict[int, tuple[int, int]] = {}
+        self._correlation_id = 0
+        self._asked: dict[int, _Asked] = {}
+        self._frames = FrameReader()
+        self._buffer = memoryview(bytearray(_BUFFER_BYTES))
+        connection.start(self)
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._asked)
+
+    async def introduce(self, timeout_s: float) -> None:
+        """Asks which APIs are served. Nothing else may be asked before."""
+        version = self._pinned.get(ApiKey.API_VERSIONS, API_VERSIONS[ApiKey.API_VERSIONS][1])
+        body = m.ApiVersionsRequest(client_software_name=_SOFTWARE, client_software_version="1")
+        answer = await self.ask(ApiKey.API_VERSIONS, version, body, timeout_s)
+        if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            answer = await self.ask(ApiKey.API_VERSIONS, 0, m.ApiVersionsRequest(), timeout_s)
+        check(answer.error_code, place=f"{self.place}, ApiVersions")
+        self._served = {
+            each.api_key: (each.min_version, each.max_version) for each in answer.api_keys
+        }
+        self.finalized_features = {
+            each.name: each.max_version_level for each in answer.finalized_features
+        }
+
+    def version_of(self, key: ApiKey, at_most: int | None = None) -> int:
+        """The pinned version, or the newest that both sides know."""
+        ours_min, ours_max = API_VERSIONS[key]
+        theirs_min, theirs_max = self._served.get(key, (0, -1))
+        lowest, highest = max(ours_min, theirs_min), min(ours_max, theirs_max)
+        version = self._pinned.get(key)
+        if version is None:
+            version = highest if at_most is None else min(highest, at_most)
+        if not lowest <= version <= highest:
+            raise UnsupportedApiError(
+                f"{self.place} serves {key.name} in versions {theirs_min} to {theirs_max}, "
+                f"and {version} is wanted"
+                if theirs_max >= 0
+                else f"{self.place} does not serve {key.name}"
+            )
+        return version
+
+    def ask(self, key: ApiKey, version: int, body: Any, timeout_s: float) -> asyncio.Future[Any]:
+        """Sent before this returns, so the order of calls is the order on the wire.
+
+        An answer that does not come in time ends the connection, as in Kafka's clients: what is
+        behind it could not be answered either.
+        """
+        answer: asyncio.Future[Any] = self._loop.create_future()
+        if not self.is_open:
+            answer.set_exception(ConnectionLostError(f"{self.place}: the connection is closed"))
+            return answer
+        correlation_id = self._send(key, version, body)
+        # The peer may have been found dead while sending; then nobody will complete this.
+        if not self.is_open:
+            answer.set_exception(ConnectionLostError(f"{self.place}: the connection broke"))
+            return answer
+        timer = self._loop.call_later(timeout_s, self._timed_out, correlation_id)
+        self._asked[correlation_id] = _Asked(key, version, answer, timer)
+        return answer
+
+    def tell(self, key: ApiKey, version: int, body: Any) -> None:
+        """For the one request that is not answered, a produce with acks=0."""
+        if not self.is_open:
+            raise ConnectionLostError(f"{self.place}: the connection is closed")
+        self._send(key, version, body)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _send(self, key: ApiKey, version: int, body: Any) -> int:
+        self._correlation_id += 1
+        header = m.RequestHeader(
+            api_key=key,
+            api_version=version,
+            correlation_id=self._correlation_id,
+            client_id=self._client_id,
+        )
+        chunks = frames.request_frame(header, codec.encode_request(key, version, body))
+        self._connection.send((b"".join(chunks),))
+        return self._correlation_id
+
+    def _timed_out(self, correlation_id: int) -> None:
+        asked = self._asked.pop(correlation_id)
+        error = RequestTimedOutError(f"{self.place} does not answer {asked.key.name}")
+        _fail(asked.answer, error)
+        self.close()
+
+    # What the network calls
+
+    def receive_buffers(self) -> Sequence[memoryview]:
+        return (self._buffer,)
+
+    def received(self, count: int) -> None:
+        try:
+            for frame in self._frames.feed(self._buffer[:count]):
+                self._answered(frame)
+        except MalformedMessageError:
+            self.close()
+
+    def drained(self) -> None:
+        pass
+
+    def closed(self, error: Exception | None) -> None:
+        self.is_open = False
+        asked, self._asked = self._asked, {}
+        for each in asked.values():
+            each.timer.cancel()
+            _fail(each.answer, ConnectionLostError(f"{self.place}: {error or 'closed'}"))
+        self._on_closed(self)
+
+    def _answered(self, frame: bytes) -> None:
+        asked = self._asked.pop(int.from_bytes(frame[:4], "big"), None)
+        if asked is None:
+            raise MalformedMessageError("an answer to nothing")
+        asked.timer.cancel()
+        try:
+            body = _decoded(asked.key, asked.version, memoryview(frame))
+        except MalformedMessageError as error:
+            _fail(asked.answer, ConnectionLostError(f"{self.place}: {error}"))
+            raise
+        if not asked.answer.done():
+            asked.answer.set_result(body)
+
+
+def _decoded(key: ApiKey, version: int, view: memoryview) -> Any:
+    _, at = frames.decode_response_header(key, version, view)
+    if key == ApiKey.API_VERSIONS:
+        code = int.from_bytes(view[at : at + 2], "big", signed=True)
+        if code == ErrorCode.UNSUPPORTED_VERSION:
+            version = 0
+    return codec.decode_response(key, version, view, at)[0]
+
+
+def _fail(answer: asyncio.Future[Any], error: ClientError) -> None:
+    """Whoever asked may be gone, cancelled; then the future is done."""
+    if not answer.done():
+        answer.set_exception(error)

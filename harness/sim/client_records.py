@@ -1,0 +1,61 @@
+"""From the bytes of a fetch to records, each with the leader epoch of its batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from broker.protocol.batch import (
+    HEADER_SIZE,
+    BatchHeader,
+    CorruptBatchError,
+    read_header,
+    verify_crc,
+)
+from broker.protocol.records import iterate_records
+
+_DECOMPRESSED_BYTES_MAX = 256 << 20
+
+
+class ReadRecord(NamedTuple):
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    leader_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBatch:
+    """`records` is empty for a control batch: markers are nobody's messages."""
+
+    header: BatchHeader
+    records: tuple[ReadRecord, ...]
+
+
+def read_batches(data: memoryview | bytes | None, from_offset: int) -> list[ReadBatch]:
+    """Whole batches only: a broker may cut off the last one where the reader's limit was.
+
+    The first may begin before `from_offset`; what is before it is left out.
+    """
+    found: list[ReadBatch] = []
+    view = memoryview(data or b"")
+    position = 0
+    while len(view) - position >= HEADER_SIZE:
+        header = read_header(view, position)
+        if position + header.size > len(view):
+            break
+        if not verify_crc(view, position, header):
+            raise CorruptBatchError(f"the batch at offset {header.base_offset} has a wrong CRC")
+        found.append(ReadBatch(header, _records(view[position:], header, from_offset)))
+        position += header.size
+    return found
+
+
+def _records(view: memoryview, header: BatchHeader, from_offset: int) -> tuple[ReadRecord, ...]:
+    if header.is_control:
+        return ()
+    return tuple(
+        ReadRecord(record.offset, record.key, record.value, header.leader_epoch)
+        for record in iterate_records(view, header, max_bytes=_DECOMPRESSED_BYTES_MAX)
+        if record.offset >= from_offset
+    )
