@@ -1,8 +1,8 @@
 """Our own small Kafka client, for the simulator and for everything a real client would not do.
 
 It uses only what it is handed: the running loop, a `Network`, a clock for timestamps, randomness
-for its back-offs. Every outcome is told apart: done, certainly not done,
-unknown. Transactions and groups are other files that use this one.
+for its back-offs. Every outcome is told apart: done, certainly not done, unknown. Transactions and
+groups are for other files that use this one.
 """
 
 from __future__ import annotations
@@ -62,6 +62,11 @@ class Client:
         """Each has connections of its own: a fetch that waits holds up no other reader."""
         self._readers += 1
         return Reader(self, lane=f"reader {self._readers}")
+
+    async def make_known(self, node_id: int) -> None:
+        """Before a node is asked that the caller has chosen, and nobody may have named yet."""
+        if not self.nodes.is_known(node_id):
+            await self.metadata.refresh()
 
     async def ask_anyone(self, key: ApiKey, body: Any) -> Any:
         """For what every broker can answer. One after the other, until one of them does."""

@@ -96,6 +96,7 @@ class Admin:
     async def describe_topic(self, name: str, *, node: int | None = None) -> TopicView:
         """As `node` sees it, or the first that answers."""
         if node is not None:
+            await self._client.make_known(node)
             view = await self._client.metadata.view(node, [name])
         else:
             view = await self._client.retried(lambda: self._view_of_anyone(name))
@@ -169,6 +170,7 @@ class Admin:
     async def describe_cluster(self, *, node: int | None = None) -> ClusterDescription:
         body = m.DescribeClusterRequest(include_fenced_brokers=True)
         if node is not None:
+            await self._client.make_known(node)
             answer = await self._client.nodes.ask(node, ApiKey.DESCRIBE_CLUSTER, body)
         else:
             answer = await self._client.ask_anyone(ApiKey.DESCRIBE_CLUSTER, body)

@@ -64,6 +64,9 @@ class Nodes:
                 self._known[node_id] = address
                 self._drop_connections(node_id)
 
+    def is_known(self, node_id: int) -> bool:
+        return node_id in self._known or node_id in self._bootstrap
+
     def candidates(self) -> list[int]:
         """Whom to ask what anyone knows: first those that seem to live, each time another one."""
         ids = sorted(self._known)

@@ -16,9 +16,9 @@ from harness.sim.client import Client
 from harness.sim.client_errors import ClientClosedError
 from harness.sim.client_produce_queue import Delivered, Failed, Unknown
 from harness.sim.client_producer import ACKS_LEADER, ACKS_NONE, ProducerSettings
-from harness.sim.client_reader import EARLIEST, FetchSettings
+from harness.sim.client_reader import EARLIEST, LATEST, FetchSettings
 from harness.wire.message import Message
-from tests.nodes import running_node, wait_until
+from tests.nodes import PATIENCE_S, running_node, wait_until
 from tests.unit.harness.sim.client_worlds import (
     HASTY,
     CuttingNetwork,
@@ -279,9 +279,10 @@ async def test_fewer_acks_and_no_numbers(acks: int) -> None:
         await producer.flush()
         expected = [Delivered(-1 if acks == ACKS_NONE else at) for at in range(12)]
         assert [each.result() for each in outcomes] == expected
-        partition = node.partitions.find("t", 0)
-        assert partition is not None
-        await wait_until(lambda: partition.log.end_offset == 12)
+        reader = client.reader()
+        async with asyncio.timeout(PATIENCE_S):
+            while (await reader.list_offset("t", 0, LATEST)).offset < 12:  # noqa: ASYNC110
+                await asyncio.sleep(0.002)
         assert await read_all(client) == [(at, b"%d" % at) for at in range(12)]
 
 
