@@ -13,7 +13,7 @@ from broker.protocol import codec, frames
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode, MalformedMessageError, UnsupportedVersionError
 from broker.protocol.schema_text import schema
-from harness.wire.names import NO_NAMES, Names, names_in_reply, names_in_request
+from harness.wire.names import NO_NAMES, Names, Topics, names_in_reply, names_in_request
 
 Direction = Literal["request", "reply"]
 
@@ -40,6 +40,8 @@ class Message:
     """Of a reply: what it answers."""
     is_surplus: bool = False
     """A reply to a copy of a request that we made ourselves: its client must not see it."""
+    session_topics: Topics | None = None
+    """Of a fetch in a session: what it reads, though it may name little of that itself."""
     _body: Any = field(default=_UNREAD, repr=False)
     _names: Names | None = field(default=None, repr=False)
 
@@ -89,7 +91,10 @@ class Message:
         if self.is_request:
             if self.body is None:
                 return NO_NAMES
-            return names_in_request(self.api_key, self.api_version, self.body)
+            names = names_in_request(self.api_key, self.api_version, self.body)
+            if self.session_topics is not None:
+                return Names(self.session_topics, names.groups, names.transactional_ids)
+            return names
         asked = NO_NAMES if self.request is None else self.request.names
         if self.body is None:
             return asked

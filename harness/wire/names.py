@@ -18,6 +18,9 @@ from broker.protocol.schema_text import schema
 TopicNameOf = Callable[[bytes], str | None]
 """From a topic's id to its name, where that is known."""
 
+Topics = dict[str | bytes, set[int]]
+"""By name or, where a message says no more, by id; each with its partitions."""
+
 _TOPIC = ("topic", "topic_name", "topic_names", "subscribed_topic_names", "topic_id")
 _PARTITION = ("partition", "partition_index", "partition_id", "index")
 _PARTITIONS = ("partitions", "partition_indexes")
@@ -33,9 +36,7 @@ _KEY_OF_TRANSACTION = 1
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Topics by name or, where the message says no more, by id; each with its partitions."""
-
-    topics: dict[str | bytes, set[int]]
+    topics: Topics
     groups: tuple[str, ...]
     transactional_ids: tuple[str, ...]
 
@@ -137,7 +138,7 @@ def _strings(fields: Sequence[Field], wanted: tuple[str, ...]) -> tuple[str, ...
 
 class _Found:
     def __init__(self) -> None:
-        self.topics: dict[str | bytes, set[int]] = {}
+        self.topics: Topics = {}
         self.groups: list[str] = []
         self.transactional_ids: list[str] = []
 

@@ -8,6 +8,7 @@ from struct import error as struct_error
 from broker.protocol import frames
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import MalformedMessageError
+from harness.wire.fetch_sessions import FIRST_VERSION, FetchSessions, begins_session
 from harness.wire.message import UNKNOWN_API, Message
 
 _LENGTH = Struct(">i")
@@ -57,6 +58,7 @@ class ConnectionTracker:
         self.server = server
         self._unanswered: dict[int, Message] = {}
         self._copied: dict[int, list[Message]] = {}
+        self._sessions = FetchSessions()
 
     def request(self, frame: bytes) -> Message:
         try:
@@ -74,6 +76,10 @@ class ConnectionTracker:
             client_id=header.client_id,
             frame=frame,
         )
+        if may_have_session(message):
+            message.session_topics = self._sessions.asked(
+                message.api_key, message.api_version, message.body
+            )
         if expects_reply(message):
             self._remember(message)
         return message
@@ -87,7 +93,7 @@ class ConnectionTracker:
         is_surplus = request is None and correlation_id in self._copied
         if is_surplus:
             request = self._take_copy(correlation_id)
-        return Message(
+        message = Message(
             direction="reply",
             source=self.server,
             target=self.client,
@@ -100,11 +106,22 @@ class ConnectionTracker:
             request=request,
             is_surplus=is_surplus,
         )
+        self._note_session(message)
+        return message
 
     def copied(self, request: Message) -> None:
         """Say so before a second copy of it is delivered: the reply to that one is surplus."""
         if expects_reply(request):
             self._copied.setdefault(request.correlation_id, []).append(request)
+
+    def _note_session(self, reply: Message) -> None:
+        asked = reply.request
+        if asked is None or not may_have_session(asked) or not begins_session(asked.body):
+            return
+        if reply.body is not None:
+            self._sessions.answered(
+                asked.api_key, asked.api_version, asked.body, reply.body.session_id
+            )
 
     def _take_copy(self, correlation_id: int) -> Message:
         copies = self._copied[correlation_id]
@@ -130,6 +147,14 @@ class ConnectionTracker:
             client_id=None,
             frame=frame,
         )
+
+
+def may_have_session(message: Message) -> bool:
+    return (
+        message.api_key == ApiKey.FETCH
+        and message.api_version >= FIRST_VERSION
+        and message.body is not None
+    )
 
 
 def expects_reply(request: Message) -> bool:

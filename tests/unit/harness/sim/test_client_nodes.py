@@ -131,6 +131,17 @@ async def test_an_answer_that_does_not_come_ends_the_connection() -> None:
         assert [type(each) for each in results] == [ConnectionLostError, RequestTimedOutError]
 
 
+async def test_an_answer_in_time_leaves_nothing_behind_that_could_end_the_connection() -> None:
+    problems: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: problems.append(told))
+    async with running_node() as node, client_of(node.advertised) as client:
+        await client.nodes.ask(-1, ApiKey.DESCRIBE_CLUSTER, CLUSTER, timeout_s=0.05)
+        connection = await client.nodes.connection(-1)
+        await asyncio.sleep(0.1)
+        assert connection.is_open
+    assert problems == []
+
+
 async def test_nobody_at_home_is_a_definite_failure() -> None:
     broker = ScriptedBroker()
     async with scripted(broker):
