@@ -39,7 +39,8 @@ class Housekeeping:
         self._every(config.log_flush_offset_checkpoint_interval_ms / 1000, self._checkpoint)
         self._every(config.producer_id_expiration_check_interval_ms / 1000, self._expire_producers)
         self._every(_COMEBACK_INTERVAL_S, self._bring_back)
-        self._every(_COMEBACK_INTERVAL_S, self._node.catch_up)
+        lag_s = max(config.replica_lag_time_max_ms / 1000 / 2, 0.01)
+        self._every(lag_s, self._node.partitions.check_lag)
         self._every(_COMEBACK_INTERVAL_S, self._sweep)
         if config.log_cleaner_enable:
             self._every(config.log_cleaner_backoff_ms / 1000, self._compact)

@@ -1,51 +1,47 @@
-"""One node: its logs, its metadata, its server, its housekeeping; started, changed, stopped."""
+"""One node: its part in the quorum, its logs, its servers; started, changed, stopped."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
+from broker.active_controller import ActiveController
+from broker.api.controller_table import CONTROLLER_TABLE
 from broker.api.fetch_sessions import FetchSessions
+from broker.api.request import Request
+from broker.api.table import API_TABLE
+from broker.broker_role import BrokerRole
 from broker.config import stored
 from broker.config.broker import BrokerConfig
 from broker.config.topic import LogConfig
-from broker.housekeeping import Housekeeping
+from broker.controller.topic_rules import TopicRules
 from broker.log.breather import Breather
-from broker.log.checkpoints import TopicPartition
 from broker.log.identity import WrongDirectoryError
 from broker.log.log_directory import LogDirectory
-from broker.log.room import is_lack_of_room
-from broker.metadata.changes import (
-    BrokerChanged,
-    BrokerEpochsUsed,
-    BrokerRegistered,
-    BrokerUnregistered,
-    Change,
-    ConfigChanged,
-    DeletionsRemembered,
-    LeaderEpochsRaised,
-    PartitionsAdded,
-    PartitionsChanged,
-    ProducerIdsAllocated,
-    ResourceType,
-    TopicCreated,
-    TopicDeleted,
-)
-from broker.metadata.producer_ids import ProducerIds
-from broker.metadata.store import MetadataStore
+from broker.metadata.changes import Change
+from broker.metadata.ids import ZERO_ID
 from broker.network.interface import Address
 from broker.observe.metrics import Metrics, ProcessFigures
-from broker.partitions import Partitions
+from broker.protocol import messages as m
+from broker.protocol.apis import API_VERSIONS, ApiKey
 from broker.protocol.errors import ErrorCode, KafkaError
+from broker.quorum.assembly import open_quorum
+from broker.quorum.quorum import NotLeaderError, Quorum
+from broker.quorum.replay import Replay
 from broker.server.server import Server
+from broker.to_controller import ToController
+from broker.watchers import wait_for_any
 from broker.world import World, current_node
 
 _log = logging.getLogger(__name__)
 
 _SESSION_EVICTION_S = 120.0
+_CATCH_UP_S = 1.0
+_HERE = Address("here", 0)
 
 _Result = TypeVar("_Result")
 
@@ -53,33 +49,39 @@ _Result = TypeVar("_Result")
 class Node:
     """Made by `Node.start`. Everything it touches outside itself is in its world."""
 
+    quorum: Quorum
+    metadata: Replay
+    controller: ActiveController
+
     def __init__(
         self,
         config: BrokerConfig,
         world: World,
-        metadata: MetadataStore,
         directories: dict[str, LogDirectory],
         metrics: Metrics,
     ) -> None:
         """Called in the context that all of the node's tasks are to have."""
         self.node_id = config.node_id
         self.world = world
-        self.metadata = metadata
         self.metrics = metrics
-        self._file_config = config
-        self.config = stored.broker_config(config, metadata.image.broker_configs(self.node_id))
-        self.partitions = Partitions(directories, self.log_config)
+        self.config = self._file_config = config
+        self.cluster_id = directories[config.metadata_log_dir].cluster_id
+        self.addresses: dict[str, Address] = {}  # what clients are told, by listener
+        self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        """Done when this node must not go on; whoever runs it has to stop it."""
+
         self.fetch_sessions = FetchSessions(
             slots=config.max_incremental_fetch_session_cache_slots,
             eviction_s=_SESSION_EVICTION_S,
             random=world.random,
         )
-        self.producer_ids = ProducerIds(metadata.image, self.change)
-        self.server = Server(self)
-        self.addresses: dict[str, Address] = {}  # what clients are told, by listener
-        self._housekeeping = Housekeeping(self)
-        self._changing = asyncio.Lock()
+        self.server = Server(self, API_TABLE)
+        self.controller_server = Server(self, CONTROLLER_TABLE)
+        self._tasks: dict[asyncio.Task[None], None] = {}
         self._context = copy_context()
+        self.role = BrokerRole(self, directories)
+        self.partitions = self.role.partitions
+        self.producer_ids = self.role.producer_ids
 
     @classmethod
     async def start(
@@ -89,7 +91,11 @@ class Node:
         *,
         process_figures: Callable[[], ProcessFigures] | None = None,
     ) -> Node:
-        """Raises NotFormattedError or WrongDirectoryError, whose sentences are for the user."""
+        """A node that is alone is ready when this returns; one among others when `ready` does.
+
+        Raises NotFormattedError, WrongDirectoryError, QuorumStateError or SnapshotCorruptError,
+        whose sentences are for the user.
+        """
         context = copy_context()
         context.run(current_node.set, str(config.node_id))
         return await _in_context(context, cls._start(config, world, Metrics(process_figures)))
@@ -108,25 +114,48 @@ class Node:
             for path in config.log_dirs
         }
         await _identify(directories, config.metadata_log_dir)
-        metadata = await MetadataStore.load(world.disks[config.metadata_log_dir])
-        node = cls(config, world, metadata, directories, metrics)
+        node = cls(config, world, directories, metrics)
         try:
-            await node._load_logs()
-            is_leader = await node._raise_leader_epochs_if_there_is_room()
-            await node._adopt_logs()
-            if not is_leader:
-                for partition in node.partitions:
-                    partition.before_append = node._become_leader
-            await node._listen()
+            await node._start_quorum()
+            if config.is_broker:
+                await node.role.start()
+            if not config.controller_quorum_voters:
+                await node.ready()
         except BaseException:
             # A port that is taken must not cost the next start a scan of all logs.
             await node._stop()
             raise
-        node._housekeeping.start()
         return node
 
-    def log_config(self, topic: str) -> LogConfig:
-        return stored.log_config(self.config, topic, self.metadata.image.topic_configs(topic))
+    async def _start_quorum(self) -> None:
+        config = self.config
+        self.quorum = await open_quorum(
+            config,
+            self.world,
+            self.cluster_id,
+            now=asyncio.get_running_loop().time(),
+            on_applied=self.role.follower.applied,
+            on_fatal=self.fail,
+        )
+        self.metadata = self.quorum.replay
+        balance_s = config.leader_imbalance_check_interval_seconds
+        self.controller = ActiveController(
+            self.quorum,
+            session_timeout_s=config.broker_session_timeout_ms / 1000,
+            rules_of=self.topic_rules,
+            balance_every_s=balance_s if config.auto_leader_rebalance_enable else None,
+            imbalance_percentage=config.leader_imbalance_per_broker_percentage,
+        )
+        self.forwarding = self.to_controller("forwarding")
+        for entry in config.controller_listeners:
+            address = Address(entry.bind_host, entry.port)
+            await self.controller_server.listen(entry.name, address)
+        self.controller_server.open()
+        self.quorum.start()
+        if config.is_controller:
+            self.spawn(self.controller.run())
+
+    # What others look at
 
     @property
     def advertised(self) -> Address:
@@ -137,155 +166,138 @@ class Node:
         """What a client is told that came by this listener."""
         return self.addresses.get(listener) or self.advertised
 
-    @property
-    def cluster_id(self) -> str:
-        return self.partitions.directories[self.config.metadata_log_dir].cluster_id
+    def log_config(self, topic: str) -> LogConfig:
+        return stored.log_config(self.config, topic, self.metadata.image.topic_configs(topic))
 
-    async def _load_logs(self) -> None:
-        results = await asyncio.gather(
-            *(self._load_directory(*each) for each in self.partitions.directories.items()),
-            return_exceptions=True,
+    def topic_rules(self, topic: str) -> TopicRules:
+        config = self.log_config(topic)
+        return TopicRules(
+            min_isr=config.min_insync_replicas, unclean=config.unclean_leader_election_enable
         )
-        for result in results:
-            if result is not None:
-                raise result
 
-    async def _load_directory(self, path: str, directory: LogDirectory) -> None:
-        """As in Kafka, a directory that cannot be read does not keep the others from serving."""
-        if directory.failure is None:
+    def reload_config(self) -> None:
+        dynamic = self.metadata.image.broker_configs(self.node_id)
+        self.config = stored.broker_config(self._file_config, dynamic)
+
+    async def ready(self) -> None:
+        """Until clients are served. Raises what keeps the node from ever being so."""
+        if self.config.is_broker:
+            waiting: asyncio.Future[Any] = asyncio.ensure_future(self.role.ready())
+            both: list[asyncio.Future[Any]] = [waiting, self.failed]
             try:
-                await directory.load(self.log_config, self._belongs, self._was_deleted)
-            except OSError as problem:
-                if path == self.config.metadata_log_dir:
-                    raise
-                _without(directory, problem)
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                waiting.cancel()
+        if self.failed.done():
+            raise self.failed.result()
 
-    def _belongs(self, named: TopicPartition, topic_id: bytes | None) -> bool:
-        name, index = named
-        topic = self.metadata.image.topic(name)
-        if topic is None or index >= len(topic.partitions):
-            return False
-        return topic_id is None or topic_id == topic.topic_id
-
-    def _was_deleted(self, topic_id: bytes | None) -> bool:
-        return topic_id in self.metadata.image.deleted_topics
-
-    async def _raise_leader_epochs(self) -> None:
-        """A start is a new leadership: readers can tell that a crash may have cut the log."""
-        changes = [
-            LeaderEpochsRaised(
-                topic.name,
-                topic.topic_id,
-                tuple(partition.leader_epoch + 1 for partition in topic.partitions),
-            )
-            for topic in self.metadata.image.topics_sorted()
-        ]
-        if changes:
-            await self.metadata.commit(changes)
-
-    async def _raise_leader_epochs_if_there_is_room(self) -> bool:
-        """A full disk is no reason to refuse readers."""
-        try:
-            await self._raise_leader_epochs()
-        except OSError as problem:
-            if not is_lack_of_room(problem):
-                raise
-            _log.error("no records are taken until there is room: %s", problem)
-            return False
-        return True
-
-    async def _become_leader(self) -> None:
-        """Before the first append: what a start on a full disk could not do."""
-        async with self._changing:
-            if not any(each.before_append for each in self.partitions):
-                return
-            try:
-                await self._raise_leader_epochs()
-            except OSError as problem:
-                raise KafkaError(
-                    ErrorCode.KAFKA_STORAGE_ERROR, f"the metadata cannot be written: {problem}"
-                ) from problem
-            for partition in self.partitions:
-                topic = self.metadata.image.topics[partition.topic]
-                partition.before_append = None
-                partition.leader_epoch = topic.partitions[partition.index].leader_epoch
-                await partition.log.assign_leader_epoch(partition.leader_epoch)
-
-    async def _adopt_logs(self) -> None:
-        image, directories = self.metadata.image, self.partitions.directories
-        for path, directory in directories.items():
-            for log in directory.logs:
-                await self.partitions.adopt(log, path, image.topics[log.topic])
-        if not all(directory.is_loaded for directory in directories.values()):
-            self.partitions.leave_out_of_reach(image)
-        # A crash may have come between a topic's creation and that of its logs.
-        await self.partitions.follow(image, sorted(image.topics))
-
-    async def _listen(self) -> None:
-        advertised = {entry.name: entry for entry in self.config.advertised_listeners}
-        for entry in self.config.client_listeners:
-            bound = await self.server.listen(entry.name, Address(entry.bind_host, entry.port))
-            told = advertised.get(entry.name, entry)
-            self.addresses[entry.name] = Address(told.host or bound.host, told.port or bound.port)
+    # Changes
 
     async def change(self, decide: Callable[[], Sequence[Change]]) -> None:
-        """Durable first, then visible here. Raises OSError when it is not made durable.
+        """As the active controller: durable, in the image, and followed by this node's own logs.
 
-        `decide` is called when all earlier changes are made. What the disk refuses to do for a
-        change that is durable is done later: see `catch_up`.
+        `decide` is called once, when all earlier changes are made. On a node that is no controller
+        it is called, too, for what it finds wrong, and then KafkaError(NOT_CONTROLLER) is raised.
         """
-        async with self._changing:
-            changes = decide()
-            if changes:
-                await self.metadata.commit(changes)
-                await self._carry_out(changes)
+        is_decided = False
 
-    async def _carry_out(self, changes: Sequence[Change]) -> None:
-        changed_topics: dict[str, None] = {}
-        configured: dict[str | None, None] = {}
-        for change in changes:
-            match change:
-                case TopicCreated(name=name) | PartitionsAdded(name=name):
-                    changed_topics[name] = None
-                case TopicDeleted(name=name):
-                    changed_topics[name] = None
-                    self.metrics.topic_deleted(name)
-                case ConfigChanged(resource_type=ResourceType.TOPIC, resource_name=name):
-                    configured[name] = None
-                case ConfigChanged():
-                    configured[None] = None
-                case ProducerIdsAllocated() | LeaderEpochsRaised() | DeletionsRemembered():
-                    pass
-                case PartitionsChanged() | BrokerRegistered() | BrokerChanged():
-                    pass
-                case BrokerUnregistered() | BrokerEpochsUsed():
-                    pass
-        if None in configured:
-            self.config = stored.broker_config(
-                self._file_config, self.metadata.image.broker_configs(self.node_id)
-            )
-        for topic in configured:
-            self.partitions.reconfigure(topic)
-        await self.partitions.follow(self.metadata.image, changed_topics)
+        def decide_once() -> Sequence[Change]:
+            nonlocal is_decided
+            is_decided = True
+            return decide()
 
-    async def catch_up(self) -> None:
-        """Does what a disk refused when the metadata changed."""
-        if self.partitions.is_behind:
-            async with self._changing:
-                await self.partitions.follow(self.metadata.image)
+        try:
+            await self.controller.decide(decide_once)
+        except NotLeaderError as problem:
+            if not is_decided:
+                decide()
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, str(problem)) from problem
+        if self.config.is_broker and self.role.is_following:
+            await self.role.follower.until_followed()
+
+    async def know_what_was_changed(self, answer: Any) -> None:
+        """Whoever created a topic by this node shall find it here, as far as that can be had soon.
+
+        The controller's answer comes as soon as the change is committed, and often before this
+        node has heard of it.
+        """
+        if not isinstance(answer, m.CreateTopicsResponse):
+            return
+        wanted = [each.topic_id for each in answer.topics if each.topic_id != ZERO_ID]
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _CATCH_UP_S
+        image = self.metadata.image
+        while loop.time() < until and not all(each in image.names_by_id for each in wanted):
+            await wait_for_any([self.quorum.changed], min(until, loop.time() + 0.01))
+        if self.role.is_following:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(until):
+                    await self.role.follower.until_followed()
+
+    def to_controller(self, purpose: str) -> ToController:
+        """A way of its own to the active controller."""
+        config = self.config
+        return ToController(
+            purpose,
+            node_id=self.node_id,
+            leader_id=lambda: self.quorum.leader_id,
+            here=self._ask_here,
+            voters=self.quorum.settings.voters,
+            network=self.world.network,
+            random=self.world.random,
+            backoff_s=config.controller_quorum_retry_backoff_ms / 1000,
+            backoff_max_s=1.0,
+        )
+
+    async def _ask_here(self, api_key: ApiKey, body: Any) -> Any:
+        api = CONTROLLER_TABLE[api_key]
+        request = Request(api_key, API_VERSIONS[api_key][1], 0, None, _HERE, body)
+        answer = api.handler(self, request)
+        return await answer if asyncio.iscoroutine(answer) else answer
+
+    # Tasks, and the end
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Ends with the node. What it raises ends the node."""
+        task = self.spawn_task(work)
+        assert not task.done()
+
+    def spawn_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[task] = None
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        _log.critical("this node cannot go on: %s", error, exc_info=error)
+        if not self.failed.done():
+            self.failed.set_result(error)
 
     async def stop(self) -> None:
-        """Clean: nothing has to be scanned at the next start."""
+        """Clean: nothing has to be scanned at the next start, and others lead already."""
         await _in_context(self._context, self._stop())
 
     async def _stop(self) -> None:
+        await self.role.leave()
         await self.server.close()
-        await self._housekeeping.stop()
-        for path, directory in self.partitions.directories.items():
-            try:
-                await directory.close()
-            except OSError as problem:
-                _log.error("%s: the next start has to scan its logs: %s", path, problem)
+        await self.role.stop()
+        if hasattr(self, "quorum"):
+            if not self.failed.done():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self.quorum.settings.request_timeout_s):
+                        await self.quorum.resign()
+            await self.controller_server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))
+        if hasattr(self, "quorum"):
+            await self.quorum.stop()
 
 
 async def _in_context(context: Context, work: Coroutine[Any, Any, _Result]) -> _Result:
@@ -301,12 +313,7 @@ async def _identify(directories: Mapping[str, LogDirectory], metadata_log_dir: s
         except OSError as problem:
             if path == metadata_log_dir:
                 raise
-            _without(directory, problem)
+            directory.go_without(problem)
     if len(set(clusters.values())) > 1:
         each = ", ".join(f"{path} to {cluster}" for path, cluster in clusters.items())
         raise WrongDirectoryError(f"log.dirs belong to different clusters: {each}")
-
-
-def _without(directory: LogDirectory, problem: OSError) -> None:
-    directory.failure = problem
-    _log.error("%s cannot be read; going on without it: %s", directory.path, problem)

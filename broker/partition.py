@@ -1,105 +1,333 @@
-"""One partition as its leader serves it: appends in order, and those who wait for them."""
+"""One partition as this node holds it: its log, and its part in the partition's replication.
+
+The rules stand in broker/replication. Here they meet the log, the clock and those who wait. Appends
+that take a while, what a leader sent, and a change of role go one after the other.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
+from broker.metadata.broker_info import BrokerInfo
+from broker.metadata.partition_info import PartitionInfo
+from broker.observe.events import emit
+from broker.protocol.errors import ErrorCode, KafkaError
+from broker.replication import follower
+from broker.replication.fetch_check import Diverging, OutOfRange, ReplicaFetch
+from broker.replication.follower import Answer, Question
+from broker.replication.in_sync import IsrProposal
+from broker.replication.leader import LeaderState, Progress, Refused
+from broker.replication.waiting_produces import WaitingProduces
+from broker.watchers import Watchers, wait_for_any
 
 _NEVER_FLUSH = (1 << 63) - 1
+_NO_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all partitions of a node share."""
+
+    node_id: int
+    lag_time_max_s: Callable[[], float]
+    brokers: Callable[[], Mapping[int, BrokerInfo]]
+    propose: Callable[[Partition, IsrProposal], None]
 
 
 class Partition:
-    """On one node the leader is the only replica, so what is appended is committed."""
-
-    def __init__(self, log: Log, *, topic_id: bytes, log_dir: str, leader_epoch: int) -> None:
+    def __init__(
+        self, log: Log, *, topic_id: bytes, log_dir: str, surroundings: Surroundings
+    ) -> None:
         self.topic = log.topic
         self.index = log.partition
         self.topic_id = topic_id
         self.log = log
         self.log_dir = log_dir
-        self.leader_epoch = leader_epoch
+        self.leader_epoch = _NO_EPOCH
+        self.info: PartitionInfo | None = None
+        self.leader: LeaderState | None = None
         self.before_append: Callable[[], Awaitable[None]] | None = None
         """Awaited before anything is appended; raises KafkaError to have it refused."""
 
-        self._slow_append = asyncio.Lock()
-        self._watchers: dict[asyncio.Future[None], None] = {}
+        self.watchers = Watchers()
+        """Of everything that a fetch may wait for: records, the high watermark, the role."""
+
+        self._around = surroundings
+        self._loop = asyncio.get_running_loop()
+        self._in_turn = asyncio.Lock()
+        self._waiting: WaitingProduces[asyncio.Future[ErrorCode]] = WaitingProduces()
+        self._expiry: asyncio.TimerHandle | None = None
+
+    # As a leader: appends
+
+    def lead(self) -> LeaderState:
+        """Raises KafkaError unless this node leads the partition."""
+        if self.leader is None:
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.topic}-{self.index} is led elsewhere"
+            )
+        return self.leader
+
+    def check_acks(self, acks: int) -> None:
+        leader = self.lead()
+        code = leader.can_accept(acks)
+        if code:
+            raise KafkaError(
+                code,
+                f"{len(leader.isr)} in sync ({list(leader.isr)}), min.insync.replicas is "
+                f"{leader.min_insync_replicas}",
+            )
+
+    @property
+    def commits_at_once(self) -> bool:
+        """Whether an append needs nobody else."""
+        return self.leader is not None and self.leader.is_alone
 
     def append_at_once(self, records: memoryview) -> Appended | None:
         """None when the append has to wait: for a new segment, for the disk, for its turn."""
-        log = self.log
+        log, leader = self.log, self.leader
         if (
-            self._slow_append.locked()
+            leader is None
+            or self._in_turn.locked()
             or self.before_append is not None
             or log.config.flush_messages != _NEVER_FLUSH
             or not log.can_append(len(records))
         ):
             return None
         appended = log.append(records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT)
-        self._commit()
+        self._appended(leader)
         return appended
 
     async def append(self, records: memoryview) -> Appended:
         """The bytes must be the caller's own: the connection's buffer is reused meanwhile."""
-        async with self._slow_append:
+        async with self._in_turn:
             if self.before_append is not None:
                 await self.before_append()
-            log = self.log
+            leader, log = self.lead(), self.log
             while not log.can_append(len(records)):
                 await log.roll()
             appended = log.append(records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT)
             if log.needs_flush:
                 await log.flush()
-            self._commit()
+            self._appended(leader)
             return appended
+
+    def _appended(self, leader: LeaderState) -> None:
+        if leader.appended(self.log.end_offset, self._loop.time()):
+            self._high_watermark_moved(leader)
+        self.watchers.wake()
+        emit("append", self.topic, self.index, self.log.end_offset, self.leader_epoch)
+
+    def is_committed(self, end_offset: int) -> bool:
+        return self.log.high_watermark >= end_offset
+
+    def committed(self, end_offset: int, timeout_s: float) -> asyncio.Future[ErrorCode]:
+        """Done when the high watermark is there, or will not be: NONE or why."""
+        outcome: asyncio.Future[ErrorCode] = self._loop.create_future()
+        if self.leader is None:
+            outcome.set_result(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        elif self.is_committed(end_offset):
+            outcome.set_result(ErrorCode.NONE)
+        else:
+            self._waiting.add(outcome, end_offset, self._loop.time() + timeout_s)
+            self._set_expiry()
+        return outcome
+
+    def _set_expiry(self) -> None:
+        deadline = self._waiting.next_deadline
+        if self._expiry is not None:
+            if self._expiry.when() == deadline:
+                return
+            self._expiry.cancel()
+            self._expiry = None
+        if deadline is not None:
+            self._expiry = self._loop.call_at(deadline, self._expire)
+
+    def _expire(self) -> None:
+        self._expiry = None
+        _tell(self._waiting.take_expired(self._loop.time()))
+        self._set_expiry()
+
+    # As a leader: followers
+
+    def fetch_arrived(self, fetch: ReplicaFetch) -> Progress | Diverging | OutOfRange | Refused:
+        leader = self.lead()
+        outcome = leader.fetch_arrived(self.log, fetch, self._loop.time())
+        if isinstance(outcome, Progress):
+            self._progressed(leader, outcome)
+        return outcome
+
+    def check_lag(self) -> None:
+        if self.leader is not None:
+            self._progressed(self.leader, self.leader.check_lag(self._loop.time()))
+
+    def brokers_changed(self) -> None:
+        if self.leader is not None:
+            brokers = self._around.brokers()
+            progress = self.leader.brokers_changed(brokers, self._loop.time())
+            self._progressed(self.leader, progress)
+
+    def reconfigured(self) -> None:
+        if self.leader is not None:
+            minimum = self.log.config.min_insync_replicas
+            if minimum != self.leader.min_insync_replicas:
+                progress = self.leader.min_insync_replicas_changed(minimum, self._loop.time())
+                self._progressed(self.leader, progress)
+
+    def proposal_accepted(self, proposal: IsrProposal, answered: PartitionInfo) -> None:
+        leader = self.leader
+        if leader is not None:
+            # The answer does not tell who is eligible besides: nobody, when enough are in sync.
+            minimum = min(leader.min_insync_replicas, len(leader.info.replicas))
+            eligible = () if len(answered.isr) >= minimum else leader.info.elr
+            info = replace(
+                answered, elr=tuple(each for each in eligible if each not in answered.isr)
+            )
+            now = self._loop.time()
+            self._progressed(leader, leader.proposal_accepted(proposal, info, now))
+            emit("isr", self.topic, self.index, leader.partition_epoch, self.leader_epoch)
+
+    def proposal_refused(self, proposal: IsrProposal, error: ErrorCode) -> IsrProposal | None:
+        """What to send again after a pause."""
+        if self.leader is None:
+            return None
+        return self.leader.proposal_refused(proposal, error).proposal
+
+    def is_in_flight(self, proposal: IsrProposal) -> bool:
+        return self.leader is not None and self.leader.in_flight == proposal
+
+    def _progressed(self, leader: LeaderState, progress: Progress) -> None:
+        if progress.high_watermark_moved:
+            self._high_watermark_moved(leader)
+            self.watchers.wake()
+        if progress.proposal is not None:
+            self._around.propose(self, progress.proposal)
+
+    def _high_watermark_moved(self, leader: LeaderState) -> None:
+        self.log.advance_high_watermark(leader.high_watermark)
+        emit("high_watermark", self.topic, self.index, leader.high_watermark, self.leader_epoch)
+        if self._waiting:
+            mark, too_few = leader.high_watermark, leader.is_under_min_isr
+            _tell(self._waiting.take_committed(mark, is_under_min_isr=too_few))
+
+    # As a follower
+
+    def question(self) -> Question:
+        return follower.next_question(self.log, self.leader_epoch)
+
+    async def take(self, asked: Question, answer: Answer, records: memoryview | None) -> bool:
+        """What the leader said. Whether it brought the follower on; raises KafkaError, OSError."""
+        async with self._in_turn:
+            if self.leader is not None:
+                return True
+            for effect in follower.effects_of(self.log, self.leader_epoch, asked, answer):
+                if isinstance(effect, follower.Wait):
+                    return False
+                await self._carry_out(effect, records)
+            self.watchers.wake()
+            return True
+
+    async def _carry_out(self, effect: follower.Effect, records: memoryview | None) -> None:
+        log = self.log
+        match effect:
+            case follower.Truncate(offset):
+                emit("truncate", self.topic, self.index, offset, self.leader_epoch, log.end_offset)
+                await log.truncate_to(offset)
+            case follower.StartOver(offset):
+                emit("truncate", self.topic, self.index, offset, self.leader_epoch, log.end_offset)
+                await log.truncate_fully_and_start_at(offset)
+            case follower.AppendRecords():
+                assert records is not None
+                while not log.can_append_replicated(records):
+                    await log.roll()
+                log.append_replicated(records)
+                emit("append", self.topic, self.index, log.end_offset, self.leader_epoch)
+                if log.needs_flush:
+                    await log.flush()
+            case follower.AdvanceHighWatermark(offset):
+                log.advance_high_watermark(offset)
+                emit(
+                    "high_watermark", self.topic, self.index, log.high_watermark, self.leader_epoch
+                )
+            case follower.RaiseLogStart(offset):
+                await log.delete_records(min(offset, log.high_watermark))
+            case follower.Wait():
+                raise AssertionError("waiting is the fetcher's")
+
+    # Roles
+
+    async def become(self, info: PartitionInfo) -> None:
+        """What the metadata says of this partition by now."""
+        async with self._in_turn:
+            self.info = info
+            if info.leader != self._around.node_id:
+                self._step_down(info)
+            elif self.leader is not None and self.leader.leader_epoch == info.leader_epoch:
+                now = self._loop.time()
+                self._progressed(self.leader, self.leader.metadata_changed(info, now))
+            elif info.leader_epoch > self.leader_epoch or self.leader is None:
+                await self._step_up(info)
+
+    def _step_down(self, info: PartitionInfo) -> None:
+        if info.leader_epoch < self.leader_epoch:
+            return
+        if self.leader is not None or info.leader_epoch != self.leader_epoch:
+            emit("role", self.topic, self.index, info.leader, info.leader_epoch, "follower")
+        self.leader = None
+        self.leader_epoch = info.leader_epoch
+        _tell(self._waiting.take_all())
+        self._set_expiry()
+        self.watchers.wake()
+
+    async def _step_up(self, info: PartitionInfo) -> None:
+        _tell(self._waiting.take_all())
+        self._set_expiry()
+        self.leader = None
+        if info.leader_epoch != self.leader_epoch:
+            self.before_append = None
+        self.leader_epoch = info.leader_epoch
+        await self.log.assign_leader_epoch(info.leader_epoch)
+        emit("role", self.topic, self.index, self._around.node_id, info.leader_epoch, "leader")
+        self.leader = LeaderState(
+            node_id=self._around.node_id,
+            info=info,
+            epoch_start_offset=self.log.end_offset,
+            high_watermark=self.log.high_watermark,
+            min_insync_replicas=self.log.config.min_insync_replicas,
+            lag_time_max_s=self._around.lag_time_max_s(),
+            brokers=self._around.brokers(),
+            now=self._loop.time(),
+        )
+        self._high_watermark_moved(self.leader)
+        self.watchers.wake()
 
     async def bring_back(self, breather: Breather) -> None:
         """Tries a log again that an I/O error took offline; raises OSError if it still fails."""
-        async with self._slow_append:
+        async with self._in_turn:
             await self.log.reopen(breather)
-            await self.log.assign_leader_epoch(self.leader_epoch)
-            self._commit()
+            leader = self.leader
+            if leader is not None:
+                await self.log.assign_leader_epoch(self.leader_epoch)
+                self._appended(leader)
 
-    def _commit(self) -> None:
-        self.log.advance_high_watermark(self.log.end_offset)
-        self.wake_watchers()
+    def retire(self) -> None:
+        """Nobody is served from it any more."""
+        self.leader = None
+        _tell(self._waiting.take_all())
+        self._set_expiry()
+        self.watchers.wake()
 
-    def wake_watchers(self) -> None:
-        if self._watchers:
-            watchers, self._watchers = self._watchers, {}
-            for watcher in watchers:
-                if not watcher.done():
-                    watcher.set_result(None)
 
-    @property
-    def has_watchers(self) -> bool:
-        return bool(self._watchers)
-
-    def watch(self, watcher: asyncio.Future[None]) -> None:
-        self._watchers[watcher] = None
-
-    def unwatch(self, watcher: asyncio.Future[None]) -> None:
-        self._watchers.pop(watcher, None)
+def _tell(outcomes: Iterable[tuple[asyncio.Future[ErrorCode], ErrorCode]]) -> None:
+    for waiting, code in outcomes:
+        if not waiting.done():
+            waiting.set_result(code)
 
 
 async def wait_for_change(partitions: Iterable[Partition], until: float) -> None:
     """Returns when one of them has changed, or when the loop's time is `until`."""
-    loop = asyncio.get_running_loop()
-    changed: asyncio.Future[None] = loop.create_future()
-    timer = loop.call_at(until, _set, changed)
-    watched = list(partitions)
-    for partition in watched:
-        partition.watch(changed)
-    try:
-        await changed
-    finally:
-        timer.cancel()
-        for partition in watched:
-            partition.unwatch(changed)
-
-
-def _set(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
+    await wait_for_any([partition.watchers for partition in partitions], until)

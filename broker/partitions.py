@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from broker.config.topic import LogConfig
+from broker.log.breather import Breather
 from broker.log.log import Log
 from broker.log.log_directory import LogDirectory
 from broker.metadata.image import Image, TopicInfo
-from broker.partition import Partition
+from broker.metadata.partition_info import PartitionInfo
+from broker.partition import Partition, Surroundings
 from broker.protocol.errors import KafkaError
 
 _log = logging.getLogger(__name__)
@@ -19,12 +22,19 @@ class Partitions:
     """Kept in step with the metadata image by the node, one call of `follow` at a time."""
 
     def __init__(
-        self, directories: Mapping[str, LogDirectory], config_of: Callable[[str], LogConfig]
+        self,
+        directories: Mapping[str, LogDirectory],
+        config_of: Callable[[str], LogConfig],
+        surroundings: Surroundings,
+        on_role: Callable[[Partition], None],
     ) -> None:
+        """`on_role` is told of each partition whose leader may have changed, or that is gone."""
         self.directories = directories
         self._config_of = config_of
+        self._surroundings = surroundings
+        self._on_role = on_role
         self._partitions: dict[tuple[str, int], Partition] = {}
-        self._behind: dict[str, None] = {}  # topics whose logs are not yet what the image says
+        self._behind: dict[tuple[str, int], None] = {}  # whose logs are not as the image says yet
         self._out_of_reach: set[tuple[bytes, int]] = set()
 
     def __iter__(self) -> Iterator[Partition]:
@@ -41,29 +51,29 @@ class Partitions:
         found = [each for each in self._partitions.values() if each.log.failure is not None]
         return sorted(found, key=lambda each: (each.topic, each.index))
 
-    async def adopt(self, log: Log, log_dir: str, topic: TopicInfo) -> None:
-        """Serves a log that is open already."""
-        served = self.find(log.topic, log.partition)
-        if served is not None:
+    async def adopt(self, log: Log, log_dir: str, topic_id: bytes) -> None:
+        """Holds a log that is open already, without a part in the replication so far."""
+        held = self.find(log.topic, log.partition)
+        if held is not None:
             _log.error(
                 "%s stands in %s and in %s; the longer one is served",
                 log.directory,
-                served.log_dir,
+                held.log_dir,
                 log_dir,
             )
-            if served.log.end_offset >= log.end_offset:
+            if held.log.end_offset >= log.end_offset:
                 await self.directories[log_dir].release(log)
                 return
-            await self.directories[served.log_dir].release(served.log)
-        epoch = topic.partitions[log.partition].leader_epoch
-        partition = Partition(log, topic_id=topic.topic_id, log_dir=log_dir, leader_epoch=epoch)
-        try:
-            await log.assign_leader_epoch(epoch)
-        except KafkaError as problem:
-            _log.error("%s/%s: %s", log_dir, log.directory, problem)
-        # The only replica: all that it has is committed.
-        log.advance_high_watermark(log.end_offset)
-        self._partitions[topic.name, log.partition] = partition
+            await self.directories[held.log_dir].release(held.log)
+        self._partitions[log.topic, log.partition] = Partition(
+            log, topic_id=topic_id, log_dir=log_dir, surroundings=self._surroundings
+        )
+
+    async def leave_stray(self, partition: Partition) -> None:
+        """Its topic is not known, nor that it was deleted: somebody may miss the records."""
+        del self._partitions[partition.topic, partition.index]
+        partition.retire()
+        await self.directories[partition.log_dir].release(partition.log)
 
     def leave_out_of_reach(self, image: Image) -> None:
         """For a start without all directories: what was not found may lie in one of the others.
@@ -71,8 +81,9 @@ class Partitions:
         An empty log in its place would make its records look deleted.
         """
         for topic in image.topics_sorted():
-            for index in range(len(topic.partitions)):
-                if self.find(topic.name, index) is None:
+            for index, info in enumerate(topic.partitions):
+                is_ours = self._surroundings.node_id in info.replicas
+                if is_ours and self.find(topic.name, index) is None:
                     _log.error("%s-%d is in no directory that could be read", topic.name, index)
                     self._out_of_reach.add((topic.topic_id, index))
 
@@ -80,30 +91,54 @@ class Partitions:
     def is_behind(self) -> bool:
         return bool(self._behind) or any(each.is_behind for each in self.directories.values())
 
-    async def follow(self, image: Image, names: Iterable[str] = ()) -> None:
-        """Makes the logs of these topics what the image says, and of those that failed before.
+    async def follow(self, image: Image, changed: Iterable[tuple[str, int]] = ()) -> None:
+        """Makes these partitions what the image says, and those that failed before.
 
         What a disk refuses is left for the next call: the image is right, and the logs follow.
         """
-        self._behind.update(dict.fromkeys(names))
+        self._behind.update(dict.fromkeys(changed))
         for path, directory in self.directories.items():
             try:
                 await directory.rename_doomed()
             except OSError as problem:
                 _log.warning("%s: a deleted log cannot be renamed: %s", path, problem)
-        for partition in self:
-            if partition.topic in self._behind:
-                topic = image.topic(partition.topic)
-                if topic is None or topic.topic_id != partition.topic_id:
-                    await self._retire(partition)
-        for name in list(self._behind):
-            topic = image.topic(name)
-            if topic is None or await self._create_missing(topic):
-                self._behind.pop(name, None)
+        breather = Breather()
+        for key in list(self._behind):
+            if await self._follow_one(image, *key):
+                self._behind.pop(key, None)
+            await breather.pause()
+
+    async def _follow_one(self, image: Image, name: str, index: int) -> bool:
+        topic = image.topic(name)
+        info = None
+        if topic is not None and index < len(topic.partitions):
+            info = topic.partitions[index]
+        held = self.find(name, index)
+        is_ours = info is not None and self._surroundings.node_id in info.replicas
+        if held is not None and (not is_ours or topic is None or topic.topic_id != held.topic_id):
+            await self._retire(held)
+            held = None
+        if not is_ours or topic is None or info is None:
+            return True
+        if held is None:
+            if (topic.topic_id, index) in self._out_of_reach:
+                return True
+            held = await self._create(topic, index)
+        return held is not None and await self._assume_role(held, info)
+
+    async def _assume_role(self, partition: Partition, info: PartitionInfo) -> bool:
+        try:
+            await partition.become(info)
+        except KafkaError as problem:
+            _log.error("%s/%s: %s", partition.log_dir, partition.log.directory, problem)
+            return False
+        self._on_role(partition)
+        return True
 
     async def _retire(self, partition: Partition) -> None:
         del self._partitions[partition.topic, partition.index]
-        partition.wake_watchers()
+        partition.retire()
+        self._on_role(partition)
         try:
             await self.directories[partition.log_dir].retire(partition.log)
         except OSError as problem:
@@ -114,17 +149,7 @@ class Partitions:
                 problem,
             )
 
-    async def _create_missing(self, topic: TopicInfo) -> bool:
-        is_complete = True
-        for index in range(len(topic.partitions)):
-            if (
-                self.find(topic.name, index) is None
-                and (topic.topic_id, index) not in self._out_of_reach
-            ):
-                is_complete &= await self._create(topic, index)
-        return is_complete
-
-    async def _create(self, topic: TopicInfo, index: int) -> bool:
+    async def _create(self, topic: TopicInfo, index: int) -> Partition | None:
         for log_dir in self._emptiest_first():
             try:
                 log = await self.directories[log_dir].create(
@@ -133,16 +158,28 @@ class Partitions:
             except OSError as problem:
                 _log.error("%s: cannot create %s-%d: %s", log_dir, topic.name, index, problem)
                 continue
-            await self.adopt(log, log_dir, topic)
-            return True
+            await self.adopt(log, log_dir, topic.topic_id)
+            return self.find(topic.name, index)
         _log.error("%s-%d found no log directory; this is tried again", topic.name, index)
-        return False
+        return None
 
     def reconfigure(self, topic: str | None = None) -> None:
         """After a configuration changed: of one topic, or of the broker and so of all."""
         for partition in self:
             if topic is None or partition.topic == topic:
                 partition.log.config = self._config_of(partition.topic)
+                partition.reconfigured()
+
+    def brokers_changed(self) -> None:
+        for partition in self:
+            partition.brokers_changed()
+
+    async def check_lag(self) -> None:
+        """Who has fallen behind is proposed to leave the in-sync replicas."""
+        for count, partition in enumerate(self):
+            partition.check_lag()
+            if count % 500 == 499:
+                await asyncio.sleep(0)
 
     def _emptiest_first(self) -> list[str]:
         """As Kafka: the directory with the fewest partitions, the first of several."""

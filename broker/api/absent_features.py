@@ -21,10 +21,3 @@ def describe_acls(node: Node, request: Request[m.DescribeAclsRequest]) -> m.Desc
 def list_groups(node: Node, request: Request[m.ListGroupsRequest]) -> m.ListGroupsResponse:
     """There are none, and a client that looks for them learns so."""
     return m.ListGroupsResponse(groups=[])
-
-
-def list_partition_reassignments(
-    node: Node, request: Request[m.ListPartitionReassignmentsRequest]
-) -> m.ListPartitionReassignmentsResponse:
-    """One node has nowhere to move a partition to. `kafka-topics --describe` asks each time."""
-    return m.ListPartitionReassignmentsResponse(error_message=None, topics=[])

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from broker.api.config_resources import plan_configs
-from broker.api.decide import decide_and_change
 from broker.api.request import Request
 from broker.metadata.changes import ConfigChanged
 from broker.protocol import messages as m
@@ -43,7 +42,7 @@ async def alter_configs(
         return [] if body.validate_only else changes
 
     try:
-        await decide_and_change(node, decide)
+        await node.change(decide)
     except KafkaError as error:
         for result in results:
             if result.error_code == ErrorCode.NONE:

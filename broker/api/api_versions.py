@@ -24,7 +24,7 @@ _METADATA_VERSION = 25
 
 def api_versions(node: Node, request: Request[m.ApiVersionsRequest]) -> m.ApiVersionsResponse:
     """A version from the future is answered with the list, in the form of version 0."""
-    keys = _advertised()
+    keys = _advertised(at_controller=request.listener in node.config.controller_listener_names)
     own = next(key for key in keys if key.api_key == ApiKey.API_VERSIONS)
     if not own.min_version <= request.version <= own.max_version:
         return m.ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=list(keys))
@@ -54,15 +54,17 @@ def api_versions(node: Node, request: Request[m.ApiVersionsRequest]) -> m.ApiVer
 
 
 @cache
-def _advertised() -> tuple[m.ApiVersion, ...]:
-    # The table names this handler among the others, so it can only be asked for later.
+def _advertised(*, at_controller: bool) -> tuple[m.ApiVersion, ...]:
+    # The tables name this handler among the others, so they can only be asked for later.
+    from broker.api.controller_table import CONTROLLER_TABLE
     from broker.api.table import API_TABLE
 
+    table = CONTROLLER_TABLE if at_controller else API_TABLE
     return tuple(
         m.ApiVersion(
             api_key=key,
             min_version=ADVERTISED_FIRST_VERSION.get(ApiKey(key), api.version_min),
             max_version=api.version_max,
         )
-        for key, api in sorted(API_TABLE.items())
+        for key, api in sorted(table.items())
     )

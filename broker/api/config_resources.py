@@ -26,15 +26,17 @@ def topic_resource(node: Node, name: str) -> None:
 
 
 def broker_resource(node: Node, name: str) -> int | None:
-    """The node's id, or None for what all brokers share."""
+    """The broker's id, or None for what all brokers share."""
     if not name:
         return None
-    if name != str(node.node_id):
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST,
-            f"there is no broker {name!r} here; ask for {node.node_id}, or for none by ''",
-        )
-    return node.node_id
+    known = sorted({node.node_id, *node.metadata.image.brokers})
+    for broker_id in known:
+        if name == str(broker_id):
+            return broker_id
+    raise KafkaError(
+        ErrorCode.INVALID_REQUEST,
+        f"there is no broker {name!r}; ask for one of {known}, or for none by ''",
+    )
 
 
 def current_configs(node: Node, resource_type: int, name: str) -> Mapping[str, str]:
@@ -44,9 +46,10 @@ def current_configs(node: Node, resource_type: int, name: str) -> Mapping[str, s
         topic_resource(node, name)
         return image.topic_configs(name)
     if resource_type == ResourceType.BROKER:
-        if broker_resource(node, name) is None:
+        broker_id = broker_resource(node, name)
+        if broker_id is None:
             return image.default_broker_configs()
-        return image.own_broker_configs(node.node_id)
+        return image.own_broker_configs(broker_id)
     raise KafkaError(
         ErrorCode.INVALID_REQUEST,
         f"resources of type {resource_type} cannot be configured; topics (2) and brokers (4) can",

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.api.decide import decide_and_change
 from broker.api.request import Request
 from broker.api.topic_plan import (
     check_partition_count,
@@ -44,7 +43,7 @@ async def create_partitions(
         return [] if body.validate_only else changes
 
     try:
-        await decide_and_change(node, decide)
+        await node.change(decide)
     except KafkaError as error:
         for result in results:
             if result.error_code == ErrorCode.NONE:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from broker.api.config_entries import topic_entries
-from broker.api.decide import decide_and_change
 from broker.api.request import Request
 from broker.api.topic_plan import check_partition_count, plan_topic
 from broker.metadata.changes import TopicCreated
@@ -41,7 +40,7 @@ async def create_topics(
         return [] if body.validate_only else list(planned.values())
 
     try:
-        await decide_and_change(node, decide)
+        await node.change(decide)
     except KafkaError as error:
         for name, result in results.items():
             if result.error_code == ErrorCode.NONE:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.api.decide import decide_and_change
 from broker.api.request import Request
 from broker.metadata.changes import TopicDeleted
 from broker.metadata.ids import ZERO_ID
@@ -50,7 +49,7 @@ async def delete_topics(
         return changes
 
     try:
-        await decide_and_change(node, decide)
+        await node.change(decide)
     except KafkaError as error:
         for result in results:
             if result.error_code == ErrorCode.NONE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker.api.cluster_view import brokers_for
 from broker.api.operations import CLUSTER_OPERATIONS, NOT_ASKED
 from broker.api.request import Request
 from broker.protocol import messages as m
@@ -28,7 +29,6 @@ def describe_cluster(
             ),
             error_message="this listener serves brokers' endpoints only",
         )
-    address = node.address_for(request.listener)
     return m.DescribeClusterResponse(
         error_message=None,
         endpoint_type=_BROKERS,
@@ -36,11 +36,9 @@ def describe_cluster(
         controller_id=node.node_id,
         brokers=[
             m.DescribeClusterBroker(
-                broker_id=node.node_id,
-                host=address.host,
-                port=address.port,
-                rack=node.config.broker_rack,
+                broker_id=each.node_id, host=each.host, port=each.port, rack=each.rack
             )
+            for each in brokers_for(node, request.listener)
         ],
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if body.include_cluster_authorized_operations else NOT_ASKED

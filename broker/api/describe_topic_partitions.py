@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker.api.metadata import is_online
+from broker.api.cluster_view import leader_of, offline_replicas
 from broker.api.operations import TOPIC_OPERATIONS
 from broker.api.request import Request
 from broker.api.topic_names import INTERNAL_TOPICS, check_topic_name
 from broker.metadata.image import PartitionInfo, TopicInfo
+from broker.metadata.partition_info import NO_LEADER
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -80,15 +81,15 @@ def _describe(
 def _partition(
     node: Node, topic: str, index: int, info: PartitionInfo
 ) -> m.DescribeTopicPartitionsResponsePartition:
-    online = is_online(node, topic, index)
+    leader = leader_of(node, topic, index, info)
     return m.DescribeTopicPartitionsResponsePartition(
-        error_code=ErrorCode.NONE if online else ErrorCode.LEADER_NOT_AVAILABLE,
+        error_code=ErrorCode.NONE if leader != NO_LEADER else ErrorCode.LEADER_NOT_AVAILABLE,
         partition_index=index,
-        leader_id=info.leader if online else -1,
+        leader_id=leader,
         leader_epoch=info.leader_epoch,
         replica_nodes=list(info.replicas),
         isr_nodes=list(info.isr),
-        eligible_leader_replicas=[],
-        last_known_elr=[],
-        offline_replicas=[] if online else [node.node_id],
+        eligible_leader_replicas=list(info.elr),
+        last_known_elr=list(info.last_known_elr),
+        offline_replicas=offline_replicas(node, topic, index, info),
     )

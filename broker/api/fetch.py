@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
+from broker.api.fetch_arrival import CONSUMER, TargetId, replica_of, take_news
 from broker.api.fetch_reading import FetchLimits, Reading, read_all
 from broker.api.fetch_sessions import FetchSession
 from broker.api.request import Request
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _FIRST_VERSION_BY_TOPIC_ID = 13
 _FIRST_VERSION_WITH_SESSIONS = 7
+_FIRST_VERSION_WITH_FOLLOWERS = 11
 
 
 def fetch(
@@ -34,7 +36,18 @@ def fetch(
         session = node.fetch_sessions.begin(body, by_topic_id=by_topic_id, now=now)
     except KafkaError as error:
         return m.FetchResponse(error_code=error.code)
-    limits = FetchLimits.of(body, max_bytes=node.config.fetch_max_bytes, by_topic_id=by_topic_id)
+    replica, broker_epoch = replica_of(body)
+    problems: Mapping[TargetId, m.FetchResponsePartitionData] = {}
+    if replica != CONSUMER:
+        problems = take_news(node, session.targets.values(), replica, broker_epoch)
+    limits = FetchLimits.of(
+        body,
+        max_bytes=node.config.fetch_max_bytes,
+        by_topic_id=by_topic_id,
+        for_replica=replica != CONSUMER,
+        may_follow=request.version >= _FIRST_VERSION_WITH_FOLLOWERS,
+        problems=problems,
+    )
     try:
         reading = read_all(node, session.targets.values(), limits)
     except ColdReadError:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from broker.api.fetch_arrival import TargetId
 from broker.api.fetch_sessions import FetchTarget
 from broker.api.leadership import partition_to_serve
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
+from broker.replication.preferred_replica import preferred_replica
+from broker.replication.read_limits import Reader, check_position
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -32,15 +35,36 @@ class Reading:
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
     max_bytes: int
-    committed_only: bool
+    reader: Reader
     by_topic_id: bool
+    may_follow: bool  # whether a replica that does not lead may answer
+    problems: Mapping[TargetId, m.FetchResponsePartitionData]
+    client_rack: str
 
     @classmethod
-    def of(cls, request: m.FetchRequest, *, max_bytes: int, by_topic_id: bool) -> FetchLimits:
+    def of(
+        cls,
+        request: m.FetchRequest,
+        *,
+        max_bytes: int,
+        by_topic_id: bool,
+        for_replica: bool,
+        may_follow: bool,
+        problems: Mapping[TargetId, m.FetchResponsePartitionData],
+    ) -> FetchLimits:
+        if for_replica:
+            reader = Reader.FOLLOWER
+        elif request.isolation_level == _READ_COMMITTED:
+            reader = Reader.COMMITTED
+        else:
+            reader = Reader.UNCOMMITTED
         return cls(
             max_bytes=min(request.max_bytes, max_bytes),
-            committed_only=request.isolation_level == _READ_COMMITTED,
+            reader=reader,
             by_topic_id=by_topic_id,
+            may_follow=may_follow and not for_replica,
+            problems=problems,
+            client_rack=request.rack_id,
         )
 
 
@@ -49,6 +73,11 @@ def read_all(node: Node, targets: Iterable[FetchTarget], limits: FetchLimits) ->
     reading = Reading()
     left = limits.max_bytes
     for target in targets:
+        problem = limits.problems.get((target.topic_id, target.index)) if limits.problems else None
+        if problem is not None:
+            reading.answers.append((target, problem))
+            reading.must_answer = True
+            continue
         # No records are an empty field and never null: librdkafka takes null for a broken answer.
         answer = m.FetchResponsePartitionData(
             partition_index=target.index, high_watermark=-1, records=b""
@@ -60,7 +89,9 @@ def read_all(node: Node, targets: Iterable[FetchTarget], limits: FetchLimits) ->
             # The first batch of the first partition with data goes out whole, whatever its size,
             # or a consumer with small limits could never get past it.
             first = reading.byte_count == 0
-            _read_one(partition, target, answer, left, limits.committed_only, first)
+            _read_one(partition, target, answer, left, limits.reader, first)
+            if limits.client_rack and answer.error_code == ErrorCode.NONE:
+                _prefer(node, partition, target, answer, limits.client_rack)
         except KafkaError as error:
             answer.error_code = error.code
             reading.must_answer = True
@@ -68,7 +99,7 @@ def read_all(node: Node, targets: Iterable[FetchTarget], limits: FetchLimits) ->
         if answer.records:
             reading.byte_count += len(answer.records)
             left = max(0, left - len(answer.records))
-        if answer.diverging_epoch is not None:
+        if answer.diverging_epoch is not None or answer.preferred_read_replica >= 0:
             reading.must_answer = True
     return reading
 
@@ -79,7 +110,34 @@ def _find(node: Node, target: FetchTarget, limits: FetchLimits) -> Partition:
         if topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic {target.topic_id.hex()}")
         target.topic = topic.name
-    return partition_to_serve(node, target.topic, target.index, target.current_leader_epoch)
+    return partition_to_serve(
+        node,
+        target.topic,
+        target.index,
+        target.current_leader_epoch,
+        by_leader=not limits.may_follow,
+    )
+
+
+def _prefer(
+    node: Node,
+    partition: Partition,
+    target: FetchTarget,
+    answer: m.FetchResponsePartitionData,
+    client_rack: str,
+) -> None:
+    """KIP-392: the reader is sent to a replica in its own rack, if there is a good one."""
+    if node.config.replica_selector_class is None or partition.leader is None:
+        return
+    replica = preferred_replica(
+        partition.leader,
+        own_rack=node.config.broker_rack,
+        client_rack=client_rack,
+        fetch_offset=target.fetch_offset,
+    )
+    if replica is not None:
+        answer.preferred_read_replica = replica
+        answer.records = memoryview(b"")
 
 
 def _read_one(
@@ -87,7 +145,7 @@ def _read_one(
     target: FetchTarget,
     answer: m.FetchResponsePartitionData,
     left: int,
-    committed_only: bool,
+    reader: Reader,
     first: bool,
 ) -> None:
     log = partition.log
@@ -95,13 +153,18 @@ def _read_one(
     # Read once: a limit made of two looks at a moving watermark would let data slip through.
     high_watermark = log.high_watermark
     stable = log.last_stable_offset
-    if target.last_fetched_epoch >= 0 and _diverges(partition, target, answer):
+    if (
+        target.last_fetched_epoch >= 0
+        and reader is not Reader.FOLLOWER
+        and _diverges(partition, target, answer)
+    ):
         return
-    up_to = stable if committed_only else high_watermark
+    up_to = {Reader.FOLLOWER: log.end_offset, Reader.COMMITTED: stable}.get(reader, high_watermark)
     max_bytes = min(left, target.max_bytes)
-    if target.fetch_offset > log.end_offset or target.fetch_offset < log.start_offset:
+    code = check_position(log, target.fetch_offset, is_leader=partition.leader is not None)
+    if code:
         raise KafkaError(
-            ErrorCode.OFFSET_OUT_OF_RANGE,
+            code,
             f"{partition.topic}-{partition.index} holds offsets {log.start_offset} to "
             f"{log.end_offset}, not {target.fetch_offset}",
         )
@@ -113,7 +176,7 @@ def _read_one(
         if found is not None and found.length:
             # Decoded, the field is a view; to be encoded, it may be anything with a length.
             answer.records = cast("memoryview", found)
-            if committed_only:
+            if reader is Reader.COMMITTED:
                 aborted = log.aborted_transactions(target.fetch_offset, up_to)
                 answer.aborted_transactions = [
                     m.AbortedTransaction(

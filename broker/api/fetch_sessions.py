@@ -30,6 +30,7 @@ class FetchTarget:
     max_bytes: int
     current_leader_epoch: int
     last_fetched_epoch: int
+    log_start_offset: int = -1  # of a follower's own log
     told_high_watermark: int = -1
     told_log_start: int = -1
 
@@ -151,4 +152,5 @@ def _targets_of(request: m.FetchRequest) -> Iterator[FetchTarget]:
                 max_bytes=part.partition_max_bytes,
                 current_leader_epoch=part.current_leader_epoch,
                 last_fetched_epoch=part.last_fetched_epoch,
+                log_start_offset=part.log_start_offset,
             )

@@ -8,7 +8,6 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from broker.api.config_resources import current_configs, plan_configs
-from broker.api.decide import decide_and_change
 from broker.api.request import Request
 from broker.config.definitions import BROKER_PROPERTIES
 from broker.config.definitions.topic import SYNONYMS, TOPIC_PROPERTIES
@@ -56,7 +55,7 @@ async def incremental_alter_configs(
         return [] if body.validate_only else changes
 
     try:
-        await decide_and_change(node, decide)
+        await node.change(decide)
     except KafkaError as error:
         for result in results:
             if result.error_code == ErrorCode.NONE:

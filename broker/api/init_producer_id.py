@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from broker.api.request import Request
+from broker.peers.channel import UnansweredError
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
@@ -32,7 +33,7 @@ async def init_producer_id(
         return m.InitProducerIdResponse(error_code=refusal, producer_id=-1, producer_epoch=-1)
     try:
         producer_id = await node.producer_ids.next()
-    except OSError:
+    except UnansweredError:
         return m.InitProducerIdResponse(
             error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, producer_id=-1, producer_epoch=-1
         )

@@ -12,17 +12,12 @@ if TYPE_CHECKING:
 
 
 def partition_to_serve(
-    node: Node, topic: str, index: int, current_leader_epoch: int = -1
+    node: Node, topic: str, index: int, current_leader_epoch: int = -1, *, by_leader: bool = True
 ) -> Partition:
     """The partition, or what its client must be told (KIP-320: both sides compare epochs)."""
     partition = node.partitions.find(topic, index)
     if partition is None:
-        known = node.metadata.image.topic(topic)
-        if known is not None and 0 <= index < len(known.partitions):
-            raise KafkaError(
-                ErrorCode.KAFKA_STORAGE_ERROR, f"{topic}-{index} has no log here; see the log"
-            )
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no partition {topic}-{index}")
+        raise _not_here(node, topic, index)
     if current_leader_epoch >= 0 and current_leader_epoch != partition.leader_epoch:
         if current_leader_epoch < partition.leader_epoch:
             raise KafkaError(
@@ -34,4 +29,17 @@ def partition_to_serve(
             ErrorCode.UNKNOWN_LEADER_EPOCH,
             f"{topic}-{index} is only at leader epoch {partition.leader_epoch} here",
         )
+    if by_leader:
+        partition.lead()
     return partition
+
+
+def _not_here(node: Node, topic: str, index: int) -> KafkaError:
+    known = node.metadata.image.topic(topic)
+    if known is None or not 0 <= index < len(known.partitions):
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no partition {topic}-{index}")
+    if known.partitions[index].leader != node.node_id:
+        return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is led elsewhere")
+    return KafkaError(
+        ErrorCode.KAFKA_STORAGE_ERROR, f"{topic}-{index} has no log here; see the log"
+    )

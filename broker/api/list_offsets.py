@@ -10,6 +10,7 @@ from broker.api.request import Request
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
+from broker.replication.read_limits import Reader, check_latest
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -70,7 +71,11 @@ async def _find(
         )
     up_to = log.last_stable_offset if committed_only else log.high_watermark
     answer.leader_epoch = partition.leader_epoch
+    reader = Reader.COMMITTED if committed_only else Reader.UNCOMMITTED
+    not_yet = check_latest(log, partition.lead().epoch_start_offset, reader)
     if timestamp == LATEST:
+        if not_yet:
+            raise KafkaError(not_yet, "a new leader does not know yet what is committed")
         answer.offset = up_to
     elif timestamp in (EARLIEST, EARLIEST_LOCAL):
         answer.offset = log.start_offset
@@ -82,6 +87,8 @@ async def _find(
         else:
             found = await log.find_by_timestamp(timestamp, up_to)
         if found is None or found.offset >= up_to:
+            if not_yet:
+                raise KafkaError(not_yet, "a new leader does not know yet what is committed")
             answer.leader_epoch = -1
             return
         answer.timestamp = found.timestamp_ms

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from broker.api.decide import decide_and_change
+from broker.api.cluster_view import brokers_for, leader_of, offline_replicas
+from broker.api.create_topics import create_topics
+from broker.api.forwarding import at_the_controller
 from broker.api.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from broker.api.request import Request
 from broker.api.topic_names import INTERNAL_TOPICS, check_topic_name
-from broker.api.topic_plan import plan_default_topic
-from broker.metadata.changes import TopicCreated
 from broker.metadata.ids import ZERO_ID
 from broker.metadata.image import PartitionInfo, TopicInfo
+from broker.metadata.partition_info import NO_LEADER
 from broker.protocol import messages as m
+from broker.protocol.apis import API_VERSIONS, ApiKey
 from broker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 _FIRST_VERSION_WITH_NULL = 1
 _FIRST_VERSION_WITH_CHOICE = 4
 _FIRST_VERSION_BY_ID = 12
+_CREATION_TIMEOUT_MS = 10_000
+
+_create = at_the_controller(create_topics)
 
 
 def metadata(
@@ -45,26 +50,23 @@ def _to_create(node: Node, request: Request[m.MetadataRequest]) -> list[str]:
 async def _create_and_answer(
     node: Node, request: Request[m.MetadataRequest], names: Sequence[str]
 ) -> m.MetadataResponse:
-    failures: dict[str, KafkaError] = {}
-
-    def decide() -> Sequence[TopicCreated]:
-        planned: list[TopicCreated] = []
-        for name in names:
-            if node.metadata.image.topic(name) is None:
-                try:
-                    planned.append(plan_default_topic(node, name))
-                except KafkaError as error:
-                    failures[name] = error
-        return planned
-
-    try:
-        await decide_and_change(node, decide)
-    except KafkaError as error:
-        failures.update((name, error) for name in names if name not in failures)
+    """As if the client had asked for the topics with everything left to the cluster."""
+    asked = m.CreateTopicsRequest(
+        timeout_ms=_CREATION_TIMEOUT_MS,
+        topics=[
+            m.CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names
+        ],
+    )
+    key = ApiKey.CREATE_TOPICS
+    version = API_VERSIONS[key][1]
+    created: m.CreateTopicsResponse = await _create(
+        node, Request(key, version, 0, request.client_id, request.peer, asked)
+    )
+    failures = {each.name: each.error_code for each in created.topics}
     answer = _answer(node, request)
     for topic in answer.topics:
-        if topic.error_code and topic.name in failures:
-            topic.error_code = failures[topic.name].code
+        if topic.error_code and failures.get(topic.name or ""):
+            topic.error_code = failures[topic.name or ""]
     return answer
 
 
@@ -84,17 +86,15 @@ def _answer(node: Node, request: Request[m.MetadataRequest]) -> m.MetadataRespon
             _asked_topic(node, asked, request.version, with_operations)
             for asked in body.topics or ()
         ]
-    address = node.address_for(request.listener)
     return m.MetadataResponse(
         brokers=[
             m.MetadataResponseBroker(
-                node_id=node.node_id,
-                host=address.host,
-                port=address.port,
-                rack=node.config.broker_rack,
+                node_id=each.node_id, host=each.host, port=each.port, rack=each.rack
             )
+            for each in brokers_for(node, request.listener)
         ],
         cluster_id=node.cluster_id,
+        # Any broker takes what is meant for the controller to it.
         controller_id=node.node_id,
         topics=topics,
         cluster_authorized_operations=(
@@ -145,18 +145,13 @@ def describe_topic(node: Node, topic: TopicInfo, with_operations: bool) -> m.Met
 def _partition(
     node: Node, topic: str, index: int, info: PartitionInfo
 ) -> m.MetadataResponsePartition:
-    online = is_online(node, topic, index)
+    leader = leader_of(node, topic, index, info)
     return m.MetadataResponsePartition(
-        error_code=ErrorCode.NONE if online else ErrorCode.LEADER_NOT_AVAILABLE,
+        error_code=ErrorCode.NONE if leader != NO_LEADER else ErrorCode.LEADER_NOT_AVAILABLE,
         partition_index=index,
-        leader_id=info.leader if online else -1,
+        leader_id=leader,
         leader_epoch=info.leader_epoch,
         replica_nodes=list(info.replicas),
         isr_nodes=list(info.isr),
-        offline_replicas=[] if online else [node.node_id],
+        offline_replicas=offline_replicas(node, topic, index, info),
     )
-
-
-def is_online(node: Node, topic: str, index: int) -> bool:
-    partition = node.partitions.find(topic, index)
-    return partition is not None and partition.log.failure is None

@@ -20,6 +20,7 @@ from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.batch import HEADER_SIZE, PREFIX_SIZE, TRANSACTIONAL
 from broker.protocol.errors import ErrorCode, KafkaError
+from broker.replication.leader import ACKS_ALL
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -31,6 +32,8 @@ _ATTRIBUTES = Struct(">h")
 _ATTRIBUTES_AT = 21
 
 Waiting = tuple[Partition, memoryview, m.PartitionProduceResponse]
+Uncommitted = tuple[Partition, int, m.PartitionProduceResponse]
+"""With the offset behind what was appended."""
 
 
 Answer = m.ProduceResponse | Coroutine[Any, Any, m.ProduceResponse | None] | None
@@ -57,6 +60,8 @@ def _produce_one(
         return None
     try:
         _check_acks(request.body, partition)
+        if request.body.acks == ACKS_ALL and not partition.commits_at_once:
+            return None
         records = _one_batch(data.records, version)
         appended = partition.append_at_once(records)
     except KafkaError:
@@ -79,6 +84,7 @@ def _produce_all(node: Node, request: Request[m.ProduceRequest]) -> Answer:
     body = request.body
     response = m.ProduceResponse(responses=[])
     waiting: list[Waiting] = []
+    uncommitted: list[Uncommitted] = []
     for topic in body.topic_data:
         answers: list[m.PartitionProduceResponse] = []
         response.responses.append(
@@ -102,15 +108,21 @@ def _produce_all(node: Node, request: Request[m.ProduceRequest]) -> Answer:
                     waiting.append((partition, memoryview(bytearray(records)), answer))
                 else:
                     _fill(node, partition, records, answer, appended)
+                    if body.acks == ACKS_ALL and not partition.is_committed(_end(appended)):
+                        uncommitted.append((partition, _end(appended), answer))
             except KafkaError as error:
                 _fill_error(node, topic.name, answer, error, len(data.records or b""))
-    if waiting:
-        return _append_later(node, waiting, response, body.acks)
+    if waiting or uncommitted:
+        return _finish_later(node, waiting, uncommitted, response, body)
     return _as_asked(response, body.acks)
 
 
-async def _append_later(
-    node: Node, waiting: list[Waiting], response: m.ProduceResponse, acks: int
+async def _finish_later(
+    node: Node,
+    waiting: list[Waiting],
+    uncommitted: list[Uncommitted],
+    response: m.ProduceResponse,
+    body: m.ProduceRequest,
 ) -> m.ProduceResponse | None:
     held_bytes = sum(len(records) for _, records, _ in waiting)
     node.server.memory.hold(held_bytes)
@@ -119,11 +131,21 @@ async def _append_later(
             try:
                 appended = await partition.append(records)
                 _fill(node, partition, records, answer, appended)
+                if body.acks == ACKS_ALL:
+                    uncommitted.append((partition, _end(appended), answer))
             except KafkaError as error:
                 _fill_error(node, partition.topic, answer, error)
     finally:
         node.server.memory.let_go(held_bytes)
-    return _as_asked(response, acks)
+    timeout_s = body.timeout_ms / 1000
+    outcomes = [partition.committed(end, timeout_s) for partition, end, _ in uncommitted]
+    for (partition, end, answer), outcome in zip(uncommitted, outcomes, strict=True):
+        code = await outcome
+        if code:
+            problem = KafkaError(code, f"not committed up to offset {end}")
+            _fill_error(node, partition.topic, answer, problem)
+            answer.base_offset = -1
+    return _as_asked(response, body.acks)
 
 
 def _topic_name(node: Node, version: int, topic: m.TopicProduceData) -> str:
@@ -138,11 +160,11 @@ def _topic_name(node: Node, version: int, topic: m.TopicProduceData) -> str:
 def _check_acks(body: m.ProduceRequest, partition: Partition) -> None:
     if body.acks not in (-1, 0, 1):
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {body.acks}, not -1, 0 or 1")
-    wanted = partition.log.config.min_insync_replicas
-    if body.acks == -1 and wanted > 1:
-        raise KafkaError(
-            ErrorCode.NOT_ENOUGH_REPLICAS, f"min.insync.replicas is {wanted}, and one is in sync"
-        )
+    partition.check_acks(body.acks)
+
+
+def _end(appended: Appended) -> int:
+    return appended.last_offset + 1
 
 
 def _one_batch(records: m.Records | None, version: int) -> memoryview:

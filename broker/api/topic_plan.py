@@ -44,13 +44,6 @@ def plan_topic(node: Node, topic: m.CreatableTopic, planned: Iterable[str] = ())
     )
 
 
-def plan_default_topic(node: Node, name: str) -> TopicCreated:
-    """As auto.create.topics.enable makes it."""
-    return plan_topic(
-        node, m.CreatableTopic(name=name, num_partitions=_UNSAID, replication_factor=_UNSAID)
-    )
-
-
 def place(node: Node, partitions: int, factor: int) -> Sequence[Sequence[int]]:
     """The replicas of new partitions, where the client leaves them to the cluster."""
     brokers = _brokers(node)

@@ -22,12 +22,13 @@ from broker.disk.files import FileDisk
 from broker.disk.interface import Disk
 from broker.disk.unreadable import UnreadableDisk
 from broker.log.identity import NotFormattedError, WrongDirectoryError, read_identity
-from broker.metadata.store import MetadataCorruptError
 from broker.network.sockets import SocketNetwork
 from broker.node import Node
 from broker.observe.exporter import CONTENT_TYPE, exposition
 from broker.observe.logs import set_up_logs
 from broker.observe.metrics_http import MetricsServer
+from broker.quorum.quorum_state import QuorumStateError
+from broker.quorum.snapshots import SnapshotCorruptError
 from broker.world import World
 
 _log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def start(path: Path, overrides: Sequence[str], log_level: str) -> int:
         return asyncio.run(_run(config, path, clock))
     except WrongDirectoryError as error:
         raise EnvironmentFailure(str(error)) from None
-    except MetadataCorruptError as error:
+    except (QuorumStateError, SnapshotCorruptError) as error:
         raise EnvironmentFailure(f"{config.metadata_log_dir}: {error}") from None
     except OSError as error:
         raise EnvironmentFailure(f"cannot start: {sentence(error)}") from None

@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable, Sequence
 import click
 
 from broker.cli.errors import FindingError
-from broker.cli.wire_client import WireClient, error_name
+from broker.cli.wire_client import WireClient
 from broker.log.identity import text_of_id
 from broker.network.interface import Address
 from broker.network.sockets import SocketNetwork
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
+from broker.protocol.errors import error_name
 
 _TIMEOUT_MS = 30000
 _TOPIC_RESOURCE = 2

@@ -12,7 +12,7 @@ from broker.network.interface import Address, Connection, Network
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
 from broker.protocol.apis import API_VERSIONS, ApiKey
-from broker.protocol.errors import ErrorCode, MalformedMessageError
+from broker.protocol.errors import MalformedMessageError
 
 _TIMEOUT_S = 30.0
 _FRAME_BYTES_MAX = 256 << 20
@@ -127,10 +127,3 @@ class _Answers:
 
     def closed(self, error: Exception | None) -> None:
         self._frames.put_nowait(ConnectionError("the connection was closed"))
-
-
-def error_name(code: int) -> str:
-    try:
-        return ErrorCode(code).name
-    except ValueError:
-        return f"error {code}"

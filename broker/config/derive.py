@@ -17,7 +17,7 @@ from broker.config.listeners import (
 )
 from broker.config.property import Value
 from broker.config.values import WrongValueError
-from broker.config.voters import check_roles, parse_voters
+from broker.config.voters import Voter, check_roles, parse_voters
 from broker.network.interface import Address
 
 Fail = Callable[[str, str], None]
@@ -139,7 +139,8 @@ def _quorum(
     values: Mapping[str, Value], derived: Mapping[str, object], fail: Fail
 ) -> dict[str, object]:
     """The voters, and the listener by which brokers reach each other."""
-    at_fault, voters, name = "controller.quorum.voters", (), ""
+    at_fault, name = "controller.quorum.voters", ""
+    voters: tuple[Voter, ...] = ()
     try:
         voters = parse_voters(_list(values, at_fault))
         if "listeners" in derived:

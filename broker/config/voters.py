@@ -55,8 +55,10 @@ def check_roles(
         )
     if not is_controller and node_id in names:
         raise WrongValueError(f"names node {node_id}, which does not have the controller role")
-    if is_controller and len(voters) > 1 and not any(
-        entry.name in controller_names for entry in listeners
+    if (
+        is_controller
+        and len(voters) > 1
+        and not any(entry.name in controller_names for entry in listeners)
     ):
         raise WrongValueError(
             "names other controllers, but none of listeners is in controller.listener.names"

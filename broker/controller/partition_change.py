@@ -93,11 +93,14 @@ def next_state(
     elr = _eligible(old, target.replicas, in_sync, unclean_replicas, rules)
     outcome = _elect(old, target.replicas, in_sync, elr, rules, is_active, election)
     state = old.leader_recovery_state if recovery_state is None else recovery_state
+    is_fencing = outcome.leader != old.leader or any(
+        each not in target.replicas for each in old.replicas
+    )
     changed = PartitionInfo(
         replicas=target.replicas,
         isr=outcome.isr,
         leader=outcome.leader,
-        leader_epoch=old.leader_epoch,
+        leader_epoch=old.leader_epoch + is_fencing,
         partition_epoch=old.partition_epoch,
         elr=outcome.elr,
         last_known_elr=_last_known(old, target.replicas, outcome.leader),
@@ -107,14 +110,7 @@ def next_state(
     )
     if changed == old:
         return None
-    is_fencing = changed.leader != old.leader or any(
-        each not in changed.replicas for each in old.replicas
-    )
-    return replace(
-        changed,
-        leader_epoch=old.leader_epoch + is_fencing,
-        partition_epoch=old.partition_epoch + 1,
-    )
+    return replace(changed, partition_epoch=old.partition_epoch + 1)
 
 
 def _is_complete(target: Assignment, in_sync: Sequence[int], rules: TopicRules) -> bool:

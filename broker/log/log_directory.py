@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -21,6 +22,10 @@ from broker.protocol.errors import KafkaError
 from broker.world import WallClock
 
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+METADATA_LOG = "__cluster_metadata-0"
+"""Kept by the quorum: it is no partition, and no chore of this directory touches it."""
+
+UNKNOWN_BROKER_EPOCH = -1
 DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
 
@@ -66,6 +71,9 @@ class LogDirectory:
         self._renamed: dict[str, None] = {}  # directories whose content is yet to be deleted
         self._has_stale_offsets = True  # the checkpoints may name logs that are gone
         self.is_loaded = False
+        self.epoch_of_clean_stop = UNKNOWN_BROKER_EPOCH
+        """Of the broker's life that left this directory clean; -1 when it was not, or unknown."""
+
         self._checkpointing = asyncio.Lock()
 
     @property
@@ -89,6 +97,10 @@ class LogDirectory:
         """Whether a deleted log still has its name."""
         return bool(self._doomed)
 
+    def go_without(self, problem: OSError) -> None:
+        self.failure = problem
+        _log.error("%s cannot be read; going on without it: %s", self.path, problem)
+
     async def identify(self) -> identity.Identity:
         """Touches nothing. Raises NotFormattedError, WrongDirectoryError or OSError."""
         self.identity = await identity.read_identity(self.disk, self.path)
@@ -109,6 +121,8 @@ class LogDirectory:
         await self.identify()
         names = await self.disk.list("")
         was_clean = CLEAN_SHUTDOWN in names
+        if was_clean:
+            self.epoch_of_clean_stop = _broker_epoch(await self.disk.read(CLEAN_SHUTDOWN))
         # Whatever happens from here on, this is not a clean stop any more.
         await self.disk.delete(CLEAN_SHUTDOWN)
         recovery_points = await self._read(checkpoints.RECOVERY_POINT)
@@ -120,7 +134,7 @@ class LogDirectory:
         for name in names:
             if name.endswith(DELETE_SUFFIX):
                 self._renamed[name] = None
-            key = parse_directory(name)
+            key = None if name == METADATA_LOG else parse_directory(name)
             if key is None:
                 continue
             topic_id = await identity.read_topic_id(self.disk, name)
@@ -157,7 +171,7 @@ class LogDirectory:
         recovery_points: dict[TopicPartition, int],
         belongs: Callable[[TopicPartition, bytes | None], bool],
     ) -> None:
-        if not was_clean and any(map(parse_directory, names)):
+        if not was_clean and any(parse_directory(each) for each in names if each != METADATA_LOG):
             _log.warning("%s was not stopped cleanly; its logs are checked", self.path)
         for (topic, partition), offset in sorted(recovery_points.items()):
             name = f"{topic}-{partition}"
@@ -366,7 +380,7 @@ class LogDirectory:
         except KafkaError as problem:
             _log.warning("%s: %s", self.path, problem)
 
-    async def close(self) -> None:
+    async def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
         """The marker comes last: it vouches for everything before it."""
         for log in self.logs:
             await self._try(log.close)
@@ -374,5 +388,14 @@ class LogDirectory:
         if not self.is_loaded or any(log.failure for log in self.logs):
             return
         await self.checkpoint()
-        await self.disk.replace(CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}\n')
+        marker = f'{{"version":0,"brokerEpoch":{broker_epoch}}}\n'
+        await self.disk.replace(CLEAN_SHUTDOWN, marker.encode())
         _log.info("%s was stopped cleanly", self.path)
+
+
+def _broker_epoch(marker: bytes) -> int:
+    """As a clean stop left it; a marker that cannot be read vouches for the logs all the same."""
+    try:
+        return int(json.loads(marker)["brokerEpoch"])
+    except (ValueError, KeyError, TypeError):
+        return UNKNOWN_BROKER_EPOCH

@@ -109,15 +109,6 @@ class ProducerIdsAllocated:
     next_producer_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderEpochsRaised:
-    """A node raises the epochs of the partitions it leads when it starts."""
-
-    name: str
-    topic_id: bytes
-    leader_epochs: tuple[int, ...]  # by partition
-
-
 Change = (
     TopicCreated
     | TopicDeleted
@@ -130,7 +121,6 @@ Change = (
     | BrokerEpochsUsed
     | ConfigChanged
     | ProducerIdsAllocated
-    | LeaderEpochsRaised
 )
 
 _FORMS = {each.__name__: form_of(each) for each in get_args(Change)}

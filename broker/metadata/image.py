@@ -16,7 +16,6 @@ from broker.metadata.changes import (
     Change,
     ConfigChanged,
     DeletionsRemembered,
-    LeaderEpochsRaised,
     PartitionsAdded,
     PartitionsChanged,
     ProducerIdsAllocated,
@@ -150,13 +149,9 @@ class Image:
                 if change.next_producer_id <= self.next_producer_id:
                     raise ConflictError("these producer ids are handed out by now")
                 self.next_producer_id = change.next_producer_id
-            case LeaderEpochsRaised():
-                self._raise_leader_epochs(change)
         self.version += 1
 
-    def _current(
-        self, change: TopicDeleted | PartitionsAdded | PartitionsChanged | LeaderEpochsRaised
-    ) -> TopicInfo:
+    def _current(self, change: TopicDeleted | PartitionsAdded | PartitionsChanged) -> TopicInfo:
         topic = self.topics.get(change.name)
         if topic is None or topic.topic_id != change.topic_id:
             raise ConflictError(f"topic {change.name} is no longer the one that was looked at")
@@ -226,16 +221,6 @@ class Image:
             self.configs[key] = configs
         else:
             self.configs.pop(key, None)
-
-    def _raise_leader_epochs(self, change: LeaderEpochsRaised) -> None:
-        topic = self._current(change)
-        if len(topic.partitions) != len(change.leader_epochs):
-            raise ConflictError(f"topic {change.name} has more partitions by now")
-        partitions = PartitionInfos(
-            replace(old, leader_epoch=epoch, partition_epoch=old.partition_epoch + 1)
-            for old, epoch in zip(topic.partitions, change.leader_epochs, strict=True)
-        )
-        self.topics[change.name] = replace(topic, partitions=partitions)
 
     def as_changes(self) -> Iterator[Change]:
         """Applied to an empty image, these give this one again."""

@@ -30,7 +30,7 @@ def form_of(kind: Any) -> Form:
     arguments = get_args(kind)
     if get_origin(kind) is tuple:
         if arguments[-1] is Ellipsis:
-            return _sequence(form_of(arguments[0]))
+            return _sequence(arguments[0])
         return _fixed(tuple(form_of(each) for each in arguments))
     if get_origin(kind) is Mapping:
         return _mapping(form_of(arguments[0]), form_of(arguments[1]))
@@ -61,11 +61,21 @@ def _optional(inner: Form) -> Form:
     )
 
 
-def _sequence(inner: Form) -> Form:
+def _sequence(kind: Any) -> Form:
+    if kind is int:  # most of what there is
+        return Form(list, _integers)
+    inner = form_of(kind)
     return Form(
         lambda values: [inner.to_plain(each) for each in values],
-        lambda plain: tuple(inner.from_plain(each) for each in _checked(plain, list)),
+        lambda plain: tuple([inner.from_plain(each) for each in _checked(plain, list)]),
     )
+
+
+def _integers(plain: Any) -> tuple[int, ...]:
+    for each in _checked(plain, list):
+        if type(each) is not int:
+            raise TypeError(f"{each!r} is no int")
+    return tuple(plain)
 
 
 def _fixed(members: tuple[Form, ...]) -> Form:
@@ -101,8 +111,9 @@ def _dataclass(kind: type) -> Form:
         return plain
 
     def from_plain(plain: Any) -> Any:
+        _checked(plain, dict)
         for name in required:
-            if name not in _checked(plain, dict):
+            if name not in plain:
                 raise KeyError(f"{kind.__name__} without {name}")
         # A name that is not known raises KeyError too.
         return kind(**{name: forms[name].from_plain(each) for name, each in plain.items()})

@@ -1,37 +1,32 @@
-"""Hands out producer ids, none of them twice, also across a crash."""
+"""Hands out producer ids from blocks that the controller gives, none of them twice."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
-from broker.metadata.changes import Change, ProducerIdsAllocated
-from broker.metadata.image import Image
 
-BLOCK = 1000
+class Block(NamedTuple):
+    first: int
+    size: int
 
 
 class ProducerIds:
-    """A block of ids is made durable before the first of it is used; a crash loses the rest."""
+    """A block is this node's alone before the first of it is used; a crash loses the rest."""
 
-    def __init__(
-        self,
-        image: Image,
-        change: Callable[[Callable[[], Sequence[Change]]], Awaitable[None]],
-    ) -> None:
-        self._image = image
-        self._change = change
+    def __init__(self, allocate: Callable[[], Awaitable[Block]]) -> None:
+        self._allocate = allocate
         self._next = 0
         self._end = 0
         self._allocating = asyncio.Lock()
 
     async def next(self) -> int:
-        """Raises OSError when no block can be made durable; nothing is handed out then."""
+        """Raises what `allocate` does; nothing is handed out then."""
         async with self._allocating:
             if self._next == self._end:
-                first = self._image.next_producer_id
-                await self._change(lambda: [ProducerIdsAllocated(first + BLOCK)])
-                self._next, self._end = first, first + BLOCK
+                block = await self._allocate()
+                self._next, self._end = block.first, block.first + block.size
             handed_out = self._next
             self._next += 1
             return handed_out

@@ -19,7 +19,14 @@ _FRAME_BYTES_MAX = 256 << 20
 
 
 class UnansweredError(Exception):
-    """No answer came. Whether the request was carried out is not known."""
+    """No answer came. Whether the request was carried out is not known.
+
+    `was_refused`: nobody listens there, so that the process is gone.
+    """
+
+    def __init__(self, problem: str, *, was_refused: bool = False) -> None:
+        super().__init__(problem)
+        self.was_refused = was_refused
 
 
 class Channel:
@@ -47,6 +54,7 @@ class Channel:
     async def ask(self, api_key: ApiKey, body: Any, *, timeout_s: float) -> Any:
         """Raises UnansweredError, also for an answer that cannot be read."""
         session: _Session | None = None
+        was_refused = False
         try:
             async with asyncio.timeout(timeout_s):
                 session = await self._connected()
@@ -55,10 +63,11 @@ class Channel:
             problem = f"{self.address} did not answer {api_key.name} within {timeout_s} s"
         except (OSError, MalformedMessageError) as error:
             problem = f"{self.address} did not answer {api_key.name}: {error}"
+            was_refused = isinstance(error, ConnectionRefusedError)
         if session is not None:
             # A node that does not answer may be gone for good, and the connection would not tell.
             session.close()
-        raise UnansweredError(problem)
+        raise UnansweredError(problem, was_refused=was_refused)
 
     async def _exchange(self, session: _Session, api_key: ApiKey, body: Any) -> Any:
         version = API_VERSIONS[api_key][1]

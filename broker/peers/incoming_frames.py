@@ -13,9 +13,7 @@ class IncomingFrames:
     Nobody else writes into a frame's memory: views of it may be kept.
     """
 
-    def __init__(
-        self, on_frame: Callable[[memoryview], None], *, frame_bytes_max: int
-    ) -> None:
+    def __init__(self, on_frame: Callable[[memoryview], None], *, frame_bytes_max: int) -> None:
         self._on_frame = on_frame
         self._frame_bytes_max = frame_bytes_max
         self._prefix = bytearray(_PREFIX)

@@ -212,3 +212,10 @@ class MalformedMessageError(Exception):
 
 class UnsupportedVersionError(Exception):
     """The codec knows no such API or not this version of it."""
+
+
+def error_name(code: int) -> str:
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"error {code}"

@@ -98,19 +98,26 @@ def effects_of(
         return (_after_error(log, answer),)
     if answer.diverging is not None:
         # The answer's high watermark speaks of records that this log does not have yet.
-        return (_truncation(log, answer.diverging),)
+        return (_truncation(log, answer.diverging, answer.log_start_offset),)
     effects: list[Effect] = []
+    leader_start = answer.log_start_offset
+    if log.start_offset < leader_start == log.end_offset:
+        # The leader has nothing of ours, and its epochs know nothing of it: it may be anything.
+        effects.append(StartOver(leader_start))
     if answer.has_records:
         effects.append(AppendRecords())
     if answer.high_watermark > log.high_watermark:
         effects.append(AdvanceHighWatermark(answer.high_watermark))
-    if answer.log_start_offset > log.start_offset:
-        effects.append(RaiseLogStart(answer.log_start_offset))
+    if log.start_offset < leader_start < log.end_offset:
+        effects.append(RaiseLogStart(leader_start))
     return tuple(effects)
 
 
-def _truncation(log: LogView, leader: Diverging) -> Truncate | StartOver:
+def _truncation(log: LogView, leader: Diverging, leader_start: int) -> Truncate | StartOver:
     """To where both logs may still be the same. The next fetch tells whether they are."""
+    if leader.end_offset <= leader_start and log.start_offset < leader_start:
+        # The epoch ended before the leader's log begins, and nobody knows any more where.
+        return StartOver(leader_start)
     epoch, end_offset = log.end_offset_for_epoch(leader.epoch)
     offset = leader.end_offset
     if epoch != UNDEFINED_EPOCH:
@@ -118,7 +125,7 @@ def _truncation(log: LogView, leader: Diverging) -> Truncate | StartOver:
         offset = min(offset, end_offset)
     offset = min(offset, log.end_offset)
     if offset < log.start_offset:
-        return StartOver(offset)
+        return StartOver(max(offset, leader_start))
     return Truncate(offset)
 
 

@@ -44,9 +44,19 @@ _MOVED = Progress(high_watermark_moved=True)
 
 class LeaderState:
     __slots__ = (
-        "_brokers", "_followers", "_in_sync", "_is_alone", "_waits_for_a_follower",
-        "end_offset", "epoch_start_offset", "high_watermark", "is_under_min_isr",
-        "lag_time_max_s", "leader_epoch", "min_insync_replicas", "node_id",
+        "_brokers",
+        "_followers",
+        "_in_sync",
+        "_waits_for_a_follower",
+        "end_offset",
+        "epoch_start_offset",
+        "high_watermark",
+        "is_alone",
+        "is_under_min_isr",
+        "lag_time_max_s",
+        "leader_epoch",
+        "min_insync_replicas",
+        "node_id",
     )  # fmt: skip
 
     def __init__(
@@ -128,7 +138,7 @@ class LeaderState:
         self.end_offset = end_offset
         if self._waits_for_a_follower:
             return False
-        if self._is_alone:
+        if self.is_alone:
             self.high_watermark = end_offset
             return True
         return self._advance(now)
@@ -290,7 +300,7 @@ class LeaderState:
             counting += follower.counts
         # What spares an append all further questions.
         self._waits_for_a_follower = counting > 0 or self.is_under_min_isr
-        self._is_alone = not self._followers
+        self.is_alone = not self._followers
 
     def _broker_epochs(self) -> dict[int, int]:
         own = self._brokers.get(self.node_id)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from broker.api.prepared_answer import PreparedAnswer
 from broker.api.request import CloseConnectionError, Request
-from broker.api.table import API_TABLE, Api
+from broker.api.served import Api
 from broker.disk.interface import Buffer, FileSlice
 from broker.network.interface import Address
 from broker.protocol import codec, frames
@@ -44,8 +44,9 @@ class Endpoint:
 
 
 class Dispatcher:
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, table: Mapping[int, Api]) -> None:
         self.node = node
+        self._table = table
         self.request_log = RequestLog(node)
         self._endpoints: dict[tuple[int, int], Endpoint] = {}
 
@@ -108,7 +109,7 @@ class Dispatcher:
         header, body_at = frames.decode_request_header(frame)
         api_key, version = header.api_key, header.api_version
         known = (api_key, version, header.correlation_id, header.client_id)
-        api = API_TABLE.get(api_key)
+        api = self._table.get(api_key)
         if api is None:
             raise CloseConnectionError(f"{_name(api_key)} is not served here")
         if not api.version_min <= version <= api.version_max:
@@ -124,8 +125,8 @@ class Dispatcher:
         endpoint = self._endpoints.get((api_key, version))
         if endpoint is None:
             endpoint = self._endpoints[api_key, version] = Endpoint(
-                API_TABLE[api_key],
-                API_TABLE[api_key].handler,
+                self._table[api_key],
+                self._table[api_key].handler,
                 codec.request_decoder(api_key, version),
                 codec.response_encoder(api_key, version),
                 request_header_version(api_key, version) >= _FIRST_HEADER_WITH_TAGS,

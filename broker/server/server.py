@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from broker.api.served import Api
 from broker.network.interface import Address, Connection, Listener
 from broker.server.client_connection import ClientConnection
 from broker.server.dispatch import Dispatcher
@@ -25,11 +27,11 @@ _REAP_SLICE = 500
 
 
 class Server:
-    """The client side of one node."""
+    """One side of a node: for clients, or for the quorum. They share nothing but the loop."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, table: Mapping[int, Api]) -> None:
         config = node.config
-        self.dispatcher = Dispatcher(node)
+        self.dispatcher = Dispatcher(node, table)
         self.metrics = node.metrics
         self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
         # Kafka's default of -1 means no limit, and a broker without one dies of a flood.
@@ -45,6 +47,8 @@ class Server:
         self._listeners: list[Listener] = []
         self.bound: dict[str, Address] = {}  # by the listener's name
         self._reaper: asyncio.Task[None] | None = None
+        # Who comes before the node can serve waits: an answer from old metadata would mislead.
+        self._too_early: list[tuple[str, Connection]] | None = []
 
     @property
     def connection_count(self) -> int:
@@ -64,7 +68,16 @@ class Server:
             self._reaper = asyncio.get_running_loop().create_task(self._reap())
         return listener.address
 
+    def open(self) -> None:
+        """From now on requests are read."""
+        waiting, self._too_early = self._too_early or [], None
+        for listener, connection in waiting:
+            self._accept(listener, connection)
+
     def _accept(self, listener: str, connection: Connection) -> None:
+        if self._too_early is not None:
+            self._too_early.append((listener, connection))
+            return
         config, host = self._node.config, connection.peer.host
         if len(self._connections) >= config.max_connections:
             refusal = f"max.connections is {config.max_connections}"
@@ -120,5 +133,7 @@ class Server:
             self._reaper.cancel()
         for client in list(self._connections):
             client.close()
+        for _, connection in self._too_early or ():
+            connection.close()
         while self._unfinished:
             await asyncio.wait(self._unfinished)

@@ -118,7 +118,7 @@ async def test_a_deleted_topic_wakes_its_readers_and_frees_its_name() -> None:
         await create_topic(client, "t")
         await produce(client, batch(b"old"))
         waiting = asyncio.create_task(fetch(reader, 1, max_wait_ms=15_000))
-        await wait_until(lambda: partition_of(node).has_watchers)
+        await wait_until(lambda: bool(partition_of(node).watchers))
         deleted = await client.ask(
             ApiKey.DELETE_TOPICS,
             6,

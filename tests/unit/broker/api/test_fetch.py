@@ -46,7 +46,7 @@ async def test_a_fetch_at_the_end_waits_and_is_woken_by_the_next_append() -> Non
         waiting = asyncio.create_task(fetch(reader, 0, max_wait_ms=15_000))
         partition = node.partitions.find("t", 0)
         assert partition is not None
-        await wait_until(lambda: partition.has_watchers)
+        await wait_until(lambda: bool(partition.watchers))
         assert not waiting.done()
         await produce(writer, batch(b"now"))
         assert base_offsets(await waiting) == [0]

@@ -301,9 +301,9 @@ async def test_a_client_that_leaves_during_a_long_poll_is_noticed() -> None:
             client.writer.write(client.frame(ApiKey.FETCH, 12, forever))
             partition = node.partitions.find("t", 0)
             assert partition is not None
-            await wait_until(lambda: partition.has_watchers)
+            await wait_until(lambda: bool(partition.watchers))
         await wait_until(lambda: not node.server.connection_count)
-        await wait_until(lambda: not partition.has_watchers)
+        await wait_until(lambda: not bool(partition.watchers))
 
 
 async def test_what_waits_behind_a_long_poll_is_bounded() -> None:
@@ -312,7 +312,7 @@ async def test_what_waits_behind_a_long_poll_is_bounded() -> None:
         client.writer.write(client.frame(ApiKey.FETCH, 12, fetch_request(0, max_wait_ms=15_000)))
         partition = node.partitions.find("t", 0)
         assert partition is not None
-        await wait_until(lambda: partition.has_watchers)
+        await wait_until(lambda: bool(partition.watchers))
         one = client.frame(ApiKey.PRODUCE, 9, produce_request(batch(b"x" * 1000)))
         client.writer.write(one * 10_000)
         for number in range(20):

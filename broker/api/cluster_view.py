@@ -1,0 +1,56 @@
+"""The cluster as a client is told of it: which nodes there are, and who can be reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from broker.metadata.image import PartitionInfo
+from broker.metadata.partition_info import NO_LEADER
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+
+class Reachable(NamedTuple):
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+
+
+def brokers_for(node: Node, listener: str) -> list[Reachable]:
+    """All that live, by the addresses of the listener that the client came by."""
+    found = []
+    for broker in node.metadata.image.brokers_sorted():
+        for endpoint in () if broker.fenced else broker.endpoints:
+            if endpoint.name == listener:
+                found.append(Reachable(broker.broker_id, endpoint.host, endpoint.port, broker.rack))
+    if not found:
+        # On a full disk nobody could register, and readers are served all the same.
+        address = node.address_for(listener)
+        rack = node.config.broker_rack
+        found.append(Reachable(node.node_id, address.host, address.port, rack))
+    return found
+
+
+def leader_of(node: Node, topic: str, index: int, info: PartitionInfo) -> int:
+    """-1 when there is none that could answer."""
+    if info.leader == node.node_id:
+        partition = node.partitions.find(topic, index)
+        is_online = partition is not None and partition.log.failure is None
+        return info.leader if is_online else NO_LEADER
+    return info.leader if _is_alive(node, info.leader) else NO_LEADER
+
+
+def offline_replicas(node: Node, topic: str, index: int, info: PartitionInfo) -> list[int]:
+    offline = [each for each in info.replicas if each != node.node_id and not _is_alive(node, each)]
+    if node.node_id in info.replicas:
+        partition = node.partitions.find(topic, index)
+        if partition is None or partition.log.failure is not None:
+            offline.append(node.node_id)
+    return offline
+
+
+def _is_alive(node: Node, broker_id: int) -> bool:
+    broker = node.metadata.image.brokers.get(broker_id)
+    return broker is not None and not broker.fenced

@@ -1,0 +1,27 @@
+"""One row of a table of APIs: who answers, in which versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from broker.protocol.apis import API_VERSIONS, ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """`handler(node, request)` gives the answer, a coroutine for it, or None for no answer."""
+
+    handler: Callable[[Any, Any], Any]
+    version_min: int
+    version_max: int
+    may_be_abandoned: bool = False
+    """Whether to give up when the client is gone: true for waiting, never for changing things."""
+
+
+def served(
+    key: ApiKey, handler: Callable[[Any, Any], Any], *, may_be_abandoned: bool = False
+) -> tuple[int, Api]:
+    version_min, version_max = API_VERSIONS[key]
+    return key, Api(handler, version_min, version_max, may_be_abandoned)

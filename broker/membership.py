@@ -1,0 +1,169 @@
+"""A broker's place in its cluster: registered, kept by heartbeats, handed back at a stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from broker.metadata.broker_info import Endpoint
+from broker.peers.backoff import Backoff
+from broker.peers.channel import UnansweredError
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode, error_name
+from broker.to_controller import ToController
+from broker.watchers import Watchers
+
+_log = logging.getLogger(__name__)
+
+_QUICK_BEAT_S = 0.05
+"""Between heartbeats that something waits for: to be let in, to be let go."""
+
+_REGISTER_AGAIN = (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED)
+
+
+class RefusedError(Exception):
+    """The cluster does not want this node, and never will as it is. For the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What a broker says of itself when it registers."""
+
+    broker_id: int
+    cluster_id: str
+    incarnation_id: bytes
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None
+    log_dirs: tuple[bytes, ...]
+    previous_broker_epoch: int
+    """Of the life that ended with a clean stop; -1 says that records may be missing."""
+
+
+class Membership:
+    def __init__(
+        self,
+        card: Card,
+        to_controller: ToController,
+        *,
+        heartbeat_s: float,
+        timeout_s: float,
+        backoff: Backoff,
+        metadata_offset: Callable[[], int],
+        is_ready: Callable[[int], bool],
+        on_registered: Callable[[], None],
+    ) -> None:
+        """`is_ready` says of a broker epoch whether this node has done what it came to know."""
+        self._card = card
+        self._to_controller = to_controller
+        self._heartbeat_s = heartbeat_s
+        self._timeout_s = timeout_s
+        self._backoff = backoff
+        self._metadata_offset = metadata_offset
+        self._is_ready = is_ready
+        self._on_registered = on_registered
+        self._is_leaving = False
+        self._beat_now = asyncio.Event()
+        self.broker_epoch: int | None = None
+        self.is_let_in = asyncio.Event()
+        self.changed = Watchers()
+        self.may_go = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until it is cancelled. Raises RefusedError."""
+        while True:
+            try:
+                if self.broker_epoch is None:
+                    await self._register()
+                else:
+                    await self._beat(self.broker_epoch)
+            except UnansweredError as problem:
+                _log.debug("the controller cannot be reached: %s", problem)
+                await asyncio.sleep(self._backoff.next_s())
+                continue
+            self._backoff.reset()
+            await self._rest()
+
+    def hurry(self) -> None:
+        """Something happened that the controller waits for."""
+        self._beat_now.set()
+
+    async def leave(self, patience_s: float) -> None:
+        """Asks for other leaders first, so that nobody has to wait for a timeout."""
+        self._is_leaving = True
+        self.hurry()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self.may_go.wait()
+
+    async def _rest(self) -> None:
+        is_waited_for = self._is_leaving or not self.is_let_in.is_set()
+        rest_s = min(_QUICK_BEAT_S, self._heartbeat_s) if is_waited_for else self._heartbeat_s
+        with suppress(TimeoutError):
+            async with asyncio.timeout(rest_s):
+                await self._beat_now.wait()
+        self._beat_now.clear()
+
+    async def _register(self) -> None:
+        card = self._card
+        answer: m.BrokerRegistrationResponse = await self._to_controller.ask(
+            ApiKey.BROKER_REGISTRATION,
+            m.BrokerRegistrationRequest(
+                broker_id=card.broker_id,
+                cluster_id=card.cluster_id,
+                incarnation_id=card.incarnation_id,
+                listeners=[
+                    m.BrokerRegistrationRequestListener(
+                        name=each.name,
+                        host=each.host,
+                        port=each.port,
+                        security_protocol=each.protocol,
+                    )
+                    for each in card.endpoints
+                ],
+                rack=card.rack,
+                log_dirs=list(card.log_dirs),
+                previous_broker_epoch=card.previous_broker_epoch,
+            ),
+            timeout_s=self._timeout_s,
+        )
+        if answer.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID:
+            raise RefusedError(
+                f"the controllers belong to another cluster than this node, which is of "
+                f"{card.cluster_id}; compare meta.properties, and controller.quorum.voters"
+            )
+        if answer.error_code:
+            # Most often the session of an earlier life, which must time out first.
+            raise UnansweredError(f"registration: {error_name(answer.error_code)}")
+        self.broker_epoch = answer.broker_epoch
+        _log.info("registered with broker epoch %d", answer.broker_epoch)
+        self._on_registered()
+
+    async def _beat(self, broker_epoch: int) -> None:
+        answer: m.BrokerHeartbeatResponse = await self._to_controller.ask(
+            ApiKey.BROKER_HEARTBEAT,
+            m.BrokerHeartbeatRequest(
+                broker_id=self._card.broker_id,
+                broker_epoch=broker_epoch,
+                current_metadata_offset=self._metadata_offset(),
+                want_fence=not self._is_ready(broker_epoch),
+                want_shut_down=self._is_leaving,
+            ),
+            timeout_s=self._timeout_s,
+        )
+        if answer.error_code in _REGISTER_AGAIN:
+            self.broker_epoch = None
+            self.is_let_in.clear()
+            self.hurry()
+        elif answer.error_code:
+            raise UnansweredError(f"heartbeat: {error_name(answer.error_code)}")
+        elif answer.should_shut_down:
+            self.may_go.set()
+        elif answer.is_fenced:
+            self.is_let_in.clear()
+        else:
+            self.is_let_in.set()
+        self.changed.wake()

@@ -1,0 +1,1 @@
+"""The metadata quorum around its rules: the log on disk, the votes on the wire."""

@@ -1,0 +1,39 @@
+"""What must be written before anything else may happen: a full disk is waited for, and no other.
+
+Any other failure of the disk leaves nobody who could say what is on it. It is raised, and ends the
+node: a start finds out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from broker.log.room import is_lack_of_room
+from broker.protocol.errors import KafkaError
+
+_RETRY_S = 1.0
+
+_Result = TypeVar("_Result")
+
+
+async def insist(
+    deed: Callable[[], Awaitable[_Result]], tell: Callable[[OSError | None], None]
+) -> _Result:
+    """`tell` is told of the lack of room, and None when it is over."""
+    was_refused = False
+    while True:
+        try:
+            result = await deed()
+        except (OSError, KafkaError) as error:
+            problem = error if isinstance(error, OSError) else error.__cause__
+            if not isinstance(problem, OSError) or not is_lack_of_room(problem):
+                raise
+            was_refused = True
+            tell(problem)
+            await asyncio.sleep(_RETRY_S)
+            continue
+        if was_refused:
+            tell(None)
+        return result

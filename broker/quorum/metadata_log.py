@@ -1,0 +1,179 @@
+"""The metadata log on disk: Kafka's `__cluster_metadata-0`, in the form of every other log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from broker.config.topic import LogConfig
+from broker.disk.interface import ColdReadError, Disk, FileSlice
+from broker.log.breather import Breather
+from broker.log.log import Log, Origin
+from broker.metadata.changes import Change
+from broker.metadata.image import Image
+from broker.protocol.batch import iterate_headers
+from broker.quorum.records import change_batch, changes_of, leader_change_batch
+from broker.quorum.snapshots import Snapshots
+from broker.raft.events import SnapshotId
+from broker.world import WallClock
+
+TOPIC = "__cluster_metadata"
+DIRECTORY = f"{TOPIC}-0"
+
+_READ_BYTES = 1 << 20
+
+
+class Committed(NamedTuple):
+    """One batch: all of its changes come into effect together."""
+
+    end_offset: int
+    epoch: int
+    size: int
+    changes: Sequence[Change]
+
+
+class MetadataLog:
+    """Made by `open`. Also the view that the quorum's rules have of the log."""
+
+    def __init__(self, log: Log, snapshots: Snapshots, clock: WallClock) -> None:
+        self._log = log
+        self._clock = clock
+        self.snapshots = snapshots
+        self.flushed_offset = log.end_offset
+
+    @classmethod
+    async def open(cls, disk: Disk, clock: WallClock, segment_bytes: int) -> MetadataLog:
+        await disk.make_directory(DIRECTORY)
+        snapshots = await Snapshots.find(disk, DIRECTORY)
+        config = LogConfig(
+            segment_bytes=segment_bytes,
+            retention_ms=-1,
+            retention_bytes=-1,
+            max_message_bytes=segment_bytes,
+        )
+        start = 0 if snapshots.latest is None else snapshots.latest.end_offset
+        log = await Log.open(
+            disk,
+            DIRECTORY,
+            config,
+            clock=clock,
+            was_clean=False,
+            start_offset=start,
+            breather=Breather(),
+        )
+        opened = cls(log, snapshots, clock)
+        if log.end_offset < start:
+            # The snapshot came from the leader, and a crash before the log could follow it.
+            await opened.start_over_at_snapshot()
+        return opened
+
+    # What the rules look at
+
+    @property
+    def start_offset(self) -> int:
+        return self._log.start_offset
+
+    @property
+    def end_offset(self) -> int:
+        return self._log.end_offset
+
+    @property
+    def last_epoch(self) -> int:
+        if self._log.epochs.latest >= 0:
+            return self._log.epochs.latest
+        return 0 if self.snapshot_id is None else self.snapshot_id.epoch
+
+    @property
+    def snapshot_id(self) -> SnapshotId | None:
+        return self.snapshots.latest
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """The largest epoch here that is not above the asked one, and where it ends."""
+        snapshot = self.snapshot_id
+        entries = self._log.epochs.entries
+        if snapshot is not None and (not entries or epoch < entries[0].epoch):
+            return min(epoch, snapshot.epoch), self._log.start_offset
+        if entries and epoch < entries[0].epoch:
+            return epoch, entries[0].start_offset
+        if epoch > self._log.epochs.latest:
+            return self.last_epoch, self._log.end_offset
+        return self._log.end_offset_for_epoch(epoch)
+
+    # Writing
+
+    async def append(self, changes: Sequence[Change], epoch: int) -> int:
+        """The offset behind the changes. Raises KafkaError when the disk refuses."""
+        return await self._append(change_batch(changes, self._clock.now_ms()), epoch)
+
+    async def append_leader_change(self, leader_id: int, voters: Sequence[int], epoch: int) -> int:
+        return await self._append(
+            leader_change_batch(leader_id, voters, self._clock.now_ms()), epoch
+        )
+
+    async def _append(self, batch: bytearray, epoch: int) -> int:
+        records = memoryview(batch)
+        while not self._log.can_append(len(records)):
+            await self._log.roll()
+        self._log.append(records, leader_epoch=epoch, origin=Origin.COORDINATOR)
+        return self._log.end_offset
+
+    async def append_fetched(self, records: memoryview) -> None:
+        while not self._log.can_append_replicated(records):
+            await self._log.roll()
+        self._log.append_replicated(records)
+
+    async def flush(self) -> int:
+        """What was appended before is durable after it, and counts; the offset behind it."""
+        end = self._log.end_offset
+        await self._log.flush()
+        self.flushed_offset = max(min(end, self._log.end_offset), self.flushed_offset)
+        return self.flushed_offset
+
+    async def truncate_to(self, offset: int) -> None:
+        await self._log.truncate_to(offset)
+        self.flushed_offset = min(self.flushed_offset, offset)
+
+    def advance_high_watermark(self, offset: int) -> None:
+        self._log.advance_high_watermark(offset)
+
+    # Reading
+
+    def read(self, offset: int, max_bytes: int) -> FileSlice | None:
+        """For a replica: up to the end. ColdReadError as of every log."""
+        return self._log.read(offset, max_bytes, up_to=self._log.end_offset, at_least_one=True)
+
+    async def batches(self, offset: int, up_to: int) -> list[Committed]:
+        """Some of the batches from `offset` on; none when `up_to` is reached."""
+        while True:
+            try:
+                piece = self._log.read(offset, _READ_BYTES, up_to=up_to, at_least_one=True)
+                return [] if piece is None else list(_decode(piece.read(), offset))
+            except ColdReadError as cold:
+                await cold.warm()
+
+    # Snapshots
+
+    async def write_snapshot(self, image: Image, snapshot_id: SnapshotId) -> None:
+        """Afterwards the log holds only what follows it."""
+        await self.snapshots.write(image, snapshot_id, self._clock.now_ms())
+        await self._log.delete_records(snapshot_id.end_offset)
+
+    async def start_over_at_snapshot(self) -> None:
+        """The snapshot of another node is here, and everything in the log is older."""
+        assert self.snapshot_id is not None
+        await self._log.truncate_fully_and_start_at(self.snapshot_id.end_offset)
+        self._log.advance_high_watermark(self.snapshot_id.end_offset)
+        self.flushed_offset = self._log.end_offset
+
+    async def close(self) -> None:
+        await self._log.close()
+
+
+def _decode(content: bytes, offset: int) -> Iterator[Committed]:
+    records = memoryview(content)
+    for position, header in iterate_headers(records):
+        if header.last_offset < offset:
+            continue
+        batch = records[position : position + header.size]
+        changes = changes_of(batch, header)
+        yield Committed(header.last_offset + 1, header.leader_epoch, header.size, changes)

@@ -1,0 +1,276 @@
+"""One node's part in the metadata quorum: carries out what the rules decide, one event at a time.
+
+The rules (broker/raft) know no time, no disk and no network. Here every event goes through one
+lock, and its effects are carried out in their order before the next event is looked at: that a
+vote is on disk before it is spoken follows from the order alone. A full disk therefore stops this
+node's part in the quorum until there is room, and the others go on without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from broker.metadata.changes import Change
+from broker.metadata.image import Image
+from broker.network.interface import Address, Network
+from broker.peers.channel import Channel, UnansweredError
+from broker.protocol.errors import KafkaError
+from broker.quorum import wire_form
+from broker.quorum.insist import insist
+from broker.quorum.metadata_log import MetadataLog
+from broker.quorum.quorum_state import QuorumStateFile
+from broker.quorum.replay import Replay
+from broker.quorum.snapshots import apply_snapshot
+from broker.raft import effects as do
+from broker.raft import events as e
+from broker.raft.machine import Raft
+from broker.raft.roles import Role
+from broker.watchers import EVER, Watchers, wait_for_any
+
+if TYPE_CHECKING:
+    from broker.quorum.following import Following
+
+_log = logging.getLogger(__name__)
+
+
+class NotLeaderError(Exception):
+    """This node does not lead the quorum, or does not any more. What it wrote may be lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuorumSettings:
+    node_id: int
+    cluster_id: str
+    voters: Mapping[int, Address]
+    request_timeout_s: float
+    backoff_s: float
+    backoff_max_s: float
+
+
+class Quorum:
+    """`start` it once. Anything that its tasks raise goes to `on_fatal`: the node must stop."""
+
+    def __init__(
+        self,
+        settings: QuorumSettings,
+        raft: Raft,
+        log: MetadataLog,
+        state_file: QuorumStateFile,
+        replay: Replay,
+        *,
+        network: Network,
+        random: Random,
+        on_fatal: Callable[[BaseException], None],
+    ) -> None:
+        self.settings = settings
+        self.raft = raft
+        self.log = log
+        self.replay = replay
+        self.changed = Watchers()
+        """Woken when the role, the log's end or the high watermark has changed."""
+
+        self.following: Following | None = None
+        self.no_room: OSError | None = None
+        self._state_file = state_file
+        self._on_fatal = on_fatal
+        self._loop = asyncio.get_running_loop()
+        self._stepping = asyncio.Lock()
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._token = 0
+        self._replies: dict[int, do.Answer] = {}
+        # What the one who follows the leader lays ready before the step that asks for it.
+        self.fetched_records: memoryview | None = None
+        self.fetched_snapshot: bytes | None = None
+        self.wanted_snapshot: e.SnapshotSource | None = None
+        self._channels = {
+            voter: Channel(
+                network,
+                address,
+                client_id=f"quorum-of-{settings.node_id}",
+                random=random,
+                backoff_s=settings.backoff_s,
+                backoff_max_s=settings.backoff_max_s,
+            )
+            for voter, address in settings.voters.items()
+            if voter != settings.node_id
+        }
+
+    def start(self) -> None:
+        self.spawn(self.replay.run())
+        self.spawn(self.step(e.TimePassed()))
+        if self.following is not None:
+            self.spawn(self.following.run())
+
+    async def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))
+        for channel in self._channels.values():
+            channel.close()
+        try:
+            await self.log.close()
+        except (OSError, KafkaError) as problem:
+            # The next start reads all of it, however it was closed.
+            _log.error("the metadata log was not closed cleanly: %s", problem)
+
+    async def resign(self) -> None:
+        """Before a stop: the others need not wait for a timeout."""
+        await self.step(e.Resign())
+
+    @property
+    def leader_id(self) -> int | None:
+        return self.raft.leader_id
+
+    @property
+    def leads(self) -> bool:
+        return self.raft.role is Role.LEADER
+
+    # What the active controller does
+
+    async def commit(self, changes: Sequence[Change], epoch: int) -> int:
+        """Appends the changes as one; the offset behind them, once it is committed and applied.
+
+        Raises NotLeaderError: then they may be committed later by another leader, or never.
+        """
+        async with self._stepping:
+            self._check_leads(epoch)
+            end: int = await self._insist(lambda: self.log.append(changes, epoch))
+            self.changed.wake()
+        await self._flush()
+        while self.raft.high_watermark < end:
+            self._check_leads(epoch)
+            await wait_for_any([self.changed], EVER)
+        self._check_leads(epoch)
+        await self.replay.until(end)
+        return end
+
+    def _check_leads(self, epoch: int) -> None:
+        if not self.leads or self.raft.epoch != epoch:
+            raise NotLeaderError(f"node {self.settings.node_id} does not lead epoch {epoch}")
+
+    async def _flush(self) -> None:
+        await self._insist(self.log.flush)
+        await self.step(e.LogFlushed())
+
+    # Events in, effects out
+
+    async def ask(self, make_event: Callable[[int], e.Event]) -> Any:
+        """For an event that came as a request: what the rules reply to it."""
+        self._token += 1
+        token = self._token
+        await self.step(make_event(token))
+        return self._replies.pop(token)
+
+    def stepping(self) -> asyncio.Lock:
+        """Held while an event is carried out; `step_locked` is for those who hold it."""
+        return self._stepping
+
+    async def step(self, event: e.Event) -> None:
+        async with self._stepping:
+            await self.step_locked(event)
+
+    async def step_locked(self, event: e.Event) -> None:
+        for effect in self.raft.step(event, self._loop.time()):
+            await self._carry_out(effect)
+        self._set_timer()
+
+    async def _carry_out(self, effect: do.Effect) -> None:
+        match effect:
+            case do.Persist(state):
+                await self._insist(lambda: self._state_file.write(state))
+            case do.Reply(token, answer):
+                self._replies[token] = answer
+            case do.AskVote() | do.AnnounceLeader() | do.AnnounceEnd():
+                self.spawn(self._tell(effect))
+            case do.AppendLeaderChange(epoch, voters):
+                node_id = self.settings.node_id
+                await self._insist(lambda: self.log.append_leader_change(node_id, voters, epoch))
+                self.changed.wake()
+                self.spawn(self._flush())
+            case do.TruncateTo(offset):
+                await self._insist(lambda: self.log.truncate_to(offset))
+            case do.AppendFetched():
+                await self._append_fetched()
+            case do.FetchSnapshot(source):
+                self.wanted_snapshot = source
+            case do.InstallSnapshot(snapshot_id):
+                await self._install_snapshot(snapshot_id)
+            case do.HighWatermarkAdvanced(offset):
+                self.log.advance_high_watermark(offset)
+                await self.replay.committed(offset)
+                self.changed.wake()
+            case do.RoleChanged(role, epoch, leader_id):
+                _log.info("quorum: %s in epoch %d, the leader is %s", role.value, epoch, leader_id)
+                self.changed.wake()
+
+    async def _append_fetched(self) -> None:
+        records, self.fetched_records = self.fetched_records, None
+        assert records is not None, "the answer holds no records"
+        await self._insist(lambda: self.log.append_fetched(records))
+        await self._insist(self.log.flush)
+        await self.step_locked(e.LogFlushed())
+
+    async def _install_snapshot(self, snapshot_id: e.SnapshotId) -> None:
+        content, self.fetched_snapshot = self.fetched_snapshot, None
+        assert content is not None, "no snapshot was fetched"
+        image = Image()
+        apply_snapshot(content, image, "a snapshot that was fetched")
+        await self._insist(lambda: self.log.snapshots.store(snapshot_id, content))
+        await self._insist(self.log.start_over_at_snapshot)
+        await self.replay.start_over(snapshot_id, image)
+
+    def _set_timer(self) -> None:
+        wake_at = self.raft.wake_at
+        if self._timer is not None:
+            if self._timer.when() == wake_at and not self._timer.cancelled():
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(wake_at, self._on_time)
+
+    def _on_time(self) -> None:
+        self._timer = None
+        self.spawn(self.step(e.TimePassed()))
+
+    async def _tell(self, effect: wire_form.Tell) -> None:
+        api_key, body = wire_form.request_of(
+            effect, self.settings.node_id, self.settings.cluster_id
+        )
+        timeout_s = self.settings.request_timeout_s
+        try:
+            answer = await self._channels[effect.to].ask(api_key, body, timeout_s=timeout_s)
+        except UnansweredError as problem:
+            _log.debug("quorum: %s", problem)
+            return
+        event = wire_form.event_of(effect, answer)
+        if event is not None:
+            await self.step(event)
+
+    # The disk and the tasks
+
+    async def _insist(self, deed: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        return await insist(deed, self._tell_of_room)
+
+    def _tell_of_room(self, problem: OSError | None) -> None:
+        if problem is not None and self.no_room is None:
+            _log.error("the metadata cannot be written until there is room: %s", problem)
+        self.no_room = problem
+        self.changed.wake()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks[task] = None
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_fatal(error)

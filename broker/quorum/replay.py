@@ -1,0 +1,83 @@
+"""Brings what the quorum has committed into the image, batch by batch, in the log's order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from broker.metadata.changes import Change
+from broker.metadata.image import Image
+from broker.quorum.metadata_log import MetadataLog
+from broker.raft.events import SnapshotId
+
+OnApplied = Callable[[Sequence[Change] | None], None]
+"""Told the changes of each batch, right after the image has them; None: the image is a new one."""
+
+
+class Replay:
+    """Nobody else changes the image."""
+
+    def __init__(
+        self,
+        log: MetadataLog,
+        image: Image,
+        on_applied: OnApplied,
+        *,
+        snapshot_after_bytes: int,
+    ) -> None:
+        self.image = image
+        self.applied_offset = log.start_offset
+        self.applied_epoch = 0 if log.snapshot_id is None else log.snapshot_id.epoch
+        self._log = log
+        self._on_applied = on_applied
+        self._snapshot_after_bytes = snapshot_after_bytes
+        self._bytes_since_snapshot = 0
+        self._committed = log.start_offset
+        self._progress = asyncio.Condition()
+
+    async def run(self) -> None:
+        """Until it is cancelled. Whatever it raises means that this node must not go on."""
+        while True:
+            async with self._progress:
+                await self._progress.wait_for(lambda: self._committed > self.applied_offset)
+            for batch in await self._log.batches(self.applied_offset, self._committed):
+                if batch.end_offset <= self.applied_offset:
+                    continue  # a snapshot came meanwhile, and has it
+                # A batch is applied whole, between two awaits: nobody sees a half of it.
+                for change in batch.changes:
+                    self.image.apply(change)
+                self.applied_offset, self.applied_epoch = batch.end_offset, batch.epoch
+                self._bytes_since_snapshot += batch.size
+                if batch.changes:
+                    self._on_applied(batch.changes)
+            await self._announce()
+            await self._make_snapshot_if_due()
+
+    async def committed(self, offset: int) -> None:
+        """Everything before `offset` will stay for good."""
+        if offset > self._committed:
+            self._committed = offset
+            await self._announce()
+
+    async def until(self, offset: int) -> None:
+        async with self._progress:
+            await self._progress.wait_for(lambda: self.applied_offset >= offset)
+
+    async def start_over(self, snapshot_id: SnapshotId, image: Image) -> None:
+        """With the image of a snapshot that was fetched: what it skips is gone from all logs."""
+        self.image.become(image)
+        self.applied_offset, self.applied_epoch = snapshot_id
+        self._committed = max(self._committed, self.applied_offset)
+        self._bytes_since_snapshot = 0
+        self._on_applied(None)
+        await self._announce()
+
+    async def _announce(self) -> None:
+        async with self._progress:
+            self._progress.notify_all()
+
+    async def _make_snapshot_if_due(self) -> None:
+        if self._bytes_since_snapshot >= self._snapshot_after_bytes:
+            self._bytes_since_snapshot = 0
+            snapshot_id = SnapshotId(self.applied_offset, self.applied_epoch)
+            await self._log.write_snapshot(self.image, snapshot_id)
