@@ -193,3 +193,8 @@ def test_a_new_partition_has_in_sync_who_is_there() -> None:
         replicas=(3, 1, 2), isr=(1, 2), leader=1
     )
     assert first_state([3], active(1)) is None
+
+
+def test_an_unclean_replica_leaves_even_if_it_is_there_again() -> None:
+    info = must(next_state(partition([1, 2]), TWO, ALL, unclean_replicas=[1]))
+    assert (info.leader, info.isr, info.elr) == (2, (2,), ())

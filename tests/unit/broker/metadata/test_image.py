@@ -11,7 +11,6 @@ from broker.metadata.changes import (
     BrokerUnregistered,
     Change,
     ConfigChanged,
-    LeaderEpochsRaised,
     PartitionsAdded,
     PartitionsChanged,
     ProducerIdsAllocated,
@@ -161,8 +160,6 @@ LATER = replace(NEW, partition_epoch=6, leader_epoch=4)
         changed((0, replace(LATER, leader_epoch=3))),
         changed((1, LATER), (0, replace(LATER, partition_epoch=5))),
         ConfigChanged(ResourceType.TOPIC, "u", "segment.ms", "9"),
-        LeaderEpochsRaised("t", ID, (1,)),
-        LeaderEpochsRaised("t", OTHER_ID, (1, 1)),
         ProducerIdsAllocated(0),
         ProducerIdsAllocated(1000),
         replace(REGISTERED, incarnation_id=OTHER_ID),
@@ -185,7 +182,6 @@ def test_what_an_image_handed_out_stays_as_it_was() -> None:
     image = image_after(CREATED, REGISTERED)
     topic, configs, copied = image.topics["t"], image.topic_configs("t"), image.copy()
     image.apply(changed((0, LATER)))
-    image.apply(LeaderEpochsRaised("t", ID, (7, 7)))
     image.apply(ConfigChanged(ResourceType.TOPIC, "t", "retention.ms", "6"))
     image.apply(BrokerUnregistered(1, 7))
     assert (topic.partitions[0].leader_epoch, configs) == (0, {"retention.ms": "5"})

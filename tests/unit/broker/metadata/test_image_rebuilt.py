@@ -13,7 +13,6 @@ from broker.metadata.changes import (
     Change,
     ConfigChanged,
     DeletionsRemembered,
-    LeaderEpochsRaised,
     PartitionsAdded,
     PartitionsChanged,
     ProducerIdsAllocated,
@@ -54,9 +53,6 @@ _changes = st.one_of(
     st.builds(DeletionsRemembered, st.lists(_ids, max_size=2).map(tuple)),
     st.builds(PartitionsAdded, _names, _ids, st.integers(1, 3), _partitions),
     st.builds(PartitionsChanged, _names, _ids, _changed),
-    st.builds(
-        LeaderEpochsRaised, _names, _ids, st.lists(_epochs, min_size=1, max_size=3).map(tuple)
-    ),
     st.builds(ConfigChanged, st.just(2), _names, st.just("segment.ms"), st.none() | st.just("7")),
     st.builds(ConfigChanged, st.just(4), st.sampled_from(["", "1"]), _names, st.just("7")),
     st.builds(ProducerIdsAllocated, st.integers(0, 2**63 - 1)),

@@ -1,48 +1,59 @@
-"""No producer id is handed out twice."""
+"""No producer id is handed out twice, and none that was not given to this node."""
 
 import asyncio
-import errno
 
 import pytest
 
-from broker.disk.memory import MemoryDisk
-from broker.metadata.producer_ids import BLOCK, ProducerIds
-from broker.metadata.store import MetadataStore
+from broker.metadata.producer_ids import Block, ProducerIds
+from broker.protocol.errors import ErrorCode, KafkaError
+
+SIZE = 10
 
 
-async def ids_on(disk: MemoryDisk) -> ProducerIds:
-    store = await MetadataStore.load(disk)
-    return ProducerIds(store.image, lambda decide: store.commit(decide()))
+class Controller:
+    """Gives blocks that follow each other, to whoever asks, unless it is out of reach."""
+
+    def __init__(self) -> None:
+        self.next_first = 0
+        self.is_reachable = True
+
+    async def allocate(self) -> Block:
+        await asyncio.sleep(0)
+        if not self.is_reachable:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+        first = self.next_first
+        self.next_first += SIZE
+        return Block(first, SIZE)
 
 
 async def test_ids_rise_across_blocks() -> None:
-    ids = await ids_on(MemoryDisk())
-    handed_out = [await ids.next() for _ in range(BLOCK + 5)]
-    assert handed_out == list(range(BLOCK + 5))
+    ids = ProducerIds(Controller().allocate)
+    handed_out = [await ids.next() for _ in range(SIZE + 5)]
+    assert handed_out == list(range(SIZE + 5))
 
 
 async def test_an_id_is_never_handed_out_again_after_a_crash() -> None:
-    disk = MemoryDisk()
-    before = {await (await ids_on(disk)).next() for _ in range(1)}
+    controller = Controller()
+    handed_out = []
     for _ in range(3):
-        disk.power_loss()
-        ids = await ids_on(disk)
-        after = {await ids.next() for _ in range(3)}
-        assert not before & after
-        before |= after
+        ids = ProducerIds(controller.allocate)
+        handed_out += [await ids.next() for _ in range(3)]
+    assert handed_out == [0, 1, 2, 10, 11, 12, 20, 21, 22]
 
 
 async def test_askers_at_the_same_time_get_different_ids() -> None:
-    ids = await ids_on(MemoryDisk())
-    handed_out = await asyncio.gather(*(ids.next() for _ in range(20)))
-    assert len(set(handed_out)) == 20
+    controller = Controller()
+    ids = ProducerIds(controller.allocate)
+    handed_out = await asyncio.gather(*(ids.next() for _ in range(2 * SIZE)))
+    assert sorted(handed_out) == list(range(2 * SIZE))
+    assert controller.next_first == 2 * SIZE
 
 
-async def test_nothing_is_handed_out_that_is_not_durable() -> None:
-    disk = MemoryDisk()
-    ids = await ids_on(disk)
-    disk.fail("replace", error=errno.EIO)
-    with pytest.raises(OSError, match="Input/output error"):
+async def test_without_a_controller_nothing_is_handed_out() -> None:
+    controller = Controller()
+    ids = ProducerIds(controller.allocate)
+    controller.is_reachable = False
+    with pytest.raises(KafkaError):
         await ids.next()
-    disk.heal()
+    controller.is_reachable = True
     assert await ids.next() == 0
