@@ -37,7 +37,7 @@ async def create_partitions(
             try:
                 if asked[topic.name] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
-                changes.append(_plan(node, topic))
+                changes.append(plan_partitions(node, topic))
             except KafkaError as error:
                 result.error_code, result.error_message = error.code, error.message
         return [] if body.validate_only else changes
@@ -51,7 +51,7 @@ async def create_partitions(
     return m.CreatePartitionsResponse(results=results)
 
 
-def _plan(node: Node, topic: m.CreatePartitionsTopic) -> PartitionsAdded:
+def plan_partitions(node: Node, topic: m.CreatePartitionsTopic) -> PartitionsAdded:
     known = node.metadata.image.topic(topic.name)
     if known is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic.name!r}")
