@@ -87,6 +87,9 @@ class Partitions:
                     _log.error("%s-%d is in no directory that could be read", topic.name, index)
                     self._out_of_reach.add((topic.topic_id, index))
 
+    def is_out_of_reach(self, topic_id: bytes, index: int) -> bool:
+        return (topic_id, index) in self._out_of_reach
+
     @property
     def is_behind(self) -> bool:
         return bool(self._behind) or any(each.is_behind for each in self.directories.values())

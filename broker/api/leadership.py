@@ -38,8 +38,9 @@ def _not_here(node: Node, topic: str, index: int) -> KafkaError:
     known = node.metadata.image.topic(topic)
     if known is None or not 0 <= index < len(known.partitions):
         return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no partition {topic}-{index}")
-    if known.partitions[index].leader != node.node_id:
-        return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is led elsewhere")
-    return KafkaError(
-        ErrorCode.KAFKA_STORAGE_ERROR, f"{topic}-{index} has no log here; see the log"
-    )
+    if node.partitions.is_out_of_reach(known.topic_id, index):
+        return KafkaError(
+            ErrorCode.KAFKA_STORAGE_ERROR, f"{topic}-{index} has no log here; see the log"
+        )
+    # Or the metadata have come, and the log is yet to be made.
+    return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic}-{index} is led elsewhere")
