@@ -33,6 +33,12 @@ def brokers_for(node: Node, listener: str) -> list[Reachable]:
     return found
 
 
+def controller_for(node: Node) -> int:
+    """The active controller where it is a broker, too; else any broker takes requests to it."""
+    leader = node.quorum.leader_id
+    return leader if leader is not None and _is_alive(node, leader) else node.node_id
+
+
 def leader_of(node: Node, topic: str, index: int, info: PartitionInfo) -> int:
     """-1 when there is none that could answer."""
     if info.leader == node.node_id:

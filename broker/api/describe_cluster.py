@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker.api.cluster_view import brokers_for
+from broker.api.cluster_view import brokers_for, controller_for
 from broker.api.operations import CLUSTER_OPERATIONS, NOT_ASKED
 from broker.api.request import Request
 from broker.protocol import messages as m
@@ -33,7 +33,7 @@ def describe_cluster(
         error_message=None,
         endpoint_type=_BROKERS,
         cluster_id=node.cluster_id,
-        controller_id=node.node_id,
+        controller_id=controller_for(node),
         brokers=[
             m.DescribeClusterBroker(
                 broker_id=each.node_id, host=each.host, port=each.port, rack=each.rack

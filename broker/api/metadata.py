@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from broker.api.cluster_view import brokers_for, leader_of, offline_replicas
+from broker.api.cluster_view import brokers_for, controller_for, leader_of, offline_replicas
 from broker.api.create_topics import create_topics
 from broker.api.forwarding import at_the_controller
 from broker.api.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
@@ -94,8 +94,7 @@ def _answer(node: Node, request: Request[m.MetadataRequest]) -> m.MetadataRespon
             for each in brokers_for(node, request.listener)
         ],
         cluster_id=node.cluster_id,
-        # Any broker takes what is meant for the controller to it.
-        controller_id=node.node_id,
+        controller_id=controller_for(node),
         topics=topics,
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if body.include_cluster_authorized_operations else NOT_ASKED
