@@ -35,14 +35,22 @@ def balance_leaders(
     }
     left = ELECTIONS_MAX
 
-    def decide(topic: str, info: PartitionInfo) -> PartitionInfo | None:
+    def concerns(info: PartitionInfo) -> bool:
         nonlocal left
         preferred = info.replicas[0]
-        if not left or preferred not in short or preferred not in info.isr:
-            return None
-        if info.leader == preferred or not image.is_active(preferred):
-            return None
-        left -= 1
-        return next_state(info, rules_of(topic), image.is_active, election=Election.PREFERRED)
+        goes_home = (
+            left > 0
+            and preferred in short
+            and preferred != info.leader
+            and preferred in info.isr
+            and image.is_active(preferred)
+        )
+        left -= goes_home
+        return goes_home
 
-    return change_partitions(image, decide)
+    return change_partitions(
+        image,
+        rules_of,
+        concerns,
+        lambda info, rules: next_state(info, rules, image.is_active, election=Election.PREFERRED),
+    )

@@ -47,14 +47,16 @@ def unfence_broker(image: Image, broker_id: int, rules_of: RulesOf) -> list[Chan
     broker = image.brokers[broker_id]
     unfenced = BrokerChanged(broker_id, broker.broker_epoch, fenced=False)
 
-    def decide(topic: str, info: PartitionInfo) -> PartitionInfo | None:
-        if info.leader != NO_LEADER or broker_id not in info.replicas:
-            return None
-        return next_state(
-            info, rules_of(topic), lambda each: each == broker_id or image.is_active(each)
-        )
+    def is_active(each: int) -> bool:
+        return each == broker_id or image.is_active(each)
 
-    return [unfenced, *change_partitions(image, decide)]
+    led = change_partitions(
+        image,
+        rules_of,
+        lambda info: info.leader == NO_LEADER and broker_id in info.replicas,
+        lambda info, rules: next_state(info, rules, is_active),
+    )
+    return [unfenced, *led]
 
 
 def begin_controlled_shutdown(image: Image, broker_id: int, rules_of: RulesOf) -> list[Change]:
@@ -79,16 +81,17 @@ def partitions_without(
     image: Image, broker_ids: Collection[int], rules_of: RulesOf, *, unclean: bool = False
 ) -> list[PartitionsChanged]:
     """`unclean`: they may have lost the ends of their logs, and are not eligible either."""
+
+    def concerns(info: PartitionInfo) -> bool:
+        return any(each in info.isr or (unclean and each in info.elr) for each in broker_ids)
+
+    def is_active(each: int) -> bool:
+        return each not in broker_ids and image.is_active(each)
+
     lost = broker_ids if unclean else ()
-
-    def decide(topic: str, info: PartitionInfo) -> PartitionInfo | None:
-        if not any(each in info.isr or (unclean and each in info.elr) for each in broker_ids):
-            return None
-        return next_state(
-            info,
-            rules_of(topic),
-            lambda each: each not in broker_ids and image.is_active(each),
-            unclean_replicas=lost,
-        )
-
-    return change_partitions(image, decide)
+    return change_partitions(
+        image,
+        rules_of,
+        concerns,
+        lambda info, rules: next_state(info, rules, is_active, unclean_replicas=lost),
+    )

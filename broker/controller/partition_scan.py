@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from broker.controller.topic_rules import RulesOf, TopicRules
 from broker.metadata.changes import PartitionsChanged
 from broker.metadata.image import Image, TopicInfo
 from broker.metadata.partition_info import PartitionInfo
@@ -11,15 +12,20 @@ from broker.protocol.errors import ErrorCode, KafkaError
 
 
 def change_partitions(
-    image: Image, decide: Callable[[str, PartitionInfo], PartitionInfo | None]
+    image: Image,
+    rules_of: RulesOf,
+    concerns: Callable[[PartitionInfo], bool],
+    decide: Callable[[PartitionInfo, TopicRules], PartitionInfo | None],
 ) -> list[PartitionsChanged]:
-    """`decide` is given the topic's name, and says the next state or None."""
+    """`concerns` picks partitions, `decide` says their next state; rules are asked for once."""
     changes = []
     for topic in image.topics_sorted():
+        picked = [each for each in enumerate(topic.partitions) if concerns(each[1])]
+        if not picked:
+            continue
+        rules = rules_of(topic.name)
         changed = tuple(
-            (index, after)
-            for index, info in enumerate(topic.partitions)
-            if (after := decide(topic.name, info)) is not None
+            (index, after) for index, info in picked if (after := decide(info, rules)) is not None
         )
         if changed:
             changes.append(PartitionsChanged(topic.name, topic.topic_id, changed))

@@ -11,15 +11,14 @@ from broker.controller.partition_scan import change_partitions
 from broker.controller.topic_rules import RulesOf
 from broker.metadata.changes import PartitionsChanged
 from broker.metadata.image import Image
-from broker.metadata.partition_info import NO_LEADER, PartitionInfo
+from broker.metadata.partition_info import NO_LEADER
 
 
 def follow_new_rules(image: Image, rules_after: RulesOf) -> list[PartitionsChanged]:
     """`rules_after` are those that hold once the change of the configuration is made."""
-
-    def decide(topic: str, info: PartitionInfo) -> PartitionInfo | None:
-        if info.leader != NO_LEADER and not info.elr:
-            return None
-        return next_state(info, rules_after(topic), image.is_active)
-
-    return change_partitions(image, decide)
+    return change_partitions(
+        image,
+        rules_after,
+        lambda info: info.leader == NO_LEADER or bool(info.elr),
+        lambda info, rules: next_state(info, rules, image.is_active),
+    )
