@@ -18,12 +18,13 @@ from broker.broker_role import BrokerRole
 from broker.config import stored
 from broker.config.broker import BrokerConfig
 from broker.config.topic import LogConfig
-from broker.controller.topic_rules import TopicRules
+from broker.controller.topic_rules import RulesOf, TopicRules
 from broker.log.breather import Breather
 from broker.log.identity import WrongDirectoryError
 from broker.log.log_directory import LogDirectory
 from broker.metadata.changes import Change
 from broker.metadata.ids import ZERO_ID
+from broker.metadata.image import Image
 from broker.network.interface import Address
 from broker.observe.metrics import Metrics, ProcessFigures
 from broker.protocol import messages as m
@@ -170,10 +171,13 @@ class Node:
         return stored.log_config(self.config, topic, self.metadata.image.topic_configs(topic))
 
     def topic_rules(self, topic: str) -> TopicRules:
-        config = self.log_config(topic)
-        return TopicRules(
-            min_isr=config.min_insync_replicas, unclean=config.unclean_leader_election_enable
-        )
+        return _rules(self.log_config(topic))
+
+    def rules_in(self, image: Image) -> RulesOf:
+        """As `topic_rules`, by another image than the present one."""
+        dynamic = image.broker_configs(self.node_id)
+        config = stored.broker_config(self._file_config, dynamic)
+        return lambda topic: _rules(stored.log_config(config, topic, image.topic_configs(topic)))
 
     def reload_config(self) -> None:
         dynamic = self.metadata.image.broker_configs(self.node_id)
@@ -298,6 +302,12 @@ class Node:
             await asyncio.wait(list(self._tasks))
         if hasattr(self, "quorum"):
             await self.quorum.stop()
+
+
+def _rules(config: LogConfig) -> TopicRules:
+    return TopicRules(
+        min_isr=config.min_insync_replicas, unclean=config.unclean_leader_election_enable
+    )
 
 
 async def _in_context(context: Context, work: Coroutine[Any, Any, _Result]) -> _Result:

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from broker.api.config_effects import with_effects
 from broker.api.config_resources import plan_configs
 from broker.api.request import Request
-from broker.metadata.changes import ConfigChanged
+from broker.metadata.changes import Change, ConfigChanged
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -23,7 +24,7 @@ async def alter_configs(
     asked = Counter((each.resource_type, each.resource_name) for each in body.resources)
     results: list[m.AlterConfigsResponseAlterConfigsResourceResponse] = []
 
-    def decide() -> Sequence[ConfigChanged]:
+    def decide() -> Sequence[Change]:
         changes: list[ConfigChanged] = []
         for resource in body.resources:
             key = resource.resource_type, resource.resource_name
@@ -39,7 +40,7 @@ async def alter_configs(
                 changes += plan_configs(node, *key, _replacement(resource))
             except KafkaError as error:
                 result.error_code, result.error_message = error.code, error.message
-        return [] if body.validate_only else changes
+        return [] if body.validate_only else with_effects(node, changes)
 
     try:
         await node.change(decide)

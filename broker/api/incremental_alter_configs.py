@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from broker.api.config_effects import with_effects
 from broker.api.config_resources import current_configs, plan_configs
 from broker.api.request import Request
 from broker.config.definitions import BROKER_PROPERTIES
@@ -14,7 +15,7 @@ from broker.config.definitions.topic import SYNONYMS, TOPIC_PROPERTIES
 from broker.config.property import Kind
 from broker.config.topic import broker_value
 from broker.config.values import value_text
-from broker.metadata.changes import ConfigChanged, ResourceType
+from broker.metadata.changes import Change, ConfigChanged, ResourceType
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -36,7 +37,7 @@ async def incremental_alter_configs(
     asked = Counter((each.resource_type, each.resource_name) for each in body.resources)
     results: list[m.IncrementalAlterConfigsResponseAlterConfigsResourceResponse] = []
 
-    def decide() -> Sequence[ConfigChanged]:
+    def decide() -> Sequence[Change]:
         changes: list[ConfigChanged] = []
         for resource in body.resources:
             key = resource.resource_type, resource.resource_name
@@ -52,7 +53,7 @@ async def incremental_alter_configs(
                 changes += plan_configs(node, *key, _after(node, resource))
             except KafkaError as error:
                 result.error_code, result.error_message = error.code, error.message
-        return [] if body.validate_only else changes
+        return [] if body.validate_only else with_effects(node, changes)
 
     try:
         await node.change(decide)
