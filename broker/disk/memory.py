@@ -187,7 +187,7 @@ class MemoryDisk:
         self._change(folders, lambda tree: tree.rename(source, target))
         for folder in dict.fromkeys(folders):
             await self._sync_point(folder)
-        await self.took_effect("rename", target)
+        await self.took_effect("rename", source)
 
     async def delete(self, path: str) -> None:
         await self.point("delete", path)

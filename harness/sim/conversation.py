@@ -126,7 +126,7 @@ class Conversation:
                 parcel.copies.append((int(after_s * 1e9), parcel.copy(row)))
             case ReplaceByError(code=code):
                 parcel.data = with_length(action.replaced(message))
-                self._tell("replace", parcel, message.source, code.name)
+                self._tell("error_reply", parcel, message.source, code.name)
 
     def _drop(self, parcel: Parcel, node: str, why: str) -> None:
         parcel.is_dropped = True

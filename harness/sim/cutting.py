@@ -11,6 +11,8 @@ from typing import NamedTuple
 _LENGTH_SIZE = 4
 _SMALLEST_FRAME = 4
 FRAME_BYTES_MAX = 128 << 20
+CHUNK_BYTES_MAX = 64 << 10
+"""What is no frame goes in chunks of this size."""
 
 
 class Piece(NamedTuple):
@@ -37,7 +39,7 @@ class FrameCutter:
     def feed(self, data: bytes) -> list[Piece]:
         size = len(data)
         if (
-            size > _LENGTH_SIZE
+            size >= _LENGTH_SIZE + _SMALLEST_FRAME
             and not (self._partial or self._to_pass or self._passed_head or self._is_raw)
             and int.from_bytes(data[:_LENGTH_SIZE], "big") == size - _LENGTH_SIZE
         ):
@@ -61,8 +63,10 @@ class FrameCutter:
         start = self._begin(data, found)
         while start < len(data):
             if self._is_raw:
-                found.append(Piece(data[start:], False))
-                break
+                end = min(start + CHUNK_BYTES_MAX, len(data))
+                found.append(Piece(data[start:end], False))
+                start = end
+                continue
             if len(data) - start < _LENGTH_SIZE:
                 self._partial = data[start:]
                 break

@@ -48,6 +48,8 @@ class CrashPoint:
     nth: int
     when: Literal["before", "after"] = "before"
     how: Literal["kill", "power_loss"] = "power_loss"
+    torn: bool = True
+    """Of what was not synced, a power loss leaves some, in some shape; otherwise nothing."""
     for_ms: float | None = None
     """How long the node stays down; None for ever."""
 
@@ -71,20 +73,22 @@ class DiskPoints:
             for point in crash_points
             if point.node == node
         }
-        self._done: dict[str, int] = {}
+        self._under_way: dict[tuple[str, str], list[int]] = {}
 
     async def before(self, operation: str, path: str) -> None:
         stream = self._loop.decisions.of(f"disk_{operation}", self._node)
         draw = stream.next()
+        if operation in CRASHABLE:
+            self._under_way.setdefault((operation, path), []).append(stream.ordinal)
         await self._crash_if_due(operation, stream.ordinal, "before")
         times = _TIMES.get(operation, _QUICK)
         delay_ns = times.shortest_ns - times.mean_extra_ns * math.log1p(-draw)
         await asyncio.sleep(delay_ns / 1e9)
 
     async def after(self, operation: str, path: str) -> None:
-        self._done[operation] = done = self._done.get(operation, 0) + 1
-        self._trace.emit(_KINDS.get(operation, operation), self._node, detail=path)
-        await self._crash_if_due(operation, done, "after")
+        nth = self._under_way[operation, path].pop(0)
+        self._trace.emit(_KINDS.get(operation, operation), self._node, offset=nth, detail=path)
+        await self._crash_if_due(operation, nth, "after")
 
     async def _crash_if_due(
         self, operation: str, nth: int, when: Literal["before", "after"]

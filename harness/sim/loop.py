@@ -33,6 +33,9 @@ OUTSIDE = "outside"
 """The host of whatever runs in no node: the harness itself."""
 
 _TIMERS_BEFORE_CLEANING = 512
+_NEVER_S = 4e9
+_NEVER_NS = int(_NEVER_S) * NS
+"""Some timers are set for the end of all days. No run lasts a century."""
 
 _Result = TypeVar("_Result")
 
@@ -136,8 +139,8 @@ class SimLoop(asyncio.BaseEventLoop):
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         # Rounded up: whoever waits for the rest of a nanosecond must not wait for ever.
-        when_ns = self.now_ns + max(0, math.ceil(delay * NS))
-        return self._call_at_ns(when_ns, callback, args, context)
+        delay_ns = max(0, math.ceil(delay * NS)) if delay < _NEVER_S else _NEVER_NS
+        return self._call_at_ns(self.now_ns + delay_ns, callback, args, context)
 
     def call_at(  # type: ignore[override]
         self,
@@ -146,7 +149,8 @@ class SimLoop(asyncio.BaseEventLoop):
         *args: Any,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        return self._call_at_ns(math.ceil(when * NS), callback, args, context)
+        when_ns = math.ceil(when * NS) if when < _NEVER_S else _NEVER_NS
+        return self._call_at_ns(when_ns, callback, args, context)
 
     def _call_at_ns(
         self, when_ns: int, callback: Callable[..., Any], args: Any, context: Context | None
@@ -159,7 +163,7 @@ class SimLoop(asyncio.BaseEventLoop):
         if life is None:
             life = self.outside
         timer = SimTimer(when_ns / NS, callback, args, self, context, life)
-        if not self.is_over:
+        if when_ns < _NEVER_NS and not self.is_over:
             heappush(self._heap, (max(when_ns, self.now_ns), next(self._sequence), timer))
         return timer
 

@@ -6,9 +6,7 @@ The one module that knows more of the broker than its seams.
 from __future__ import annotations
 
 import asyncio
-import errno
 from collections.abc import Callable, Iterable, Mapping
-from contextvars import Context
 from typing import Any
 
 from broker.config.broker import BrokerConfig
@@ -20,6 +18,7 @@ from broker.node import Node
 from broker.observe.events import event_sink
 from broker.world import World
 from harness.sim.clock import SimClock
+from harness.sim.disk_faults import DiskFaults
 from harness.sim.disks import CrashPoint, DiskPoints
 from harness.sim.lives import Life
 from harness.sim.loop import SimulationError
@@ -27,6 +26,7 @@ from harness.sim.simulation import Simulation
 from harness.sim.trace_sink import TraceSink
 
 PORT = 9092
+CONTROLLER_PORT = 9093
 LOG_DIR = "data"
 
 Properties = Mapping[str, str]
@@ -61,6 +61,7 @@ class SimNode:
         )
         self.clock = SimClock(simulation.loop)
         self.disks = {path: MemoryDisk() for path in self.config.log_dirs}
+        self.disk_faults = DiskFaults(self.disks)
         self.life: Life | None = None
         self.node: Node | None = None
         """The broker itself, once it has started."""
@@ -70,6 +71,10 @@ class SimNode:
         )
         self._sink = TraceSink(simulation.trace, self.name)
         self._started: asyncio.Future[Node] | None = None
+        self._when_ended: list[asyncio.Future[None]] = []
+        self._outages = 0
+        self._power_losses = 0
+        self._pauses = 0
         simulation.network.host(self.name)
 
     @property
@@ -100,6 +105,7 @@ class SimNode:
         simulation = self._simulation
         loop = simulation.loop
         simulation.network.power_back(self.name, 0)
+        self._outages = 0
         life = self.life = loop.begin_life(self.name)
         loop.cause = simulation.trace.emit("start", self.name, epoch=life.number)
         context = life.context()
@@ -112,19 +118,30 @@ class SimNode:
         )
         self._started = loop.create_future()
         self._started.add_done_callback(_take_notice)
-        task = loop.create_task(Node.start(self.config, world), context=context)
-        task.add_done_callback(lambda done: self._start_ended(life, done))
+        task = loop.create_task(self._live(world), context=context)
+        assert not task.done()
 
-    def _start_ended(self, life: Life, done: asyncio.Task[Node]) -> None:
+    async def _live(self, world: World) -> None:
+        """In the process: from its start to the end that it comes to by itself."""
         assert self._started is not None
-        if done.cancelled() or (problem := done.exception()) is not None:
-            reason = "cancelled" if done.cancelled() else repr(problem)
-            self._simulation.trace.emit("exit", self.name, detail=reason)
-            self._end(NodeDownError(f"{self.name} did not start: {reason}"))
-        elif self.life is life:
-            self.node = done.result()
-            self._simulation.trace.emit("ready", self.name, epoch=life.number)
-            self._started.set_result(self.node)
+        trace = self._simulation.trace
+        try:
+            self.node = node = await Node.start(self.config, world)
+            await node.ready()
+            trace.emit("ready", self.name, epoch=self._lives)
+            self._started.set_result(node)
+            problem = await node.failed
+            await node.stop()
+        except Exception as error:
+            problem = error
+        row = trace.emit("exit", self.name, detail=repr(problem))
+        assert self.life is not None
+        self._simulation.network.process_ended(self.life, row)
+        self._end(NodeDownError(f"{self.name} ended by itself: {problem!r}"))
+
+    @property
+    def _lives(self) -> int:
+        return 0 if self.life is None else self.life.number
 
     async def started(self) -> Node:
         """NodeDownError when it dies first, or cannot start."""
@@ -133,99 +150,89 @@ class SimNode:
         return await asyncio.shield(self._started)
 
     async def stop(self) -> None:
-        """The clean way."""
-        if self.node is not None and self.life is not None:
-            context = self.life.context()
-            context.run(event_sink.set, self._sink)
-            stopping = self._simulation.loop.create_task(self.node.stop(), context=context)
-            await stopping
+        """The clean way, as far as the node comes with it before it is killed."""
+        node, life = self.node, self.life
+        if node is None or life is None:
+            return
+        ended: asyncio.Future[None] = self._simulation.loop.create_future()
+        self._when_ended.append(ended)
+
+        async def stopping() -> None:
+            await node.stop()
             row = self._simulation.trace.emit("stop", self.name)
-            self._simulation.network.process_ended(self.life, row)
+            self._simulation.network.process_ended(life, row)
             self._end(NodeDownError(f"{self.name} was stopped"))
 
-    def kill(self) -> None:
-        """SIGKILL: what it wrote is still in the page cache, and its peers see resets."""
-        if self.life is not None:
-            row = self._simulation.trace.emit("crash", self.name, detail="kill")
-            self._simulation.network.process_ended(self.life, row)
-            for disk in self.disks.values():
-                disk.process_crash()
-            self._end(NodeDownError(f"{self.name} was killed"))
+        context = life.context()
+        context.run(event_sink.set, self._sink)
+        task = self._simulation.loop.create_task(stopping(), context=context)
+        assert not task.done()
+        await ended
 
-    def power_loss(self, *, torn: bool = True) -> None:
+    def kill(self) -> bool:
+        """SIGKILL: what it wrote is still in the page cache, and its peers see resets.
+
+        False when there is nothing to kill, as for the other faults.
+        """
+        if self.life is None:
+            return False
+        row = self._simulation.trace.emit("crash", self.name, detail="kill")
+        self._simulation.network.process_ended(self.life, row)
+        for disk in self.disks.values():
+            disk.process_crash()
+        self._outages += 1
+        self._end(NodeDownError(f"{self.name} was killed"))
+        return True
+
+    def power_loss(self, *, torn: bool = True) -> bool:
         """What was not synced is lost, or with `torn` some of it; peers see silence."""
         network = self._simulation.network
         if not network.host(self.name).is_up:
-            return
-        dice = self._simulation.decisions.random("power_loss", f"{self.name}/{self._lives}")
-        lost = sum(disk.power_loss(dice if torn else None) for disk in self.disks.values())
+            return False
+        self._power_losses += 1
+        dice = self._simulation.decisions.random("power_loss", f"{self.name}/{self._power_losses}")
+        lost_bytes = sum(disk.power_loss(dice if torn else None) for disk in self.disks.values())
         row = self._simulation.trace.emit(
-            "crash", self.name, offset=lost, detail="power loss, bytes lost as offset"
+            "crash", self.name, detail=f"power loss, {lost_bytes} bytes lost"
         )
         network.power_lost(self.name, row)
+        self._outages += 1
         self._end(NodeDownError(f"{self.name} lost its power"))
+        return True
 
-    @property
-    def _lives(self) -> int:
-        return 0 if self.life is None else self.life.number
+    def end_outage(self) -> None:
+        """Undoes one kill or power loss: after the last of them the node starts."""
+        self._outages = max(0, self._outages - 1)
+        if self._outages == 0:
+            self.start()
 
     def _end(self, reason: NodeDownError) -> None:
         life, self.life, self.node = self.life, None, None
+        self._pauses = 0
         if life is not None:
             self._simulation.loop.crash(life)
         if self._started is not None and not self._started.done():
             self._started.set_exception(reason)
+        ended, self._when_ended = self._when_ended, []
+        for each in ended:
+            each.set_result(None)
 
-    def pause(self) -> None:
-        if self.life is not None and not self.life.is_paused:
-            self._simulation.trace.emit("pause", self.name)
-            self._simulation.loop.pause(self.life)
-
-    def resume(self) -> None:
-        if self.life is not None and self.life.is_paused:
-            self._simulation.trace.emit("resume", self.name)
-            self._simulation.loop.resume(self.life)
-
-    def context(self) -> Context:
-        """For code that is to run as a part of this node's process."""
+    def pause(self) -> bool:
+        """As often as it is paused it must be resumed."""
         if self.life is None:
-            raise NodeDownError(f"{self.name} is down")
-        return self.life.context()
+            return False
+        self._simulation.trace.emit("pause", self.name)
+        self._pauses += 1
+        self._simulation.loop.pause(self.life)
+        return True
 
-    # The machine
-
-    def jump_clock(self, by_ms: float) -> None:
-        self._simulation.trace.emit("fault", self.name, detail=f"clock jumps by {by_ms} ms")
-        self.clock.jump(by_ms)
-
-    def skew_clock(self, rate: float) -> None:
-        self._simulation.trace.emit("fault", self.name, detail=f"clock runs at {rate}")
-        self.clock.run_at(rate)
-
-    def fill_disk(self, spare_bytes: int = 0) -> None:
-        self._simulation.trace.emit("fault", self.name, detail=f"disk full but {spare_bytes} bytes")
-        for disk in self.disks.values():
-            disk.capacity_bytes = disk._used_bytes() + spare_bytes
-
-    def fail_disk(self, operation: str = "*", path: str = "*", error: int = errno.EIO) -> None:
-        self._simulation.trace.emit(
-            "fault", self.name, detail=f"disk fails {operation} {path} by {errno.errorcode[error]}"
-        )
-        for disk in self.disks.values():
-            disk.fail(operation, path, error=error)
-
-    def slow_disk(self, seconds: float, operation: str = "*", path: str = "*") -> None:
-        self._simulation.trace.emit(
-            "fault", self.name, detail=f"disk slows {operation} {path} by {seconds} s"
-        )
-        for disk in self.disks.values():
-            disk.slow(operation, path, seconds=seconds)
-
-    def heal_disk(self) -> None:
-        self._simulation.trace.emit("heal", self.name, detail="disk")
-        for disk in self.disks.values():
-            disk.heal()
-            disk.capacity_bytes = None
+    def resume(self, life: Life | None = None) -> None:
+        """With `life`, only if the node still lives that one."""
+        if self._pauses and self.life is not None and life in (None, self.life):
+            self._pauses -= 1
+            if self._pauses == 0:
+                self._simulation.trace.emit("resume", self.name)
+                self._simulation.loop.resume(self.life)
 
 
 def _take_notice(done: asyncio.Future[Any]) -> None:
@@ -235,7 +242,11 @@ def _take_notice(done: asyncio.Future[Any]) -> None:
 
 
 class SimCluster:
-    """Nodes n1 to nN. `properties` are for all of them, or a function of the node's id."""
+    """Nodes n1 to nN, each both broker and controller of one cluster.
+
+    With `is_one` false each is a cluster of its own. `properties` are for all, or a function of the
+    node's id.
+    """
 
     def __init__(
         self,
@@ -243,6 +254,7 @@ class SimCluster:
         count: int,
         properties: Properties | Callable[[int], Properties] | None = None,
         *,
+        is_one: bool = True,
         crash_points: Iterable[CrashPoint] = (),
     ) -> None:
         self.simulation = simulation
@@ -250,10 +262,11 @@ class SimCluster:
         points = tuple(crash_points)
         self.nodes: dict[str, SimNode] = {}
         for node_id in range(1, count + 1):
+            membership = _membership(node_id, count) if is_one and count > 1 else {}
             node = SimNode(
                 simulation,
                 node_id,
-                given(node_id) if callable(given) else given,
+                {**membership, **(given(node_id) if callable(given) else given)},
                 crash_points=points,
                 crash=self._crash,
             )
@@ -283,7 +296,19 @@ class SimCluster:
         if point.how == "kill":
             node.kill()
         else:
-            node.power_loss()
+            node.power_loss(torn=point.torn)
         if point.for_ms is not None:
             loop = self.simulation.loop
             loop.call_kernel(loop.now_ns + int(point.for_ms * 1e6), lambda node: node.start(), node)
+
+
+def _membership(node_id: int, count: int) -> dict[str, str]:
+    voters = (f"{each}@n{each}:{CONTROLLER_PORT}" for each in range(1, count + 1))
+    return {
+        "process.roles": "broker,controller",
+        "controller.quorum.voters": ",".join(voters),
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://n{node_id}:{PORT},CONTROLLER://n{node_id}:{CONTROLLER_PORT}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "PLAINTEXT",
+    }

@@ -17,6 +17,8 @@ from tests.nodes import Wire, create_topic, produce
 
 LENGTH_S = 20.0
 PATIENCE_S = 1.0
+QUICK_RETURN = {"broker.session.timeout.ms": "500", "broker.heartbeat.interval.ms": "100"}
+"""A node that was killed is let in again when its old session has ended."""
 
 _LOST = (ConnectionError, TimeoutError, asyncio.IncompleteReadError, OSError)
 
@@ -92,12 +94,12 @@ async def _break_things(simulation: Simulation, cluster: SimCluster, random: Ran
                 await asyncio.sleep(pause_s)
                 back.heal()
             case "clock":
-                node.jump_clock(random.uniform(-60_000, 60_000))
+                node.clock.jump(random.uniform(-60_000, 60_000))
 
 
 def tell(seed: int) -> tuple[Simulation, list[Writer]]:
     simulation = Simulation(seed)
-    cluster = SimCluster(simulation, 2)
+    cluster = SimCluster(simulation, 2, QUICK_RETURN, is_one=False)
     writers: list[Writer] = []
 
     async def main() -> None:

@@ -1,0 +1,83 @@
+"""Draws message faults from a seed: a chosen message is late, lost, doubled or answered wrongly.
+
+One such message reaches states that crashes reach only by luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
+from harness.sim.decisions import Decisions
+from harness.wire.match import (
+    Action,
+    Delay,
+    Drop,
+    Duplicate,
+    Matcher,
+    MessageFault,
+    ReplaceByError,
+)
+from harness.wire.message import Direction
+
+COUNT_MAX = 12
+
+_APIS = (
+    ApiKey.PRODUCE,
+    ApiKey.FETCH,
+    ApiKey.METADATA,
+    ApiKey.ALTER_PARTITION,
+    ApiKey.BROKER_HEARTBEAT,
+    ApiKey.VOTE,
+    ApiKey.BEGIN_QUORUM_EPOCH,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH,
+    ApiKey.INIT_PRODUCER_ID,
+)
+
+_ERRORS: dict[ApiKey, tuple[ErrorCode, ...]] = {
+    ApiKey.PRODUCE: (
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ),
+    ApiKey.FETCH: (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH),
+    ApiKey.METADATA: (ErrorCode.LEADER_NOT_AVAILABLE,),
+}
+"""What the broker did is told as a failure that every client tries again."""
+
+
+def draw_message_faults(decisions: Decisions, nodes: Sequence[str]) -> tuple[MessageFault, ...]:
+    count = decisions.random("swarm_messages", "count").randint(1, COUNT_MAX)
+    drawn = []
+    for number in range(1, count + 1):
+        dice = decisions.random("swarm_message", f"m{number}")
+        api = dice.choice(_APIS)
+        direction: Direction = dice.choice(("request", "reply"))
+        action = _action(dice, api, direction)
+        matcher = Matcher(
+            api=api,
+            direction=direction,
+            node=dice.choice([None, *nodes]),
+            nth=int(10 ** dice.uniform(0.0, 2.5)),
+        )
+        drawn.append(MessageFault(f"m{number}", matcher, action, dice.choice((1, 1, 1, 2, 5))))
+    return tuple(drawn)
+
+
+def _action(dice: Random, api: ApiKey, direction: Direction) -> Action:
+    kinds = ["delay", "delay", "drop"]
+    if direction == "request":
+        kinds.append("duplicate")
+    elif api in _ERRORS:
+        kinds.append("error")
+    match dice.choice(kinds):
+        case "delay":
+            return Delay(round(10 ** dice.uniform(-2.0, 1.0), 4))
+        case "drop":
+            return Drop()
+        case "duplicate":
+            return Duplicate(round(10 ** dice.uniform(-3.0, 1.0), 4))
+        case _:
+            return ReplaceByError(dice.choice(_ERRORS[api]))
