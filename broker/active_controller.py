@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from broker.controller.balance import balance_leaders
 from broker.controller.broker_events import fence_brokers
 from broker.controller.liveness import BrokerLiveness
 from broker.controller.topic_rules import TopicRules
-from broker.metadata.changes import Change
+from broker.metadata.changes import Change, PartitionsChanged
 from broker.metadata.image import Image
+from broker.metadata.partition_info import PartitionInfo
+from broker.observe.events import emit
 from broker.quorum.quorum import NotLeaderError, Quorum
 from broker.watchers import EVER, wait_for_any
 
@@ -118,7 +120,10 @@ class ActiveController:
             changes = make()
             if changes:
                 _check_applicable(self.image, changes)
+                isr_changes = list(_isr_changes(self.image, changes))
                 await self._quorum.commit(changes, epoch)
+                for name, index, info, how in isr_changes:
+                    emit("isr", name, index, info.partition_epoch, info.leader_epoch, how)
 
     async def _look_after_brokers(self, epoch: int) -> None:
         loop = asyncio.get_running_loop()
@@ -149,6 +154,19 @@ class ActiveController:
 
     def _balance(self) -> Sequence[Change]:
         return balance_leaders(self.image, self._imbalance_percentage, self.rules_of)
+
+
+def _isr_changes(
+    image: Image, changes: Sequence[Change]
+) -> Iterator[tuple[str, int, PartitionInfo, str]]:
+    for change in changes:
+        if isinstance(change, PartitionsChanged):
+            topic = image.topics[change.name]
+            for index, info in change.partitions:
+                before = topic.partitions[index].isr
+                if set(before) != set(info.isr):
+                    how = "shrink" if len(info.isr) < len(before) else "expand"
+                    yield change.name, index, info, f"{how} {list(before)}>{list(info.isr)}"
 
 
 def _check_applicable(image: Image, changes: Sequence[Change]) -> None:

@@ -189,7 +189,6 @@ class Partition:
             )
             now = self._loop.time()
             self._progressed(leader, leader.proposal_accepted(proposal, info, now))
-            emit("isr", self.topic, self.index, leader.partition_epoch, self.leader_epoch)
 
     def proposal_refused(self, proposal: IsrProposal, error: ErrorCode) -> IsrProposal | None:
         """What to send again after a pause."""

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 from broker.metadata.changes import Change
 from broker.metadata.image import Image
 from broker.network.interface import Address, Network
+from broker.observe.events import emit
 from broker.peers.channel import Channel, UnansweredError
 from broker.protocol.errors import KafkaError
 from broker.quorum import wire_form
 from broker.quorum.insist import insist
-from broker.quorum.metadata_log import MetadataLog
+from broker.quorum.metadata_log import TOPIC, MetadataLog
 from broker.quorum.quorum_state import QuorumStateFile
 from broker.quorum.replay import Replay
 from broker.quorum.snapshots import apply_snapshot
@@ -210,6 +211,7 @@ class Quorum:
                 self.changed.wake()
             case do.RoleChanged(role, epoch, leader_id):
                 _log.info("quorum: %s in epoch %d, the leader is %s", role.value, epoch, leader_id)
+                emit("role", TOPIC, 0, self.log.end_offset, epoch, role.value)
                 self.changed.wake()
 
     async def _append_fetched(self) -> None:
