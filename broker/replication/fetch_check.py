@@ -47,6 +47,11 @@ def check_fetch(
             return OutOfRange(log.start_offset, log.end_offset)
         if epoch < last_fetched_epoch or end_offset < fetch_offset:
             return Diverging(epoch, end_offset)
+        if fetch_offset == log.start_offset and last_fetched_epoch < log.epochs.epoch_at(
+            fetch_offset
+        ):
+            # Who wrote the offset before is not known here any more: it may have been another.
+            return Diverging(last_fetched_epoch, fetch_offset)
     if fetch_offset > log.end_offset:
         return OutOfRange(log.start_offset, log.end_offset)
     return None

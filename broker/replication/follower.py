@@ -100,16 +100,12 @@ def effects_of(
         # The answer's high watermark speaks of records that this log does not have yet.
         return (_truncation(log, answer.diverging, answer.log_start_offset),)
     effects: list[Effect] = []
-    leader_start = answer.log_start_offset
-    if log.start_offset < leader_start == log.end_offset:
-        # The leader has nothing of ours, and its epochs know nothing of it: it may be anything.
-        effects.append(StartOver(leader_start))
     if answer.has_records:
         effects.append(AppendRecords())
     if answer.high_watermark > log.high_watermark:
         effects.append(AdvanceHighWatermark(answer.high_watermark))
-    if log.start_offset < leader_start < log.end_offset:
-        effects.append(RaiseLogStart(leader_start))
+    if answer.log_start_offset > log.start_offset:
+        effects.append(RaiseLogStart(answer.log_start_offset))
     return tuple(effects)
 
 

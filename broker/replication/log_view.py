@@ -12,6 +12,9 @@ class EpochsView(Protocol):
     def latest(self) -> int:
         """The epoch that wrote last or leads now, -1 when no epoch is known."""
 
+    def epoch_at(self, offset: int) -> int:
+        """The epoch that wrote this offset, or will; -1 when that is not known."""
+
 
 class LogView(Protocol):
     """`start_offset` <= `last_stable_offset` <= `high_watermark` <= `end_offset`, exclusive."""

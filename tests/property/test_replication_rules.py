@@ -63,6 +63,9 @@ def test_the_same_seed_is_the_same_life() -> None:
         (broken.LeadsFromBeforeItsStart, 16),
         (broken.KeepsItsHighWatermark, 0),
         (broken.TakesRefusalsForRanges, 3),
+        (broken.IgnoresBrokerEpochs, 266),
+        (broken.ForgetsAProposedAddition, 99),
+        (broken.ObeysLateAnswers, 242),
     ],
     ids=lambda each: each if isinstance(each, int) else each.__name__,
 )

@@ -182,9 +182,12 @@ class KeepsWhatNobodyCanCompare(Replica):
 
     def decide(self, reply: FetchReply) -> tuple[following.Effect, ...]:
         effects = super().decide(reply)
-        if reply.answer.error or reply.answer.diverging:
+        if reply.answer.diverging is None:
             return effects
-        return tuple(each for each in effects if not isinstance(each, following.StartOver))
+        return tuple(
+            following.Truncate(each.offset) if isinstance(each, following.StartOver) else each
+            for each in effects
+        )
 
 
 class KeepsItsHighWatermark(Replica):

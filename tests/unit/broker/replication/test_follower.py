@@ -92,12 +92,6 @@ def test_a_cut_before_its_start_is_a_new_start() -> None:
 def test_what_lies_before_the_leaders_start_cannot_be_compared() -> None:
     answer = Answer(diverging=Diverging(1, 2), log_start_offset=2)
     assert after(log_of(1, 1, 1), answer) == (StartOver(2),)
-    answer = Answer(has_records=True, high_watermark=4, log_start_offset=3)
-    assert after(log_of(1, 1, 1), answer) == (
-        StartOver(3),
-        AppendRecords(),
-        AdvanceHighWatermark(4),
-    )
 
 
 def test_out_of_range_is_a_new_start_where_the_leader_begins() -> None:

@@ -79,6 +79,19 @@ def test_a_diverging_or_impossible_fetch_does_not_count() -> None:
     assert leading.state.high_watermark == 0
 
 
+def test_what_cannot_be_compared_is_taken_for_diverging() -> None:
+    leading = Leading(partition((0, 1)), count=2)
+    leading.append(2)
+    assert isinstance(leading.fetch(1, 2, last_epoch=4), Progress)
+    leading.log.advance_high_watermark(4)
+    leading.log.raise_start(2)
+    # Epoch 4 ended at offset 2, and who wrote offset 1 is forgotten.
+    assert leading.fetch(1, 2, last_epoch=4) == Diverging(4, 2)
+    assert leading.fetch(1, 2, last_epoch=-1) == Progress()
+    leading.log.raise_start(3)
+    assert isinstance(leading.fetch(1, 3, last_epoch=5), Progress)
+
+
 def test_below_min_isr_the_high_watermark_stands_still() -> None:
     leading = Leading(partition((0,)), min_isr=2)
     assert not leading.append()
