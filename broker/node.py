@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from broker.active_controller import ActiveController
 from broker.api.controller_table import CONTROLLER_TABLE
 from broker.api.fetch_sessions import FetchSessions
-from broker.api.request import Request
+from broker.api.request import HERE, Request
 from broker.api.table import API_TABLE
 from broker.broker_role import BrokerRole
 from broker.config import stored
@@ -42,7 +42,6 @@ _log = logging.getLogger(__name__)
 
 _SESSION_EVICTION_S = 120.0
 _CATCH_UP_S = 1.0
-_HERE = Address("here", 0)
 
 _Result = TypeVar("_Result")
 
@@ -255,7 +254,7 @@ class Node:
 
     async def _ask_here(self, api_key: ApiKey, body: Any) -> Any:
         api = CONTROLLER_TABLE[api_key]
-        request = Request(api_key, API_VERSIONS[api_key][1], 0, None, _HERE, body)
+        request = Request(api_key, API_VERSIONS[api_key][1], 0, None, HERE, body)
         answer = api.handler(self, request)
         return await answer if asyncio.iscoroutine(answer) else answer
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.api.request import Request
+from broker.api.request import HERE, Request
 from broker.controller.broker_events import unregister_broker as without_broker
 from broker.controller.registration import Registration, register_broker
 from broker.metadata.broker_info import Endpoint
@@ -40,6 +40,9 @@ async def broker_registration(
 
     def decide() -> Sequence[Change]:
         nonlocal epoch
+        if request.peer is HERE and not _is_known(node, wanted):
+            # The life before this one ended with its process: no other can be in this directory.
+            controller.liveness.unregistered(wanted.broker_id)
         registered = register_broker(
             controller.image,
             controller.liveness,
@@ -58,6 +61,11 @@ async def broker_registration(
     except NotLeaderError:
         return m.BrokerRegistrationResponse(error_code=ErrorCode.NOT_CONTROLLER)
     return m.BrokerRegistrationResponse(broker_epoch=epoch)
+
+
+def _is_known(node: Node, wanted: Registration) -> bool:
+    known = node.metadata.image.brokers.get(wanted.broker_id)
+    return known is not None and known.incarnation_id == wanted.incarnation_id
 
 
 async def unregister_broker(

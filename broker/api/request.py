@@ -9,6 +9,9 @@ from broker.network.interface import Address
 
 Body = TypeVar("Body")
 
+HERE = Address("here", 0)
+"""The peer of a request that came from this very process."""
+
 
 @dataclass(slots=True)
 class Request(Generic[Body]):

@@ -55,7 +55,7 @@ async def test_a_restart_keeps_topics_records_and_producers() -> None:
         assert [p.index for p in node.partitions] == [0, 1, 2]
         partition = partition_of(node, index=2)
         assert partition.log.config.retention_ms == 1234567
-        assert partition.leader_epoch == epoch + 1
+        assert partition.leader_epoch > epoch
         again = await produce(client, bytes(numbered), index=2)
         assert (again.error_code, again.base_offset) == (0, 0)
         assert (await fetch(client, 0, index=2)).high_watermark == 2
