@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from broker.housekeeping import Housekeeping
 from broker.image_follower import ImageFollower
 from broker.isr_proposals import IsrProposals
+from broker.log.broker_life import write_life
 from broker.log.identity import id_of_text
 from broker.log.log_directory import LogDirectory
 from broker.membership import Card, Membership
@@ -125,7 +126,8 @@ class BrokerRole:
         """As in Kafka, a directory that cannot be read does not keep the others from serving."""
         if directory.failure is None:
             try:
-                for log in await directory.load(self._node.log_config):
+                boot_id = self._node.world.boot_id
+                for log in await directory.load(self._node.log_config, boot_id=boot_id):
                     await self.partitions.adopt(log, path, log.topic_id or NO_TOPIC_ID)
             except OSError as problem:
                 if path == self._node.config.metadata_log_dir:
@@ -153,7 +155,7 @@ class BrokerRole:
             ),
             rack=config.broker_rack,
             log_dirs=tuple(_ids_of(directories)),
-            previous_broker_epoch=_epoch_of_clean_stop(list(directories)),
+            previous_broker_epoch=_unharmed_epoch(list(directories)),
         )
         return Membership(
             card,
@@ -239,6 +241,15 @@ class BrokerRole:
         if not all(directory.is_loaded for directory in directories.values()):
             self.partitions.leave_out_of_reach(image)
 
+    async def note_life(self, broker_epoch: int) -> None:
+        """Before the broker can be counted on: see broker/log/broker_life.py."""
+        for path, directory in self.partitions.directories.items():
+            if directory.is_loaded:
+                try:
+                    await write_life(directory.disk, broker_epoch, self._node.world.boot_id)
+                except OSError as problem:
+                    _log.warning("%s: a kill will count as a loss of power: %s", path, problem)
+
     def _role_changed(self, partition: Partition) -> None:
         is_held = self.partitions.find(partition.topic, partition.index) is partition
         self.fetchers.role_changed(partition, is_held)
@@ -288,7 +299,7 @@ async def _refuse_for_lack_of_room() -> None:
     raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the metadata cannot be written: no room")
 
 
-def _epoch_of_clean_stop(directories: list[LogDirectory]) -> int:
-    """All must have been stopped cleanly, and together."""
-    epochs = {each.epoch_of_clean_stop for each in directories}
+def _unharmed_epoch(directories: list[LogDirectory]) -> int:
+    """All must be unharmed, and have been used together."""
+    epochs = {each.unharmed_epoch for each in directories}
     return epochs.pop() if len(epochs) == 1 else _UNKNOWN_EPOCH

@@ -133,5 +133,6 @@ class ImageFollower:
             }
         await node.partitions.follow(node.metadata.image, changed)
         if is_first:
+            await node.role.note_life(epoch)
             self.ready_epoch = epoch
             self._on_ready()

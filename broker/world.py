@@ -29,3 +29,5 @@ class World:
     network: Network
     clock: WallClock
     random: Random
+    boot_id: str = ""
+    """Another one after each start of the system below; empty when that is not known."""

@@ -47,3 +47,11 @@ def lock_directory(path: str) -> IO[bytes]:
             f"{path} is in use by another broker; stop it, or give this one its own log.dirs"
         ) from None
     return handle
+
+
+def boot_id() -> str:
+    """The kernel draws another one at each start of the system; empty where there is none."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

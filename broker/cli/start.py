@@ -15,7 +15,7 @@ import click
 
 from broker.cli.config_file import config_option, override_option, read_config
 from broker.cli.errors import INTERRUPTED, OK, EnvironmentFailure, sentence
-from broker.cli.process import lock_directory, process_figures, raise_file_limit
+from broker.cli.process import boot_id, lock_directory, process_figures, raise_file_limit
 from broker.clock import SystemClock
 from broker.config.broker import BrokerConfig
 from broker.disk.files import FileDisk
@@ -77,6 +77,7 @@ async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> i
             ),
             clock=clock,
             random=Random(SystemRandom().getrandbits(256)),  # noqa: S311
+            boot_id=boot_id(),
         )
         ended = _signals()
         node = await Node.start(config, world, process_figures=process_figures)

@@ -22,7 +22,8 @@ class Registration:
     endpoints: tuple[Endpoint, ...]
     rack: str | None = None
     log_dirs: tuple[bytes, ...] = ()
-    previous_broker_epoch: int = NO_EPOCH  # as a clean shutdown has left it
+    previous_broker_epoch: int = NO_EPOCH
+    """Of the life before, if nothing that it wrote can have been lost since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ def register_broker(
 ) -> Registered:
     """Raises KafkaError. The same incarnation may ask again, and is given the same epoch.
 
-    A new incarnation begins fenced. If its epoch before is not the one that a clean shutdown
-    left behind, it may have lost what it had not flushed, so it is eligible for nothing (R07).
+    A new incarnation begins fenced. If it does not know the epoch of the life before, it may have
+    lost what that one had not flushed, so it is eligible for nothing (R07).
     """
     if not wanted.endpoints:
         raise KafkaError(
@@ -67,6 +68,9 @@ def _check_nobody_else(
     known: BrokerInfo | None, liveness: BrokerLiveness, wanted: Registration, now: float
 ) -> None:
     if known is None or not known.is_active or not liveness.has_session(known.broker_id, now):
+        return
+    if known.broker_epoch == wanted.previous_broker_epoch:
+        # Only who holds that life's data directory knows its epoch, and one process can hold it.
         return
     raise KafkaError(
         ErrorCode.DUPLICATE_BROKER_REGISTRATION,

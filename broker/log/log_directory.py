@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -14,6 +13,12 @@ from broker.config.topic import LogConfig
 from broker.disk.interface import Disk
 from broker.log import checkpoints, identity
 from broker.log.breather import Breather
+from broker.log.broker_life import (
+    UNKNOWN_BROKER_EPOCH,
+    epoch_if_unharmed,
+    epoch_in_marker,
+    marker_of,
+)
 from broker.log.checkpoints import CorruptCheckpointError, TopicPartition
 from broker.log.cleaner import Cleaner
 from broker.log.compaction import Compacted
@@ -24,8 +29,6 @@ from broker.world import WallClock
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 METADATA_LOG = "__cluster_metadata-0"
 """Kept by the quorum: it is no partition, and no chore of this directory touches it."""
-
-UNKNOWN_BROKER_EPOCH = -1
 DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
 
@@ -71,8 +74,8 @@ class LogDirectory:
         self._renamed: dict[str, None] = {}  # directories whose content is yet to be deleted
         self._has_stale_offsets = True  # the checkpoints may name logs that are gone
         self.is_loaded = False
-        self.epoch_of_clean_stop = UNKNOWN_BROKER_EPOCH
-        """Of the broker's life that left this directory clean; -1 when it was not, or unknown."""
+        self.unharmed_epoch = UNKNOWN_BROKER_EPOCH
+        """Of the broker's last life, if nothing that it wrote can be missing here; else -1."""
 
         self._checkpointing = asyncio.Lock()
 
@@ -112,6 +115,8 @@ class LogDirectory:
         config_of: Callable[[str], LogConfig],
         belongs: Callable[[TopicPartition, bytes | None], bool] = _everything_belongs,
         was_deleted: Callable[[bytes | None], bool] = _nothing_was_deleted,
+        *,
+        boot_id: str = "",
     ) -> list[Log]:
         """All logs that belong here, recovered. Those of deleted topics are deleted.
 
@@ -122,7 +127,9 @@ class LogDirectory:
         names = await self.disk.list("")
         was_clean = CLEAN_SHUTDOWN in names
         if was_clean:
-            self.epoch_of_clean_stop = _broker_epoch(await self.disk.read(CLEAN_SHUTDOWN))
+            self.unharmed_epoch = epoch_in_marker(await self.disk.read(CLEAN_SHUTDOWN))
+        else:
+            self.unharmed_epoch = await epoch_if_unharmed(self.disk, boot_id)
         # Whatever happens from here on, this is not a clean stop any more.
         await self.disk.delete(CLEAN_SHUTDOWN)
         recovery_points = await self._read(checkpoints.RECOVERY_POINT)
@@ -388,14 +395,5 @@ class LogDirectory:
         if not self.is_loaded or any(log.failure for log in self.logs):
             return
         await self.checkpoint()
-        marker = f'{{"version":0,"brokerEpoch":{broker_epoch}}}\n'
-        await self.disk.replace(CLEAN_SHUTDOWN, marker.encode())
+        await self.disk.replace(CLEAN_SHUTDOWN, marker_of(broker_epoch))
         _log.info("%s was stopped cleanly", self.path)
-
-
-def _broker_epoch(marker: bytes) -> int:
-    """As a clean stop left it; a marker that cannot be read vouches for the logs all the same."""
-    try:
-        return int(json.loads(marker)["brokerEpoch"])
-    except (ValueError, KeyError, TypeError):
-        return UNKNOWN_BROKER_EPOCH

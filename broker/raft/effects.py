@@ -104,7 +104,7 @@ class InstallSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class HighWatermarkAdvanced:
-    """All below `offset` is committed."""
+    """All below `offset` is committed, on a leader perhaps before it has flushed it itself."""
 
     offset: int
 

@@ -115,6 +115,7 @@ class SimNode:
             network=simulation.network.of(self.name),
             clock=self.clock,
             random=simulation.decisions.random("random", life.name),
+            boot_id=f"{self.name}/{self._power_losses}",
         )
         self._started = loop.create_future()
         self._started.add_done_callback(_take_notice)
@@ -284,6 +285,15 @@ class SimCluster:
             node.start()
         for node in self.nodes.values():
             await node.started()
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """As any of the running nodes knows it."""
+        for each in self.nodes.values():
+            if each.node is not None and each.node.config.is_broker:
+                name = each.node.metadata.image.names_by_id.get(topic_id)
+                if name is not None:
+                    return name
+        return None
 
     def _crash(self, point: CrashPoint) -> None:
         """Called in the very task that met the point; it never goes on."""

@@ -114,3 +114,15 @@ def test_a_broker_without_an_endpoint_is_refused() -> None:
     with pytest.raises(KafkaError) as refused:
         register(cluster([]), endpoints=())
     assert refused.value.code is ErrorCode.INVALID_REGISTRATION
+
+
+def test_the_next_life_of_the_same_directory_need_not_wait_for_the_session_to_end() -> None:
+    image = cluster([1, 2], partition([1, 2], isr=[1, 2], leader=1))
+    liveness = sessions(image)
+    epoch = image.brokers[1].broker_epoch
+    with pytest.raises(KafkaError) as refused:
+        register(image, liveness, previous_broker_epoch=epoch + 100)
+    assert refused.value.code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    registered = register(image, liveness, previous_broker_epoch=epoch)
+    assert registered.broker_epoch > epoch
+    assert only(after(image, registered.changes)).leader == 2
