@@ -133,7 +133,11 @@ class ReferenceBroker:
 
 def _drawn_id() -> str:
     """Sixteen bytes in Kafka's spelling. A fresh one tells this cluster's data from another's."""
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    while True:
+        drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # On a command line it would look like an option, so Kafka draws again too.
+        if not drawn.startswith("-"):
+            return drawn
 
 
 async def _last_words(process: RunningProcess) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -13,6 +14,11 @@ from harness.cluster import Cluster, Node
 
 PATIENCE_S = 30.0
 ANY_PARTITION = -1
+NOT_YET = (
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+)
 Position = tuple[int, int]  # partition and offset
 
 
@@ -30,11 +36,12 @@ async def create_topic(
     partitions: int,
     replicas: int,
     config: Mapping[str, str] | None = None,
+    within_s: float = PATIENCE_S,
 ) -> None:
     def create() -> None:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 0})
         topic = NewTopic(name, partitions, replicas, config=dict(config or {}))
-        admin.create_topics([topic])[name].result(PATIENCE_S)
+        admin.create_topics([topic], request_timeout=within_s)[name].result(within_s + 5)
 
     await asyncio.to_thread(create)
 
@@ -47,8 +54,13 @@ async def produce(
     partition: int = ANY_PARTITION,
     timeout_s: float = PATIENCE_S,
     acks: str = "all",
+    retries: int = 1_000_000,
+    may_fail: bool = False,
 ) -> dict[bytes, Position]:
-    """Where each value was stored. Raises what the client was told of the first that was not."""
+    """Where each value was stored.
+
+    Raises what the client was told of the first that was not; with `may_fail` it is left out.
+    """
 
     def send() -> dict[bytes, Position]:
         stored: dict[bytes, Position] = {}
@@ -64,6 +76,7 @@ async def produce(
             {
                 "bootstrap.servers": cluster.bootstrap(),
                 "acks": acks,
+                "message.send.max.retries": retries,
                 "message.timeout.ms": int(timeout_s * 1000),
                 "log_level": 0,
             }
@@ -71,11 +84,25 @@ async def produce(
         for value in values:
             producer.produce(topic, value, partition=partition, on_delivery=delivered)
         assert producer.flush(timeout_s + 5) == 0
-        if errors:
+        if errors and not may_fail:
             raise errors[0]
         return stored
 
     return await asyncio.to_thread(send)
+
+
+def end_offset(consumer: Consumer, where: TopicPartition) -> int:
+    """Asks again while a new leader does not know it yet."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            _, end = consumer.get_watermark_offsets(where, timeout=PATIENCE_S)
+        except KafkaException as error:
+            if error.args[0].code() not in NOT_YET or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return end
 
 
 async def read_all(cluster: Cluster, topic: str, *nodes: Node) -> dict[bytes, Position]:
@@ -93,9 +120,7 @@ async def read_all(cluster: Cluster, topic: str, *nodes: Node) -> dict[bytes, Po
         try:
             metadata = consumer.list_topics(topic, timeout=PATIENCE_S).topics[topic]
             ends = {
-                index: consumer.get_watermark_offsets(
-                    TopicPartition(topic, index), timeout=PATIENCE_S
-                )[1]
+                index: end_offset(consumer, TopicPartition(topic, index))
                 for index in metadata.partitions
             }
             consumer.assign([TopicPartition(topic, index, 0) for index in ends])

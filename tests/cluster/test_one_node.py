@@ -13,6 +13,7 @@ from harness.cluster.local import LocalPlace
 from harness.cluster.process_table import is_alive
 from harness.cluster.reference_broker import ReferenceBroker
 from harness.cluster.server_properties import Settings
+from tests.cluster import aiokafka_client
 from tests.cluster.confluent import create_topic, produce, read_all
 
 pytestmark = pytest.mark.clients
@@ -50,7 +51,9 @@ async def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> Non
         assert pids[0] != pids[1]
 
         second = await produce(cluster, "t", [b"d"])
-        assert await read_all(cluster, "t") == first | second
+        third = await aiokafka_client.produce(cluster, "t", [b"e"], partition=1)
+        assert await read_all(cluster, "t") == first | second | third
+        assert await aiokafka_client.read_all(cluster, "t", 2) == first | second | third
         await cluster.process.stop("n1")
         assert not is_alive(pids[1])
         address = cluster.bootstrap()

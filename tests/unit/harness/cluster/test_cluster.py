@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -128,3 +129,12 @@ async def test_dead_and_paused_nodes_are_not_asked(tmp_path: Path) -> None:
 async def test_a_cluster_without_nodes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a cluster of 0 nodes"):
         Cluster(Sleepers(LocalPlace(tmp_path)), count=0)
+
+
+def test_no_client_library_is_loaded_before_a_question_is_asked() -> None:
+    script = (
+        "import sys, harness.cluster.reference_broker, harness.cluster.local\n"
+        "print([name for name in ('confluent_kafka', 'aiokafka') if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert shown.stdout == b"[]\n"
