@@ -44,6 +44,8 @@ class Message:
     sender: int
     to: int
     arrive: Callable[[Member], None]
+    refused: Callable[[Member], None] = lambda sender: None
+    """Happens to the sender when nobody listens."""
 
 
 class Stage:
@@ -145,15 +147,17 @@ class Stage:
 
     # Messages
 
-    def send(self, sender: int, to: int, what: str, arrive: Callable[[Member], None]) -> None:
-        self.told.append(f"{name(sender)} -> {name(to)} {what}")
-        self.under_way.append(Message(sender, to, arrive))
+    def send(self, message: Message, what: str) -> None:
+        self.told.append(f"{name(message.sender)} -> {name(message.to)} {what}")
+        self.under_way.append(message)
 
     def deliver(self, message: Message) -> None:
         self.under_way.remove(message)
         member = self.members[message.to]
         if member.raft is None:
             self.told.append(f"(lost: {name(message.to)} is down)")
+            if self.members[message.sender].raft is not None:
+                message.refused(self.members[message.sender])
         elif message.sender in self.cut_off or message.to in self.cut_off:
             self.told.append(f"(lost: {name(message.sender)} -> {name(message.to)} is cut)")
         else:
@@ -167,24 +171,21 @@ class Stage:
         request: Callable[[int], v.Event],
         answered: Callable[[Member, e.Answer, Sequence[Record]], None],
         carried: Callable[[Member, e.Answer], Sequence[Record]] = lambda member, answer: (),
+        refused: Callable[[Member], None] = lambda sender: None,
     ) -> None:
         """`carried`: the records that go with the answer."""
 
         def arrive(member: Member) -> None:
             def reply(answer: e.Answer) -> None:
                 them = carried(member, answer)
-                self.send(
-                    to,
-                    sender,
-                    words.answer(answer, them),
-                    lambda asker: answered(asker, answer, them),
-                )
+                back = Message(to, sender, lambda asker: answered(asker, answer, them))
+                self.send(back, words.answer(answer, them))
 
             self._tokens += 1
             member.replies[self._tokens] = reply
             self.step(member, request(self._tokens))
 
-        self.send(sender, to, what, arrive)
+        self.send(Message(sender, to, arrive, refused), what)
 
     def _ask_vote(self, member: Member, ask: e.AskVote) -> None:
         me = member.node_id
@@ -251,6 +252,7 @@ class Stage:
             ),
             answered,
             carried,
+            lambda asker: self.step(asker, v.FetchFailed(position, refused=True)),
         )
 
     def _ask_snapshot(self, member: Member, source: v.SnapshotSource) -> None:
@@ -262,7 +264,7 @@ class Stage:
         self.ask(
             member.node_id,
             source.leader_id,
-            f"your snapshot {words.snapshot(source.snapshot_id)}, please, epoch {source.epoch}",
+            f"send me your snapshot {words.snapshot(source.snapshot_id)}",
             lambda token: v.SnapshotRequested(token, member.node_id, source.epoch),
             answered,
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker.raft import events as v
+from broker.raft.roles import Role
 from tests.golden import raft_words as words
 from tests.golden.raft_stage import EVERYTHING, Member, Stage
 from tests.golden.raft_words import name
@@ -25,9 +26,17 @@ class Play:
     def __call__(self, command: list[str]) -> list[str]:
         self.stage.told = []
         for line in command:
-            word, *arguments = line.split()
-            getattr(self, f"do_{word}")(*arguments)
+            self._do(*line.split())
         return self.stage.told or ["(nothing)"]
+
+    def _do(self, word: str, *arguments: str) -> None:
+        getattr(self, f"do_{word}")(*arguments)
+
+    def do_given(self, *command: str) -> None:
+        """A command that only sets the stage: nothing is told of it."""
+        told = list(self.stage.told)
+        self._do(*command)
+        self.stage.told = told
 
     def _member(self, who: str) -> Member:
         return self.stage.members[int(who.removeprefix("n"))]
@@ -85,8 +94,12 @@ class Play:
         raise AssertionError(f"nothing is under way from {sender} to {to}")
 
     def do_elect(self, who: str) -> None:
-        self.do_timeout(who)
-        self.do_deliver()
+        """Timeouts and deliveries until it leads."""
+        for _ in range(5):
+            if self._member(who).up.role is not Role.LEADER:
+                self.do_timeout(who)
+                self.do_deliver()
+        assert self._member(who).up.role is Role.LEADER
 
     def do_ask(self, who: str) -> None:
         """A fetch is sent."""

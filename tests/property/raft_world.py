@@ -102,7 +102,7 @@ class World:
             return
         if self.now >= node.raft.wake_at:
             self.step(node, v.TimePassed())
-        if self.random.random() < self.mix.append_rate:
+        if self.healed or self.random.random() < self.mix.append_rate:
             self.append(node)
         self._fetch(node)
         self.later(node, TICK_S * (0.5 + self.random.random()), lambda: self._tick(node))
@@ -238,7 +238,9 @@ class World:
     def _commit(self, node: Node, offset: int) -> None:
         leads = node.raft.role is Role.LEADER
         voters = [self.nodes[voter].log for voter in self.voters] if leads else None
-        self.ghost.commits(node.node_id, node.log, node.high_watermark, offset, voters)
+        self.ghost.commits(
+            node.node_id, node.raft.epoch, node.log, node.high_watermark, offset, voters
+        )
         node.high_watermark = offset
 
     def append(self, node: Node) -> None:
