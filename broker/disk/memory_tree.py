@@ -126,8 +126,10 @@ class Tree:
         }
 
     def names(self, path: str) -> list[str]:
-        found = {p: None for p in (*self.files, *self.folders) if p and parent_of(p) == path}
-        return sorted(p.rpartition("/")[2] for p in found)
+        inside = path + "/" if path else ""
+        cut = len(inside)
+        below = [p[cut:] for p in (*self.files, *self.folders) if p.startswith(inside)]
+        return sorted({name: None for name in below if name and "/" not in name})
 
 
 def _moved(path: str, source: str, target: str) -> str:
