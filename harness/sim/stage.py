@@ -1,0 +1,51 @@
+"""From a schedule to a run that is ready to begin: hosts, nodes, faults in their places.
+
+Operations are left to whoever brings the clients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.sim.director import Director
+from harness.sim.nodes import SimCluster
+from harness.sim.schedule import Schedule
+from harness.sim.simulation import Simulation
+from harness.wire.match import MessageFaults
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    schedule: Schedule
+    simulation: Simulation
+    cluster: SimCluster
+    director: Director
+    message_faults: MessageFaults | None
+
+
+def set_up(schedule: Schedule, *, is_one_cluster: bool = True) -> Stage:
+    """Nothing runs yet. Faults strike at their times, counted from the run's beginning."""
+    clusters: list[SimCluster] = []
+    message_faults = (
+        MessageFaults(
+            schedule.message_faults, topic_name_of=lambda topic: clusters[0].topic_name(topic)
+        )
+        if schedule.message_faults
+        else None
+    )
+    simulation = Simulation(
+        schedule.seed, overrides=schedule.overrides, message_faults=message_faults
+    )
+    for client in schedule.operations:
+        simulation.network.host(client)
+    cluster = SimCluster(
+        simulation,
+        schedule.nodes,
+        schedule.properties,
+        is_one=is_one_cluster,
+        crash_points=schedule.crash_points,
+    )
+    clusters.append(cluster)
+    director = Director(cluster)
+    director.plan(schedule.faults)
+    return Stage(schedule, simulation, cluster, director, message_faults)
