@@ -85,23 +85,23 @@ class InSync:
         return self.in_flight
 
     def learn(self, info: PartitionInfo) -> bool:
-        """From the metadata or an answer; False when it says nothing new of this leadership."""
-        if (
-            info.leader_epoch != self.info.leader_epoch
-            or info.partition_epoch <= self.info.partition_epoch
-        ):
+        """From the metadata; False when it says nothing new of this leadership."""
+        known = self.info
+        if info.leader_epoch != known.leader_epoch or info.partition_epoch < known.partition_epoch:
             return False
-        # The proposal was for an epoch that is over: this is its outcome, or it has failed.
+        if info.partition_epoch > known.partition_epoch:
+            # The proposal was for an epoch that is over: this is its outcome, or it has failed.
+            self.in_flight = None
+            self._perhaps_added = ()
+        # An answer may have told of this epoch already, but it does not tell everything.
         self.info = info
-        self.in_flight = None
-        self._perhaps_added = ()
-        return True
+        return info != known
 
     def accepted(self, proposal: IsrProposal, info: PartitionInfo) -> bool:
         """Whether anything is different now."""
-        if self.learn(info):
-            return True
-        if proposal != self.in_flight or info.partition_epoch != self.info.partition_epoch:
+        if info.partition_epoch != self.info.partition_epoch:
+            return self.learn(info)
+        if proposal != self.in_flight:
             return False
         # Nothing to change, says a controller that needs no new epoch to say so.
         self.in_flight = None

@@ -11,6 +11,7 @@ acknowledged record is then on that many replicas, whatever the in-sync set was 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from broker.metadata.broker_info import BrokerInfo
@@ -180,8 +181,11 @@ class LeaderState:
         return Progress(moved, self._in_sync.propose_removal(lagging, self._broker_epochs()))
 
     def proposal_accepted(self, proposal: IsrProposal, info: PartitionInfo, now: float) -> Progress:
+        """An answer does not say who is eligible besides. So whoever was, or has just left the set,
+        counts until the metadata of the same partition epoch has come."""
         before = self.isr
-        if not self._in_sync.accepted(proposal, info):
+        eligible = tuple(each for each in (*self.info.elr, *before) if each not in info.isr)
+        if not self._in_sync.accepted(proposal, replace(info, elr=eligible)):
             return _NOTHING
         return self._recount(before, now)
 

@@ -48,7 +48,7 @@ class Controller:
             if not self._may_be_in_sync(member.node_id, member.broker_epoch):
                 return ErrorCode.INELIGIBLE_REPLICA
         self._change(self._with_isr(tuple(member.node_id for member in proposal.isr)))
-        return self.info
+        return replace(self.info, elr=())  # there is no room for it in an answer
 
     def _may_be_in_sync(self, node_id: int, broker_epoch: int) -> bool:
         broker = self.brokers[node_id]

@@ -86,7 +86,10 @@ def test_an_addition_counts_at_once_and_a_removal_only_when_it_is_done() -> None
     assert maximal(leading) == (0, 1, 2)
     assert leading.state.high_watermark == 0
     info = partition((0, 1), partition_epoch=11)
-    assert leading.state.proposal_accepted(proposal, info, leading.now).high_watermark_moved
+    leading.state.proposal_accepted(proposal, info, leading.now)
+    # The metadata has yet to say whether node 2 may still be elected.
+    assert maximal(leading) == (0, 1, 2)
+    assert leading.state.metadata_changed(info, leading.now).high_watermark_moved
     assert maximal(leading) == (0, 1)
 
 
@@ -133,6 +136,27 @@ def test_what_is_older_than_the_known_epoch_changes_nothing() -> None:
     assert leading.state.proposal_accepted(proposal, older, leading.now) == Progress()
     assert leading.state.metadata_changed(older, leading.now) == Progress()
     assert leading.state.isr == (0, 2)
+
+
+def test_the_metadata_completes_what_an_answer_told() -> None:
+    leading = Leading(min_isr=2)
+    leading.append()
+    leading.now += LAG_S + 1
+    proposal = leading.state.check_lag(leading.now).proposal
+    assert proposal is not None
+    info = partition((0,), partition_epoch=11)
+    leading.state.proposal_accepted(proposal, info, leading.now)
+    assert maximal(leading) == (0, 1, 2)
+    leading.state.metadata_changed(partition((0,), partition_epoch=11, elr=(1,)), leading.now)
+    assert maximal(leading) == (0, 1)
+    joined = leading.progress(1, 1).proposal
+    assert joined is not None
+    leading.state.metadata_changed(partition((0,), partition_epoch=11, elr=(2,)), leading.now)
+    assert in_flight(leading) == joined
+    assert maximal(leading) == (0, 2, 1)
+    both = partition((0, 1), partition_epoch=12, elr=(2,))
+    leading.state.proposal_accepted(joined, both, leading.now)
+    assert maximal(leading) == (0, 1, 2)
 
 
 def test_another_leader_epoch_is_not_for_this_leadership() -> None:
