@@ -9,7 +9,7 @@ from math import inf
 from broker.raft.effects import Effect, HighWatermarkAdvanced
 from broker.raft.events import QuorumState
 from broker.raft.log_view import LogView
-from broker.raft.roles import Campaign, Follower, Resigned, Role, Standing, Unattached
+from broker.raft.roles import Campaign, Follower, Leader, Resigned, Role, Standing, Unattached
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ class Quorum:
         self.leader_of_epoch = leader_id
         self._begin_to_follow(now)
 
-    def lead(self, standing: Standing) -> None:
+    def lead(self, leader: Leader) -> None:
         self.leader_of_epoch = self.node_id
-        self.standing = standing
+        self.standing = leader
         self._lost_elections = 0
 
     def open_epoch(self) -> None:

@@ -19,7 +19,7 @@ from tests.property.raft_world import TIMEOUTS, World
 CHAOS_S = 10.0
 PROGRESS_S = 12 * TIMEOUTS.fetch_s
 SEEDS = 60
-SEEDS_SWEPT = 3000
+SEEDS_SWEPT = 2000
 SEEDS_PER_MUTANT = 250
 
 MUST_HAPPEN = (
