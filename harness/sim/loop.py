@@ -150,6 +150,10 @@ class SimLoop(asyncio.BaseEventLoop):
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         when_ns = math.ceil(when * NS) if when < _NEVER_S else _NEVER_NS
+        if when_ns / NS < when:
+            # The product was rounded down. Fired now, the timer would find its time not yet come,
+            # and whoever waits for that time would set it again and again.
+            when_ns += 1
         return self._call_at_ns(when_ns, callback, args, context)
 
     def _call_at_ns(

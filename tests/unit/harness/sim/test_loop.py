@@ -47,6 +47,19 @@ def test_timers_run_in_order_of_time_then_of_call(loop: SimLoop) -> None:
     assert seen == ["at once", "first", "second", "late"]
 
 
+def test_a_timer_never_fires_before_its_time(loop: SimLoop) -> None:
+    async def main() -> tuple[float, float]:
+        running = asyncio.get_running_loop()
+        # The floating-point product with 10^9 is rounded down for this one.
+        until = 9.070040961 + 0.162
+        fired = running.create_future()
+        running.call_at(until, lambda: fired.set_result(running.time()))
+        return until, await fired
+
+    until, fired_at = loop.run_main(main(), deadline_s=100)
+    assert until <= fired_at < until + 1e-8
+
+
 def test_waiting_for_the_rest_of_a_nanosecond_ends(loop: SimLoop) -> None:
     async def main() -> int:
         running, turns = asyncio.get_running_loop(), 0
