@@ -90,18 +90,27 @@ class Node:
         world: World,
         *,
         process_figures: Callable[[], ProcessFigures] | None = None,
+        on_made: Callable[[Node], None] | None = None,
     ) -> Node:
         """A node that is alone is ready when this returns; one among others when `ready` does.
 
+        `on_made` is for those who look on while it starts: told of it before it does anything.
         Raises NotFormattedError, WrongDirectoryError, QuorumStateError or SnapshotCorruptError,
         whose sentences are for the user.
         """
         context = copy_context()
         context.run(current_node.set, str(config.node_id))
-        return await _in_context(context, cls._start(config, world, Metrics(process_figures)))
+        metrics = Metrics(process_figures)
+        return await _in_context(context, cls._start(config, world, metrics, on_made))
 
     @classmethod
-    async def _start(cls, config: BrokerConfig, world: World, metrics: Metrics) -> Node:
+    async def _start(
+        cls,
+        config: BrokerConfig,
+        world: World,
+        metrics: Metrics,
+        on_made: Callable[[Node], None] | None,
+    ) -> Node:
         directories = {
             path: LogDirectory(
                 world.disks[path],
@@ -115,6 +124,8 @@ class Node:
         }
         await _identify(directories, config.metadata_log_dir)
         node = cls(config, world, directories, metrics)
+        if on_made is not None:
+            on_made(node)
         try:
             await node._start_quorum()
             if config.is_broker:

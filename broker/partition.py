@@ -137,6 +137,10 @@ class Partition:
             self._set_expiry()
         return outcome
 
+    def acknowledged(self, end_offset: int) -> None:
+        """A client with acks=all is about to be told that what ends there is safe."""
+        emit("acknowledged", self.topic, self.index, end_offset, self.leader_epoch)
+
     def _set_expiry(self) -> None:
         deadline = self._waiting.next_deadline
         if self._expiry is not None:
@@ -159,6 +163,8 @@ class Partition:
         outcome = leader.fetch_arrived(self.log, fetch, self._loop.time())
         if isinstance(outcome, Progress):
             self._progressed(leader, outcome)
+            asked = fetch.current_leader_epoch
+            emit("served", self.topic, self.index, self.leader_epoch, asked, "replica fetch")
         return outcome
 
     def check_lag(self) -> None:
@@ -189,6 +195,7 @@ class Partition:
             )
             now = self._loop.time()
             self._progressed(leader, leader.proposal_accepted(proposal, info, now))
+            self._tell_of_in_sync(leader)
 
     def proposal_refused(self, proposal: IsrProposal, error: ErrorCode) -> IsrProposal | None:
         """What to send again after a pause."""
@@ -198,6 +205,9 @@ class Partition:
 
     def is_in_flight(self, proposal: IsrProposal) -> bool:
         return self.leader is not None and self.leader.in_flight == proposal
+
+    def _tell_of_in_sync(self, leader: LeaderState) -> None:
+        emit("learned", self.topic, self.index, leader.partition_epoch, self.leader_epoch)
 
     def _progressed(self, leader: LeaderState, progress: Progress) -> None:
         if progress.high_watermark_moved:
@@ -234,11 +244,13 @@ class Partition:
         log = self.log
         match effect:
             case follower.Truncate(offset):
-                emit("truncate", self.topic, self.index, offset, self.leader_epoch, log.end_offset)
+                end = log.end_offset
                 await log.truncate_to(offset)
+                emit("truncate", self.topic, self.index, log.end_offset, self.leader_epoch, end)
             case follower.StartOver(offset):
-                emit("truncate", self.topic, self.index, offset, self.leader_epoch, log.end_offset)
+                end = log.end_offset
                 await log.truncate_fully_and_start_at(offset)
+                emit("truncate", self.topic, self.index, offset, self.leader_epoch, end)
             case follower.AppendRecords():
                 assert records is not None
                 while not log.can_append_replicated(records):
@@ -268,6 +280,7 @@ class Partition:
             elif self.leader is not None and self.leader.leader_epoch == info.leader_epoch:
                 now = self._loop.time()
                 self._progressed(self.leader, self.leader.metadata_changed(info, now))
+                self._tell_of_in_sync(self.leader)
             elif info.leader_epoch > self.leader_epoch or self.leader is None:
                 await self._step_up(info)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker.observe.events import emit
 from broker.partition import Partition
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -31,6 +32,8 @@ def partition_to_serve(
         )
     if by_leader:
         partition.lead()
+    if current_leader_epoch >= 0:
+        emit("served", topic, index, partition.leader_epoch, current_leader_epoch, "request")
     return partition
 
 

@@ -108,8 +108,11 @@ def _produce_all(node: Node, request: Request[m.ProduceRequest]) -> Answer:
                     waiting.append((partition, memoryview(bytearray(records)), answer))
                 else:
                     _fill(node, partition, records, answer, appended)
-                    if body.acks == ACKS_ALL and not partition.is_committed(_end(appended)):
-                        uncommitted.append((partition, _end(appended), answer))
+                    if body.acks == ACKS_ALL:
+                        if partition.is_committed(_end(appended)):
+                            partition.acknowledged(_end(appended))
+                        else:
+                            uncommitted.append((partition, _end(appended), answer))
             except KafkaError as error:
                 _fill_error(node, topic.name, answer, error, len(data.records or b""))
     if waiting or uncommitted:
@@ -145,6 +148,8 @@ async def _finish_later(
             problem = KafkaError(code, f"not committed up to offset {end}")
             _fill_error(node, partition.topic, answer, problem)
             answer.base_offset = -1
+        else:
+            partition.acknowledged(end)
     return _as_asked(response, body.acks)
 
 

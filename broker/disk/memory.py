@@ -269,6 +269,21 @@ class MemoryDisk:
             if fnmatchcase(name, path):
                 inode.cold_pages.update(_pages(0, len(inode.content)))
 
+    def peek(self, path: str, position: int, length: int) -> bytes | None:
+        """As an onlooker reads: it meets no fault, waits for nothing and counts for nothing.
+
+        None when there is no such file.
+        """
+        inode = self._now.files.get(path)
+        return None if inode is None else bytes(inode.content[position : position + length])
+
+    def synced_bytes(self, path: str) -> int:
+        """How much of the file, from its beginning, no power loss can take."""
+        inode = self._now.files.get(path)
+        if inode is None or self._durable.files.get(path) is not inode:
+            return 0
+        return min([inode.common, *(start for start, _ in inode.given_up)])
+
     # What the files and the operations above share.
 
     async def point(self, operation: str, path: str) -> None:

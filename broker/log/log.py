@@ -39,11 +39,11 @@ class Log:
 
     # An object with more than thirty attributes of its own is looked up more slowly.
     __slots__ = (
-        "__weakref__", "_bases", "_first_unstable", "_is_changing", "_is_closed", "_jitter_ms",
+        "__weakref__", "_bases", "_first_unstable", "_is_closed", "_jitter_ms",
         "_loop_time", "_random", "_seal_task", "_segments", "active", "changing", "clock",
         "config", "directory", "disk", "end_offset", "epochs", "failure", "high_watermark",
-        "is_deleted", "last_flush_ms", "no_room", "on_comeback", "on_failure", "partition",
-        "pending_snapshots", "producers", "recovery_point", "save_offsets",
+        "is_changing", "is_deleted", "last_flush_ms", "no_room", "on_comeback", "on_failure",
+        "partition", "pending_snapshots", "producers", "recovery_point", "save_offsets",
         "saved_start", "start_offset",
         "syncing", "topic", "topic_id",
     )  # fmt: skip
@@ -83,7 +83,7 @@ class Log:
         self._random = random
         self._jitter_ms = 0
         self._first_unstable: int | None = None
-        self._is_changing = False
+        self.is_changing = False
         self._is_closed = False
         self._seal_task: asyncio.Task[None] | None = None
         self._segments: list[Segment] = []
@@ -202,7 +202,7 @@ class Log:
         """False: await `roll` first, then ask again."""
         if self.failure is not None:
             self.check_online()
-        if self._is_changing or self.no_room is not None:
+        if self.is_changing or self.no_room is not None:
             return False
         segment, config = self.active, self.config
         if not segment.size:
@@ -303,11 +303,11 @@ class Log:
     @contextmanager
     def no_appends(self) -> Iterator[None]:
         """`can_append` says no meanwhile, and who then awaits `roll` waits for the lock."""
-        self._is_changing = True
+        self.is_changing = True
         try:
             yield
         finally:
-            self._is_changing = False
+            self.is_changing = False
 
     async def flush(self) -> None:
         """After it everything that was appended before it survives a power loss."""
@@ -374,7 +374,7 @@ class Log:
             self.check_online()
         if self.no_room is not None:
             raise self.refuse(self.no_room)
-        if self._is_changing or self._is_closed:
+        if self.is_changing or self._is_closed:
             raise RuntimeError(f"{self.directory} is closed or being changed: ask can_append")
 
     def fail(self, problem: OSError) -> KafkaError:

@@ -36,7 +36,7 @@ class MetadataLog:
     """Made by `open`. Also the view that the quorum's rules have of the log."""
 
     def __init__(self, log: Log, snapshots: Snapshots, clock: WallClock) -> None:
-        self._log = log
+        self.log = log
         self._clock = clock
         self.snapshots = snapshots
         self.flushed_offset = log.end_offset
@@ -71,16 +71,16 @@ class MetadataLog:
 
     @property
     def start_offset(self) -> int:
-        return self._log.start_offset
+        return self.log.start_offset
 
     @property
     def end_offset(self) -> int:
-        return self._log.end_offset
+        return self.log.end_offset
 
     @property
     def last_epoch(self) -> int:
-        if self._log.epochs.latest >= 0:
-            return self._log.epochs.latest
+        if self.log.epochs.latest >= 0:
+            return self.log.epochs.latest
         return 0 if self.snapshot_id is None else self.snapshot_id.epoch
 
     @property
@@ -90,14 +90,14 @@ class MetadataLog:
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """The largest epoch here that is not above the asked one, and where it ends."""
         snapshot = self.snapshot_id
-        entries = self._log.epochs.entries
+        entries = self.log.epochs.entries
         if snapshot is not None and (not entries or epoch < entries[0].epoch):
-            return min(epoch, snapshot.epoch), self._log.start_offset
+            return min(epoch, snapshot.epoch), self.log.start_offset
         if entries and epoch < entries[0].epoch:
             return epoch, entries[0].start_offset
-        if epoch > self._log.epochs.latest:
-            return self.last_epoch, self._log.end_offset
-        return self._log.end_offset_for_epoch(epoch)
+        if epoch > self.log.epochs.latest:
+            return self.last_epoch, self.log.end_offset
+        return self.log.end_offset_for_epoch(epoch)
 
     # Writing
 
@@ -112,41 +112,41 @@ class MetadataLog:
 
     async def _append(self, batch: bytearray, epoch: int) -> int:
         records = memoryview(batch)
-        while not self._log.can_append(len(records)):
-            await self._log.roll()
-        self._log.append(records, leader_epoch=epoch, origin=Origin.COORDINATOR)
-        return self._log.end_offset
+        while not self.log.can_append(len(records)):
+            await self.log.roll()
+        self.log.append(records, leader_epoch=epoch, origin=Origin.COORDINATOR)
+        return self.log.end_offset
 
     async def append_fetched(self, records: memoryview) -> None:
-        while not self._log.can_append_replicated(records):
-            await self._log.roll()
-        self._log.append_replicated(records)
+        while not self.log.can_append_replicated(records):
+            await self.log.roll()
+        self.log.append_replicated(records)
 
     async def flush(self) -> int:
         """What was appended before is durable after it, and counts; the offset behind it."""
-        end = self._log.end_offset
-        await self._log.flush()
-        self.flushed_offset = max(min(end, self._log.end_offset), self.flushed_offset)
+        end = self.log.end_offset
+        await self.log.flush()
+        self.flushed_offset = max(min(end, self.log.end_offset), self.flushed_offset)
         return self.flushed_offset
 
     async def truncate_to(self, offset: int) -> None:
-        await self._log.truncate_to(offset)
+        await self.log.truncate_to(offset)
         self.flushed_offset = min(self.flushed_offset, offset)
 
     def advance_high_watermark(self, offset: int) -> None:
-        self._log.advance_high_watermark(offset)
+        self.log.advance_high_watermark(offset)
 
     # Reading
 
     def read(self, offset: int, max_bytes: int) -> FileSlice | None:
         """For a replica: up to the end. ColdReadError as of every log."""
-        return self._log.read(offset, max_bytes, up_to=self._log.end_offset, at_least_one=True)
+        return self.log.read(offset, max_bytes, up_to=self.log.end_offset, at_least_one=True)
 
     async def batches(self, offset: int, up_to: int) -> list[Committed]:
         """Some of the batches from `offset` on; none when `up_to` is reached."""
         while True:
             try:
-                piece = self._log.read(offset, _READ_BYTES, up_to=up_to, at_least_one=True)
+                piece = self.log.read(offset, _READ_BYTES, up_to=up_to, at_least_one=True)
                 return [] if piece is None else list(_decode(piece.read(), offset))
             except ColdReadError as cold:
                 await cold.warm()
@@ -156,17 +156,17 @@ class MetadataLog:
     async def write_snapshot(self, image: Image, snapshot_id: SnapshotId) -> None:
         """Afterwards the log holds only what follows it."""
         await self.snapshots.write(image, snapshot_id, self._clock.now_ms())
-        await self._log.delete_records(snapshot_id.end_offset)
+        await self.log.delete_records(snapshot_id.end_offset)
 
     async def start_over_at_snapshot(self) -> None:
         """The snapshot of another node is here, and everything in the log is older."""
         assert self.snapshot_id is not None
-        await self._log.truncate_fully_and_start_at(self.snapshot_id.end_offset)
-        self._log.advance_high_watermark(self.snapshot_id.end_offset)
-        self.flushed_offset = self._log.end_offset
+        await self.log.truncate_fully_and_start_at(self.snapshot_id.end_offset)
+        self.log.advance_high_watermark(self.snapshot_id.end_offset)
+        self.flushed_offset = self.log.end_offset
 
     async def close(self) -> None:
-        await self._log.close()
+        await self.log.close()
 
 
 def _decode(content: bytes, offset: int) -> Iterator[Committed]:

@@ -145,6 +145,7 @@ class Quorum:
         async with self._stepping:
             self._check_leads(epoch)
             end: int = await self._insist(lambda: self.log.append(changes, epoch))
+            self._tell_of_log("append")
             self.changed.wake()
         await self._flush()
         while self.raft.high_watermark < end:
@@ -168,8 +169,13 @@ class Quorum:
         """For an event that came as a request: what the rules reply to it."""
         self._token += 1
         token = self._token
-        await self.step(make_event(token))
-        return self._replies.pop(token)
+        event, known = make_event(token), self.raft.epoch
+        await self.step(event)
+        answer = self._replies.pop(token)
+        # A vote says for which epoch it is, and the end of an epoch may open the next one.
+        if not answer.error and not isinstance(event, e.VoteRequested | e.EndEpochRequested):
+            emit("served", TOPIC, 0, known, getattr(event, "epoch", -1), type(event).__name__)
+        return answer
 
     def stepping(self) -> asyncio.Lock:
         """Held while an event is carried out; `step_locked` is for those who hold it."""
@@ -190,15 +196,20 @@ class Quorum:
                 await self._insist(lambda: self._state_file.write(state))
             case do.Reply(token, answer):
                 self._replies[token] = answer
+                if isinstance(answer, e.VoteAnswer) and answer.granted:
+                    emit("vote", TOPIC, 0, self.raft.voted_for, self.raft.epoch)
             case do.AskVote() | do.AnnounceLeader() | do.AnnounceEnd():
                 self.spawn(self._tell(effect))
             case do.AppendLeaderChange(epoch, voters):
                 node_id = self.settings.node_id
                 await self._insist(lambda: self.log.append_leader_change(node_id, voters, epoch))
+                self._tell_of_log("append")
                 self.changed.wake()
                 self.spawn(self._flush())
             case do.TruncateTo(offset):
+                end = self.log.end_offset
                 await self._insist(lambda: self.log.truncate_to(offset))
+                self._tell_of_log("truncate", end)
             case do.AppendFetched():
                 await self._append_fetched()
             case do.FetchSnapshot(source):
@@ -207,6 +218,7 @@ class Quorum:
                 await self._install_snapshot(snapshot_id)
             case do.HighWatermarkAdvanced(offset):
                 self.log.advance_high_watermark(offset)
+                emit("high_watermark", TOPIC, 0, offset, self.raft.epoch)
                 await self.replay.committed(offset)
                 self.changed.wake()
             case do.RoleChanged(role, epoch, leader_id):
@@ -218,6 +230,7 @@ class Quorum:
         records, self.fetched_records = self.fetched_records, None
         assert records is not None, "the answer holds no records"
         await self._insist(lambda: self.log.append_fetched(records))
+        self._tell_of_log("append")
         await self._insist(self.log.flush)
         await self.step_locked(e.LogFlushed())
 
@@ -227,8 +240,13 @@ class Quorum:
         image = Image()
         apply_snapshot(content, image, "a snapshot that was fetched")
         await self._insist(lambda: self.log.snapshots.store(snapshot_id, content))
+        end = self.log.end_offset
         await self._insist(self.log.start_over_at_snapshot)
+        self._tell_of_log("truncate", end)
         await self.replay.start_over(snapshot_id, image)
+
+    def _tell_of_log(self, kind: str, detail: object = "") -> None:
+        emit(kind, TOPIC, 0, self.log.end_offset, self.raft.epoch, detail)
 
     def _set_timer(self) -> None:
         wake_at = self.raft.wake_at

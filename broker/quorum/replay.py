@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from broker.metadata.changes import Change
 from broker.metadata.image import Image
-from broker.quorum.metadata_log import MetadataLog
+from broker.observe.events import emit
+from broker.quorum.metadata_log import TOPIC, MetadataLog
 from broker.raft.events import SnapshotId
 
 OnApplied = Callable[[Sequence[Change] | None], None]
 """Told the changes of each batch, right after the image has them; None: the image is a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an event tells: the changes, or None when the image is another one."""
+
+    changes: Sequence[Change] | None
+
+    def __str__(self) -> str:
+        if self.changes is None:
+            return "a snapshot"
+        return ", ".join(type(each).__name__ for each in self.changes)
 
 
 class Replay:
@@ -48,6 +62,7 @@ class Replay:
                     self.image.apply(change)
                 self.applied_offset, self.applied_epoch = batch.end_offset, batch.epoch
                 self._bytes_since_snapshot += batch.size
+                self._tell(batch.changes)
                 if batch.changes:
                     self._on_applied(batch.changes)
             await self._announce()
@@ -69,8 +84,12 @@ class Replay:
         self.applied_offset, self.applied_epoch = snapshot_id
         self._committed = max(self._committed, self.applied_offset)
         self._bytes_since_snapshot = 0
+        self._tell(None)
         self._on_applied(None)
         await self._announce()
+
+    def _tell(self, changes: Sequence[Change] | None) -> None:
+        emit("metadata", TOPIC, 0, self.applied_offset, self.applied_epoch, Applied(changes))
 
     async def _announce(self) -> None:
         async with self._progress:
@@ -81,3 +100,4 @@ class Replay:
             self._bytes_since_snapshot = 0
             snapshot_id = SnapshotId(self.applied_offset, self.applied_epoch)
             await self._log.write_snapshot(self.image, snapshot_id)
+            emit("snapshot", TOPIC, 0, *snapshot_id)
