@@ -76,6 +76,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._heap: list[tuple[Any, ...]] = []
         self._cancelled_timers = 0
         self._enlisted: list[Life] = []
+        self._next: list[Callable[[], object]] = []
         self.set_exception_handler(_remember_error)
 
     # Lives
@@ -178,6 +179,13 @@ class SimLoop(asyncio.BaseEventLoop):
             (max(when_ns, self.now_ns), next(self._sequence), None, event, argument),
         )
 
+    def call_next(self, look: Callable[[], object]) -> None:
+        """Right after what runs now, whatever that does to its life. What it raises ends the run.
+
+        For onlookers: they see the state between two callbacks, as every process does.
+        """
+        self._next.append(look)
+
     def call_in_life(
         self, life: Life, context: Context, cause: Cause, callback: Callable[..., Any], *args: Any
     ) -> None:
@@ -260,6 +268,8 @@ class SimLoop(asyncio.BaseEventLoop):
             if timer is None:
                 self.cause = 0
                 entry[3](entry[4])
+                if self._next:
+                    self._run_next()
             elif timer._callback is not None:
                 self._fire(timer)
 
@@ -296,6 +306,8 @@ class SimLoop(asyncio.BaseEventLoop):
                     raise
                 except BaseException as error:
                     self._callback_failed(handle, error)
+                if self._next:
+                    self._run_next()
         else:
             raise LivelockError(
                 f"{life.name} ran {CALLBACKS_PER_INSTANT_MAX} callbacks at {self.time()} s "
@@ -304,6 +316,11 @@ class SimLoop(asyncio.BaseEventLoop):
         self.callbacks += count
         if life.ready is ready:
             life.is_enlisted = False
+
+    def _run_next(self) -> None:
+        looks, self._next = self._next, []
+        for look in looks:
+            look()
 
     def _callback_failed(self, handle: ReadyHandle | SimTimer, error: BaseException) -> None:
         if isinstance(error, SimulationError):

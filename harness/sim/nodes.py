@@ -23,7 +23,7 @@ from harness.sim.disks import CrashPoint, DiskPoints
 from harness.sim.lives import Life
 from harness.sim.loop import SimulationError
 from harness.sim.simulation import Simulation
-from harness.sim.trace_sink import TraceSink
+from harness.sim.trace_sink import Onlooker, TraceSink
 
 PORT = 9092
 CONTROLLER_PORT = 9093
@@ -65,6 +65,8 @@ class SimNode:
         self.life: Life | None = None
         self.node: Node | None = None
         """The broker itself, once it has started."""
+        self.process: Node | None = None
+        """The same, from its first moment on; only to be looked at."""
         self._simulation = simulation
         self._points = DiskPoints(
             simulation.loop, simulation.trace, self.name, crash_points=crash_points, crash=crash
@@ -127,7 +129,7 @@ class SimNode:
         assert self._started is not None
         trace = self._simulation.trace
         try:
-            self.node = node = await Node.start(self.config, world)
+            self.node = node = await Node.start(self.config, world, on_made=self._made)
             await node.ready()
             trace.emit("ready", self.name, epoch=self._lives)
             self._started.set_result(node)
@@ -139,6 +141,15 @@ class SimNode:
         assert self.life is not None
         self._simulation.network.process_ended(self.life, row)
         self._end(NodeDownError(f"{self.name} ended by itself: {problem!r}"))
+
+    def _made(self, node: Node) -> None:
+        self.process = node
+        if self._sink.onlooker is not None:
+            self._sink.onlooker.life_began(self.name)
+
+    def watch(self, onlooker: Onlooker) -> None:
+        """From now on it hears all that the node tells."""
+        self._sink.onlooker = onlooker
 
     @property
     def _lives(self) -> int:
@@ -208,8 +219,10 @@ class SimNode:
             self.start()
 
     def _end(self, reason: NodeDownError) -> None:
-        life, self.life, self.node = self.life, None, None
+        life, self.life, self.node, self.process = self.life, None, None, None
         self._pauses = 0
+        if self._sink.onlooker is not None:
+            self._sink.onlooker.life_ended(self.name)
         if life is not None:
             self._simulation.loop.crash(life)
         if self._started is not None and not self._started.done():
