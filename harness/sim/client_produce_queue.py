@@ -1,8 +1,9 @@
 """The batches of one partition on their way, as a pure state machine.
 
-An idempotent producer numbers its batches, and the broker takes them in that order only. Up to five
-are in flight. When one of them fails, nothing new leaves until those that were sent before are
-settled, one after the other in their order, each with the numbers it was first sent with.
+An idempotent producer numbers its batches, and the broker takes them in that order only. It knows
+the last five again, so no batch leaves that is more than four behind one that is not settled: even
+where answers get lost and later ones arrive. When one fails, nothing new leaves until those that
+were sent before are settled, one after the other, each with the numbers it was first sent with.
 
 A number that may be missing in the log for ever (a batch was given up, or the broker says that it
 misses an earlier one) makes the producer's identity useless here. Then a new one is taken, once no
@@ -64,6 +65,8 @@ class Batch:
     records: Sequence[Record]
     identity: Identity | None = None
     sequence: int = -1
+    place: int = -1
+    """Among all batches of its identity."""
     in_flight: bool = False
     tries: int = 0
     maybe_written: bool = False
@@ -95,6 +98,7 @@ class ProduceQueue:
         self._batches: dict[Batch, None] = {}
         self._identity: Identity | None = None
         self._next_sequence = 0
+        self._next_place = 0
         self._gap = False
         self.resets = 0
 
@@ -120,20 +124,22 @@ class ProduceQueue:
         if self._identity is not None:
             self.resets += 1
         self._identity = identity
-        self._next_sequence = 0
+        self._next_sequence = self._next_place = 0
         self._gap = False
 
     def sendable(self) -> list[Batch]:
         """What may leave now, in this order."""
         waiting = [batch for batch in self._batches if not batch.in_flight]
-        if self._idempotent:
-            first = self._first_numbered()
-            if any(batch.has_number for batch in waiting):
-                return [first] if first is not None and not first.in_flight else []
-            if self._identity is None or self._gap:
-                return []
-        room = self._in_flight_max - (len(self._batches) - len(waiting))
-        return waiting[: max(room, 0)]
+        if not self._idempotent:
+            in_flight = len(self._batches) - len(waiting)
+            return waiting[: max(self._in_flight_max - in_flight, 0)]
+        first = self._first_numbered()
+        if any(batch.has_number for batch in waiting):
+            return [first] if first is not None and not first.in_flight else []
+        if self._identity is None or self._gap:
+            return []
+        ahead = 0 if first is None else self._next_place - first.place
+        return waiting[: max(self._in_flight_max - ahead, 0)]
 
     def sent(self, batch: Batch) -> None:
         """Call it before the bytes are made: it gives the batch its numbers."""
@@ -141,6 +147,8 @@ class ProduceQueue:
             assert self._identity is not None
             batch.identity = self._identity
             batch.sequence = self._next_sequence
+            batch.place = self._next_place
+            self._next_place += 1
             self._next_sequence = (self._next_sequence + len(batch.records)) & _SEQUENCE_MASK
         batch.in_flight = True
         batch.tries += 1

@@ -18,6 +18,7 @@ from broker.protocol.schema_text import schema
 from harness.wire.error_reply import can_carry_error, error_reply
 from harness.wire.message import Direction, Message
 from harness.wire.names import TopicNameOf
+from harness.wire.topic_ids import TopicIds
 
 
 class MessageFaultError(ValueError):
@@ -205,8 +206,10 @@ class MessageFaults:
         *,
         topic_name_of: TopicNameOf = lambda _: None,
     ) -> None:
-        """`topic_name_of` is needed to find topics in the newest versions, which say ids."""
-        self._topic_name_of = topic_name_of
+        """`topic_name_of` helps with versions that say only ids; some are learned in passing."""
+        self._given_name_of = topic_name_of
+        self._topic_ids = TopicIds()
+        self._asks_for_topics = False
         self._counts: dict[str, FaultCount] = {}
         self._in_force: dict[str, MessageFault] = {}
         self._by_api: dict[int, tuple[MessageFault, ...]] = {}
@@ -236,6 +239,8 @@ class MessageFaults:
         Ask once for each message: every question counts. Where one of the actions is a Drop, the
         others do not matter.
         """
+        if self._asks_for_topics:
+            self._topic_ids.learn(message)
         faults = self._by_api.get(message.api_key, self._for_any_api)
         if not faults or message.is_surplus:
             return ()
@@ -247,6 +252,9 @@ class MessageFaults:
     def hits(self, name: str) -> int:
         """How many messages the fault has taken hold of."""
         return self._counts[name].hit
+
+    def _topic_name_of(self, topic_id: bytes) -> str | None:
+        return self._given_name_of(topic_id) or self._topic_ids.name_of(topic_id)
 
     def _hits(self, fault: MessageFault, message: Message) -> bool:
         count = self._counts[fault.name]
@@ -266,6 +274,7 @@ class MessageFaults:
 
     def _index(self) -> None:
         faults = tuple(self._in_force.values())
+        self._asks_for_topics = any(each.matcher.topic is not None for each in faults)
         self._for_any_api = tuple(each for each in faults if each.matcher.api_key is None)
         self._by_api = {
             key: tuple(each for each in faults if each.matcher.api_key in (None, key))

@@ -39,13 +39,25 @@ def send_all(queue: ProduceQueue) -> list[Batch]:
     return found
 
 
-def test_five_leave_in_their_order_and_the_next_when_one_is_acknowledged() -> None:
+def test_five_leave_in_their_order_and_the_next_when_the_first_is_acknowledged() -> None:
     queue, batches = filled(7)
     assert send_all(queue) == batches[:5]
     assert [each.sequence for each in batches[:5]] == [0, 1, 2, 3, 4]
     assert send_all(queue) == []
-    assert queue.accepted(batches[1], 11) == Delivered(11)
+    assert queue.accepted(batches[0], 11) == Delivered(11)
     assert send_all(queue) == [batches[5]]
+
+
+def test_nothing_leaves_that_would_make_the_broker_forget_a_batch_without_an_answer() -> None:
+    queue, batches = filled(9)
+    send_all(queue)
+    for each in batches[1:5]:
+        queue.accepted(each, 1)
+    assert send_all(queue) == [], "a retry of the first must be among the last five"
+    queue.lost(batches[0], "no answer")
+    assert send_all(queue) == [batches[0]]
+    queue.accepted(batches[0], 0)
+    assert send_all(queue) == batches[5:9]
 
 
 def test_sequences_count_records_and_wrap() -> None:

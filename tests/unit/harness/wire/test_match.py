@@ -88,6 +88,36 @@ def test_a_topic_is_found_by_its_id_when_somebody_knows_the_name() -> None:
     assert MessageFaults([fault]).decide(fetch(12)) == (Drop(),)
 
 
+@pytest.mark.parametrize("source", ["Metadata", "CreateTopics", "DescribeTopicPartitions"])
+def test_a_topics_id_is_learned_from_a_reply_that_passes_by(source: str) -> None:
+    told = {
+        "Metadata": reply(
+            ApiKey.METADATA,
+            12,
+            m.MetadataRequest(),
+            m.MetadataResponse(topics=[m.MetadataResponseTopic(name="t", topic_id=TOPIC_ID)]),
+        ),
+        "CreateTopics": reply(
+            ApiKey.CREATE_TOPICS,
+            7,
+            m.CreateTopicsRequest(),
+            m.CreateTopicsResponse(topics=[m.CreatableTopicResult(name="t", topic_id=TOPIC_ID)]),
+        ),
+        "DescribeTopicPartitions": reply(
+            ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+            0,
+            m.DescribeTopicPartitionsRequest(),
+            m.DescribeTopicPartitionsResponse(
+                topics=[m.DescribeTopicPartitionsResponseTopic(name="t", topic_id=TOPIC_ID)]
+            ),
+        ),
+    }
+    faults = drop(api="Fetch", topic="t")
+    assert faults.decide(fetch(17)) == ()
+    assert faults.decide(told[source]) == ()
+    assert faults.decide(fetch(17)) == (Drop(),)
+
+
 def test_partition_and_topic_must_belong_together() -> None:
     topics = [
         m.FetchTopic(topic=name, partitions=[m.FetchPartition(partition=index)])
