@@ -67,7 +67,6 @@ class BrokerConfig:
     replica_fetch_min_bytes: int
     replica_fetch_backoff_ms: int
     replica_fetch_response_max_bytes: int
-    replica_high_watermark_checkpoint_interval_ms: int
     replica_selector_class: str | None
     auto_leader_rebalance_enable: bool
     leader_imbalance_per_broker_percentage: int

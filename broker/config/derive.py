@@ -48,8 +48,8 @@ def _warn_of_being_alone(values: Mapping[str, Value], warn: Warn) -> None:
         )
     if cast("int", values["min.insync.replicas"]) > 1:
         warn(
-            "min.insync.replicas above 1 needs more nodes: producers with acks=all will be refused "
-            "with NOT_ENOUGH_REPLICAS"
+            "min.insync.replicas above 1 needs more nodes: a topic cannot have more replicas in "
+            "sync than it has replicas, so acks=all waits for one"
         )
 
 

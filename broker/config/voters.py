@@ -47,6 +47,8 @@ def check_roles(
     if not voters:
         if not is_controller:
             raise WrongValueError("is missing: a node that is only a broker needs controllers")
+        if "broker" not in roles:
+            raise WrongValueError("is missing: a node that is only a controller needs it")
         return
     if is_controller and node_id not in names:
         raise WrongValueError(
@@ -57,9 +59,9 @@ def check_roles(
         raise WrongValueError(f"names node {node_id}, which does not have the controller role")
     if (
         is_controller
-        and len(voters) > 1
+        and (len(voters) > 1 or "broker" not in roles)
         and not any(entry.name in controller_names for entry in listeners)
     ):
         raise WrongValueError(
-            "names other controllers, but none of listeners is in controller.listener.names"
+            "names a controller, but none of listeners is in controller.listener.names"
         )

@@ -45,10 +45,6 @@ PROPERTIES = (
         "What a follower fetches at once, of all partitions.", at_least(0),
     ),
     used(
-        "replica.high.watermark.checkpoint.interval.ms", Kind.LONG, 5000,
-        "How often the high watermarks are written down.", at_least(1),
-    ),
-    used(
         "replica.selector.class", Kind.CLASS, None,
         "RackAwareReplicaSelector sends consumers to a replica in their own rack.",
         one_of("org.apache.kafka.common.replica.RackAwareReplicaSelector"),
@@ -71,6 +67,11 @@ PROPERTIES = (
     ),
     without_meaning("controlled.shutdown.max.retries", Kind.INT, 3, _BY_HEARTBEAT),
     without_meaning("controlled.shutdown.retry.backoff.ms", Kind.LONG, 5000, _BY_HEARTBEAT),
+    without_meaning(
+        "replica.high.watermark.checkpoint.interval.ms", Kind.LONG, 5000,
+        "high watermarks are written with the other offsets: "
+        "log.flush.offset.checkpoint.interval.ms",
+    ),
     without_meaning(
         "replica.socket.receive.buffer.bytes", Kind.INT, 65536, "the system's default is used"
     ),

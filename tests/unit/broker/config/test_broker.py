@@ -147,7 +147,14 @@ def test_an_override_wins_over_the_file_and_is_named_in_its_error() -> None:
         ("node.id=1\nadvertised.listeners=PLAINTEXT://0.0.0.0:1", "has no host"),
         ("node.id=1\nadvertised.listeners=OTHER://h:1", "OTHER is not in listeners"),
         ("node.id=1\ncontroller.listener.names=PLAINTEXT", "so no client is served"),
-        ("node.id=1\nprocess.roles=controller", "process.roles: a node that is only"),
+        (
+            "node.id=1\nprocess.roles=controller",
+            "voters: is missing: a node that is only a controller",
+        ),
+        (
+            "node.id=1\nprocess.roles=controller\ncontroller.quorum.voters=1@h:1",
+            "none of listeners is in controller.listener.names",
+        ),
         ("node.id=1\nauthorizer.class.name=x", "there is no authorizer here"),
         ("node.id=1\nreference.metrics.listener=9090x", "is not host:port"),
         ("node.id=1\nmax.connections.per.ip.overrides=h", "is not host:count"),
@@ -178,7 +185,7 @@ def test_a_name_that_comes_twice_is_told_with_both_lines() -> None:
 
 def test_more_in_sync_replicas_than_one_node_can_have_are_told() -> None:
     _, warnings = BrokerConfig.parse("node.id=1\nmin.insync.replicas=2")
-    assert any("acks=all will be refused" in warning for warning in warnings)
+    assert any("acks=all waits for one" in warning for warning in warnings)
     _, warnings = BrokerConfig.parse("node.id=1\nmin.insync.replicas=1")
     assert not any("acks=all" in warning for warning in warnings)
 
