@@ -26,7 +26,6 @@ from harness.sim.client_produce_queue import (
     IN_FLIGHT_MAX,
     NO_OFFSET,
     Batch,
-    Delivered,
     Identity,
     Outcome,
     ProduceQueue,
@@ -315,14 +314,3 @@ class PartitionSender:
         told = self._outcomes.pop(batch)
         if not told.done():
             told.set_result(outcome)
-
-
-__all__ = [
-    "ACKS_ALL",
-    "ACKS_LEADER",
-    "ACKS_NONE",
-    "Delivered",
-    "Outcome",
-    "Producer",
-    "ProducerSettings",
-]

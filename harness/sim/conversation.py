@@ -115,6 +115,7 @@ class Conversation:
     def _carry_out(self, action: Action, parcel: Parcel, message: Message) -> None:
         match action:
             case Drop():
+                parcel.breaks_stream = True
                 self._drop(parcel, message.source, "message fault")
             case Delay(seconds=seconds):
                 parcel.delay_ns += int(seconds * 1e9)

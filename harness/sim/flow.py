@@ -30,8 +30,8 @@ trying, and the peer gets old bytes of a connection that its client has long for
 
 class Flow:
     __slots__ = ("_arrival_ns", "_back", "_cutter", "_delays", "_held", "_in_network",
-                 "_is_credit_due", "_is_ended", "_is_flush_due", "_is_silent", "_link", "_loop",
-                 "_lost_ns",
+                 "_is_broken", "_is_credit_due", "_is_ended", "_is_flush_due", "_is_silent",
+                 "_link", "_loop", "_lost_ns",
                  "_note_send", "_other_delays", "_retries", "_sender", "_shares", "_target",
                  "_waiting")  # fmt: skip
 
@@ -65,6 +65,7 @@ class Flow:
         self._lost_ns = 0
         self._is_ended = False
         self._is_silent = False
+        self._is_broken = False
         self._sender: SimConnection
         self._target: SimConnection
 
@@ -89,7 +90,9 @@ class Flow:
 
     def _offer(self, parcel: Parcel) -> None:
         self._note_send(parcel)
-        if parcel.is_dropped:
+        if parcel.breaks_stream:
+            self._is_broken = True
+        if parcel.is_dropped or self._is_broken:
             return
         size = len(parcel.data)
         if self._waiting or (self._in_network and self._in_network + size > WINDOW_BYTES):

@@ -23,8 +23,8 @@ class ParcelKind(IntEnum):
 class Parcel:
     """One event on a connection. Parcels of one direction never overtake each other."""
 
-    __slots__ = ("api", "asked", "copies", "correlation_id", "data", "delay_ns", "is_dropped",
-                 "is_frame", "kind", "row", "taken")  # fmt: skip
+    __slots__ = ("api", "asked", "breaks_stream", "copies", "correlation_id", "data", "delay_ns",
+                 "is_dropped", "is_frame", "kind", "row", "taken")  # fmt: skip
 
     def __init__(self, kind: ParcelKind, data: bytes = b"", *, is_frame: bool = False) -> None:
         self.kind = kind
@@ -37,6 +37,8 @@ class Parcel:
         """Of the trace: its sending, which is the cause of its delivery."""
         self.delay_ns = 0
         self.is_dropped = False
+        self.breaks_stream = False
+        """Dropped by a fault: what follows cannot arrive either, for a stream has no holes."""
         self.copies: list[tuple[int, Parcel]] = []
         """Made by message faults, each with how long after the original it comes."""
         self.taken = 0

@@ -7,6 +7,8 @@ from random import Random
 
 import pytest
 
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from harness.sim.client import Client
 from harness.sim.client_produce_queue import Delivered
@@ -46,15 +48,18 @@ def message_faults() -> MessageFaults:
     )
 
 
-async def write_and_read(simulation: Simulation, cluster: SimCluster) -> list[tuple[int, int]]:
-    client = Client(
+def client_in(simulation: Simulation, cluster: SimCluster) -> Client:
+    return Client(
         simulation.network.of("c1"),
         [cluster["n1"].address],
         random=simulation.decisions.random("client", "c1"),
         now_ms=lambda: 1_700_000_000_000,
         settings=PATIENT_BUT_NOT_TOO_MUCH,
     )
-    async with client:
+
+
+async def write_and_read(simulation: Simulation, cluster: SimCluster) -> list[tuple[int, int]]:
+    async with client_in(simulation, cluster) as client:
         await client.admin.create_topic("t")
         producer = client.producer()
         outcomes = []
@@ -110,3 +115,30 @@ def test_every_batch_is_acknowledged_once_and_found_where_it_was_said_to_be(seed
         found = simulation.run(main(), deadline_s=300.0)
         assert found == [(value, value) for value in range(COUNT)]
         assert all(count.hit for count in faults.counts().values()), faults.counts()
+
+
+def test_nothing_behind_a_dropped_request_arrives() -> None:
+    matcher = Matcher(api="DescribeCluster", direction="request", nth=2)
+    faults = MessageFaults([MessageFault("lost", matcher, Drop())])
+    with Simulation(1, message_faults=faults) as simulation:
+        cluster = SimCluster(simulation, 1)
+
+        async def main() -> list[str]:
+            await cluster.start()
+            async with client_in(simulation, cluster) as client:
+                connection = await client.nodes.connection(-1)
+                version = connection.version_of(ApiKey.DESCRIBE_CLUSTER)
+                body = m.DescribeClusterRequest()
+                asked = [
+                    connection.ask(ApiKey.DESCRIBE_CLUSTER, version, body, timeout_s)
+                    for timeout_s in (5.0, 1.0, 5.0)
+                ]
+                answers = await asyncio.gather(*asked, return_exceptions=True)
+                return [type(each).__name__ for each in answers]
+
+        answers = simulation.run(main(), deadline_s=100.0)
+        assert answers == [
+            "DescribeClusterResponse",
+            "RequestTimedOutError",
+            "ConnectionLostError",
+        ]
