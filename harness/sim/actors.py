@@ -1,0 +1,131 @@
+"""The clients of a run: each carries out its operations, at their times, and notes what came."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from broker.network.interface import Address
+from harness.sim.client import Client
+from harness.sim.client_errors import BrokerError, ClientError
+from harness.sim.client_produce_queue import Outcome
+from harness.sim.client_reader import FetchSettings, Reader
+from harness.sim.client_settings import ClientSettings
+from harness.sim.operations import TOPIC
+from harness.sim.record import Record, Seen, Sent
+from harness.sim.schedule import Operation
+from harness.sim.stage import Stage
+
+_START_MS = 1_700_000_000_000
+_POLL_TIMEOUT_S = 5.0
+
+
+class Actor:
+    """One client on a host of its own. Its sends overlap, everything else is done in order."""
+
+    def __init__(self, name: str, stage: Stage, record: Record, settings: ClientSettings) -> None:
+        self.name = name
+        self._loop = stage.simulation.loop
+        self._record = record
+        simulation = stage.simulation
+        self._client = Client(
+            simulation.network.of(name),
+            [Address(node, 9092) for node in stage.cluster.nodes],
+            random=simulation.decisions.random("client", name),
+            now_ms=lambda: _START_MS + int(simulation.now_s * 1000),
+            settings=settings,
+        )
+        self._producer = self._client.producer()
+        self._reader = self._client.reader()
+        self._positions: dict[tuple[int, int | None], int] = {}
+        self._unsettled: dict[asyncio.Future[Outcome], Sent] = {}
+        self._do: dict[str, Callable[[Operation], Awaitable[None]]] = {
+            "send": self._send,
+            "poll": self._poll,
+            "move": self._move,
+        }
+
+    async def run(self, operations: Sequence[Operation]) -> None:
+        for operation in operations:
+            wait_s = operation.at_ms / 1000 - self._loop.time()
+            if wait_s > 0:
+                await asyncio.sleep(wait_s)
+            await self._do[operation.do](operation)
+        while self._unsettled:
+            await asyncio.wait(list(self._unsettled))
+
+    async def _send(self, operation: Operation) -> None:
+        partition, value = operation.arguments["partition"], operation.arguments["value"]
+        sent = Sent(self.name, partition, value, self._loop.time())
+        self._record.sends.append(sent)
+        settled = self._producer.submit(TOPIC, partition, [(None, value.encode())])
+        self._unsettled[settled] = sent
+        settled.add_done_callback(self._settled)
+
+    def _settled(self, done: asyncio.Future[Outcome]) -> None:
+        sent = self._unsettled.pop(done)
+        sent.outcome, sent.done_s = done.result(), self._loop.time()
+
+    async def _poll(self, operation: Operation) -> None:
+        partition, node = operation.arguments["partition"], operation.arguments.get("node")
+        position = self._positions.get((partition, node), 0)
+        self._record.polls += 1
+        try:
+            self._positions[partition, node] = await read_from(
+                self._reader, partition, position, node, self._note
+            )
+        except BrokerError:
+            # A node that holds no replica, or is behind: the leader is asked next time.
+            self._record.failed_polls += 1
+        except ClientError:
+            self._record.failed_polls += 1
+
+    def _note(self, partition: int, offset: int, value: str) -> None:
+        self._record.seen.append(Seen(partition, offset, value, self.name, self._loop.time()))
+
+    async def _move(self, operation: Operation) -> None:
+        """Another replica becomes the preferred one, and is elected."""
+        partition = operation.arguments["partition"]
+        self._record.moves += 1
+        try:
+            view = await self._client.admin.describe_topic(TOPIC)
+            now = view.partitions[partition]
+            others = [each for each in now.replicas if each != now.leader]
+            chosen = others[operation.arguments["replica"] % len(others)]
+            order = [chosen, *(each for each in now.replicas if each != chosen)]
+            await self._client.admin.alter_partition_reassignments({(TOPIC, partition): order})
+            await self._client.admin.elect_leaders([(TOPIC, partition)])
+        except ClientError:
+            self._record.failed_moves += 1
+
+    async def create_topic(self, partitions: int) -> None:
+        await self._client.admin.create_topic(TOPIC, partitions=partitions, replication_factor=3)
+
+    async def read_everything(self, partitions: int) -> None:
+        """Up to where the leader says that the log ends now."""
+        for partition in range(partitions):
+            found: list[Seen] = []
+            end = (await self._reader.list_offset(TOPIC, partition, -1)).offset
+            position = 0
+
+            def note(partition: int, offset: int, value: str, found: list[Seen] = found) -> None:
+                found.append(Seen(partition, offset, value, self.name, self._loop.time()))
+
+            while position < end:
+                position = await read_from(self._reader, partition, position, None, note)
+            self._record.last_reading[partition] = found
+
+
+async def read_from(
+    reader: Reader,
+    partition: int,
+    position: int,
+    node: int | None,
+    note: Callable[[int, int, str], None],
+) -> int:
+    """The offset to go on from. Raises ClientError."""
+    settings = FetchSettings(node=node, max_wait_s=0.1, timeout_s=_POLL_TIMEOUT_S)
+    fetched = await reader.fetch(TOPIC, partition, position, settings)
+    for record in fetched.records:
+        note(partition, record.offset, (record.value or b"").decode())
+    return fetched.next_offset

@@ -1,0 +1,100 @@
+"""Draws what the clients of a run do: writers send, readers poll, movers move leaderships."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.sim.decisions import Decisions
+from harness.sim.schedule import Operation
+
+TOPIC = "t"
+
+Operations = dict[str, tuple[Operation, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Spread over the clients of each trade. Moments are drawn, so that they fall anywhere."""
+
+    partitions: int = 3
+    writers: int = 2
+    readers: int = 2
+    sends_per_s: float = 10.0
+    polls_per_s: float = 10.0
+    moves_per_s: float = 0.2
+    begin_ms: float
+    end_ms: float
+    nodes: int
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        writers = [f"writer{number}" for number in range(1, self.writers + 1)]
+        readers = [f"reader{number}" for number in range(1, self.readers + 1)]
+        return (*writers, *readers, "mover")
+
+
+def draw_operations(decisions: Decisions, load: Load) -> Operations:
+    drawn: Operations = {}
+    for client in load.clients:
+        if client.startswith("writer"):
+            drawn[client] = _sends(decisions, client, load)
+        elif client.startswith("reader"):
+            drawn[client] = _polls(decisions, client, load)
+        else:
+            drawn[client] = _moves(decisions, client, load)
+    return drawn
+
+
+def _moments(decisions: Decisions, client: str, load: Load, per_s: float) -> list[float]:
+    """Each operation's own decision: taking one away moves no other."""
+    span_ms = load.end_ms - load.begin_ms
+    count = int(span_ms / 1000 * per_s)
+    at = decisions.of("moment", client)
+    return sorted(round(load.begin_ms + at.at(number) * span_ms, 3) for number in range(count))
+
+
+def _sends(decisions: Decisions, client: str, load: Load) -> tuple[Operation, ...]:
+    """A value is sent once ever, so that a second sight of it is a duplicate."""
+    where = decisions.of("partition", client)
+    moments = _moments(decisions, client, load, load.sends_per_s / load.writers)
+    return tuple(
+        Operation(
+            at_ms=at_ms,
+            do="send",
+            arguments={
+                "partition": int(where.at(number) * load.partitions),
+                "value": f"{client}.{number}",
+            },
+        )
+        for number, at_ms in enumerate(moments)
+    )
+
+
+def _polls(decisions: Decisions, client: str, load: Load) -> tuple[Operation, ...]:
+    """Half of them ask the leader, half a node of their own choice, which may be a follower."""
+    where, whom = decisions.of("partition", client), decisions.of("node", client)
+    moments = _moments(decisions, client, load, load.polls_per_s / load.readers)
+    polls = []
+    for number, at_ms in enumerate(moments):
+        arguments: dict[str, object] = {"partition": int(where.at(number) * load.partitions)}
+        choice = int(whom.at(number) * load.nodes * 2)
+        if choice < load.nodes:
+            arguments["node"] = choice + 1
+        polls.append(Operation(at_ms=at_ms, do="poll", arguments=arguments))
+    return tuple(polls)
+
+
+def _moves(decisions: Decisions, client: str, load: Load) -> tuple[Operation, ...]:
+    where, whither = decisions.of("partition", client), decisions.of("replica", client)
+    return tuple(
+        Operation(
+            at_ms=at_ms,
+            do="move",
+            arguments={
+                "partition": int(where.at(number) * load.partitions),
+                # Which of the other replicas: who they are is known only then.
+                "replica": int(whither.at(number) * 1000),
+            },
+        )
+        for number, at_ms in enumerate(_moments(decisions, client, load, load.moves_per_s))
+    )

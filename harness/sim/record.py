@@ -1,0 +1,40 @@
+"""What the clients of a run saw, in order: enough to say whether the log kept its promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from harness.sim.client_produce_queue import Outcome
+
+
+@dataclass(slots=True)
+class Sent:
+    client: str
+    partition: int
+    value: str
+    sent_s: float
+    outcome: Outcome | None = None  # None: the run ended before it was known
+    done_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One record, as a poll or the last reading found it."""
+
+    partition: int
+    offset: int
+    value: str
+    client: str
+    seen_s: float
+
+
+@dataclass(slots=True)
+class Record:
+    sends: list[Sent] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+    last_reading: dict[int, list[Seen]] = field(default_factory=dict)
+    """By partition: everything, read when all was healed and settled."""
+    polls: int = 0
+    failed_polls: int = 0
+    moves: int = 0
+    failed_moves: int = 0

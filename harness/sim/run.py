@@ -1,0 +1,139 @@
+"""One simulated run from beginning to end: a schedule is carried out, healed, read back, judged."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from harness.sim.actors import Actor
+from harness.sim.client_produce_queue import Delivered
+from harness.sim.client_settings import ClientSettings
+from harness.sim.decisions import Decisions
+from harness.sim.judgement import problems
+from harness.sim.nodes import NodeDownError
+from harness.sim.operations import Load, draw_operations
+from harness.sim.processes import SimProcess
+from harness.sim.record import Record
+from harness.sim.schedule import Schedule
+from harness.sim.stage import Stage, set_up
+from harness.sim.swarm import Setting, with_swarm
+from harness.sim.totals import Totals
+
+PARTITIONS = 3
+BEGIN_MS = 4_000.0
+"""By then the cluster is up."""
+CALM_MS = 10_000.0
+"""At the end of a run no fault strikes."""
+SETTLE_S = 120.0
+
+_SETTINGS = ClientSettings(request_timeout_s=5.0, connect_timeout_s=2.0, delivery_timeout_s=60.0)
+
+
+@dataclass(slots=True)
+class Ended:
+    schedule: Schedule
+    problems: list[str]
+    totals: Totals
+    first_ack_s: float | None
+    """From the end of the last fault to a write acknowledged in every partition; None: never."""
+    digest: str
+    length_s: float
+    unsettled: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def draw_schedule(seed: int, *, nodes: int = 5, length_ms: float = 40_000.0) -> Schedule:
+    """Everything that a seed decides, as a file that can be kept, cut down and played again."""
+    decisions = Decisions(seed)
+    load = Load(begin_ms=BEGIN_MS, end_ms=length_ms, nodes=nodes, partitions=PARTITIONS)
+    schedule = Schedule(
+        seed=seed,
+        nodes=nodes,
+        length_ms=length_ms,
+        properties=_properties(decisions),
+        operations=draw_operations(decisions, load),
+    )
+    setting = Setting(
+        nodes=tuple(f"n{number}" for number in range(1, nodes + 1)),
+        clients=load.clients,
+        begin_ms=BEGIN_MS + 1_000.0,
+        end_ms=length_ms - CALM_MS,
+    )
+    return with_swarm(schedule, setting)
+
+
+def _properties(decisions: Decisions) -> dict[str, str]:
+    """Half of the seeds with Kafka's own intervals, half with short ones: more happens."""
+    properties = {"min.insync.replicas": "2"}
+    if decisions.of("swarm_mix", "short intervals").at(0) < 0.5:
+        properties |= {
+            "broker.session.timeout.ms": "1500",
+            "broker.heartbeat.interval.ms": "300",
+            "controller.quorum.fetch.timeout.ms": "1000",
+            "controller.quorum.election.timeout.ms": "500",
+            "replica.lag.time.max.ms": "2000",
+        }
+    return properties
+
+
+def run_schedule(schedule: Schedule, stage: Stage | None = None) -> Ended:
+    """Raises InvariantBroken, or what the simulator could not go on with."""
+    stage = stage or set_up(schedule)
+    record = Record()
+    simulation = stage.simulation
+    limit_s = schedule.length_ms / 1000 + SETTLE_S
+    with simulation:
+        simulation.run(_play(stage, record), deadline_s=limit_s + SETTLE_S)
+        counts = {} if stage.message_faults is None else stage.message_faults.counts()
+        return Ended(
+            schedule=schedule,
+            problems=list(problems(record)),
+            totals=Totals.of(record, simulation.trace, sum(each.hit for each in counts.values())),
+            first_ack_s=_first_ack(record, _healed_s(schedule)),
+            digest=simulation.trace.digest(),
+            length_s=simulation.now_s,
+            unsettled=sum(sent.outcome is None for sent in record.sends),
+        )
+
+
+async def _play(stage: Stage, record: Record) -> None:
+    schedule, simulation = stage.schedule, stage.simulation
+    with suppress(NodeDownError):  # a crash point may come that early; the node is back later
+        await stage.cluster.start()
+    actors = {
+        name: Actor(name, stage, record, _SETTINGS) for name in (*schedule.operations, "judge")
+    }
+    processes = {name: SimProcess(simulation, name) for name in actors}
+    await processes["judge"].start(actors["judge"].create_topic(PARTITIONS))
+    playing = [
+        processes[name].start(actors[name].run(operations))
+        for name, operations in schedule.operations.items()
+    ]
+    await asyncio.wait(playing)
+    for each in playing:
+        each.result()
+    await asyncio.sleep(max(0.0, schedule.length_ms / 1000 - simulation.now_s))
+    await processes["judge"].start(actors["judge"].read_everything(PARTITIONS))
+
+
+def _healed_s(schedule: Schedule) -> float:
+    ends = [fault.at_ms + (fault.for_ms or 0.0) for fault in schedule.faults]
+    return max(ends, default=0.0) / 1000
+
+
+def _first_ack(record: Record, healed_s: float) -> float | None:
+    worst = 0.0
+    for partition in range(PARTITIONS):
+        acks = [
+            sent.done_s - healed_s
+            for sent in record.sends
+            if sent.partition == partition
+            and isinstance(sent.outcome, Delivered)
+            and sent.done_s is not None
+            and sent.done_s >= healed_s
+        ]
+        if not acks:
+            return None
+        worst = max(worst, min(acks))
+    return worst

@@ -1,0 +1,84 @@
+"""What a run amounted to: a run in which little happened has proved little."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+from harness.sim.client_produce_queue import Delivered
+from harness.sim.record import Record
+from harness.sim.trace import Trace
+
+_LOST_BYTES = re.compile(r"power loss, (\d+) bytes lost")
+_METADATA = "__cluster_metadata"
+
+
+@dataclass(slots=True)
+class Totals:
+    acknowledged_writes: int = 0
+    quorum_elections: int = 0
+    leader_changes: int = 0
+    truncations: int = 0
+    records_truncated: int = 0
+    isr_shrinks: int = 0
+    isr_expansions: int = 0
+    kills: int = 0
+    power_losses: int = 0
+    power_losses_that_lost_bytes: int = 0
+    messages_cut: int = 0
+    message_faults: int = 0
+
+    @classmethod
+    def of(cls, record: Record, trace: Trace, message_faults: int) -> Totals:
+        totals = cls(
+            acknowledged_writes=sum(isinstance(sent.outcome, Delivered) for sent in record.sends),
+            message_faults=message_faults,
+        )
+        for row in trace.rows():
+            totals._count(row.kind, row.topic, row.offset, row.detail)
+        return totals
+
+    def _count(self, kind: str, topic: str, offset: int, detail: str) -> None:
+        match kind:
+            case "role":
+                if detail == "leader":
+                    if topic == _METADATA:
+                        self.quorum_elections += 1
+                    else:
+                        self.leader_changes += 1
+            case "truncate":
+                self.truncations += 1
+                self.records_truncated += max(0, int(detail) - offset)
+            case "isr":
+                if detail.startswith("shrink"):
+                    self.isr_shrinks += 1
+                else:
+                    self.isr_expansions += 1
+            case "crash":
+                self._count_crash(detail)
+            case "cut":
+                self.messages_cut += 1
+
+    def _count_crash(self, detail: str) -> None:
+        lost = _LOST_BYTES.match(detail)
+        if lost is None:
+            self.kills += 1
+        else:
+            self.power_losses += 1
+            self.power_losses_that_lost_bytes += int(lost[1]) > 0
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(
+            **{
+                each.name: getattr(self, each.name) + getattr(other, each.name)
+                for each in fields(self)
+            }
+        )
+
+    def zeros(self) -> list[str]:
+        return [each.name for each in fields(self) if not getattr(self, each.name)]
+
+    def lines(self) -> Iterable[str]:
+        for each in fields(self):
+            yield f"{each.name.replace('_', ' '):32}{getattr(self, each.name):>10,}"
