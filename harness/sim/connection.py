@@ -50,6 +50,7 @@ class SimConnection:
         self._into = into
         self._inbox: deque[Parcel] = deque()
         self._is_reading = False
+        self._is_take_due = False
         self._is_broken = False
         self._receiver: Receiver | None = None
         self._take_bytes: Callable[[bytes], None] | None = None
@@ -102,8 +103,7 @@ class SimConnection:
     def resume_reading(self) -> None:
         if not self._is_reading and not self.is_closed:
             self._is_reading = True
-            if self._inbox:
-                self._tell_later(self._inbox[0].row, self._take)
+            self._take_later()
 
     def send_end(self) -> None:
         """No more will be sent; the other direction stays open."""
@@ -163,8 +163,7 @@ class SimConnection:
             self._is_broken = True
             if self.unsent_bytes:
                 self._tell_later(parcel.row, self._close, self._reset(), None)
-        if self._is_reading:
-            self._tell_later(parcel.row, self._take)
+        self._take_later()
 
     def _refuse(self, parcel: Parcel) -> None:
         if parcel.kind is ParcelKind.DATA:
@@ -190,21 +189,31 @@ class SimConnection:
     def _tell_later(self, cause: int, tell: Callable[..., None], *args: object) -> None:
         self._loop.call_in_life(self.life, self._context, cause, tell, *args)
 
+    def _take_later(self) -> None:
+        """One at a time: what a message sets off in its process begins before the next comes."""
+        if self._is_reading and self._inbox and not self._is_take_due:
+            self._is_take_due = True
+            self._tell_later(self._inbox[0].row, self._take)
+
     def _take(self) -> None:
-        """In the process: hands over what has arrived, as long as it is wanted."""
+        """In the process: hands over what has arrived, if it is wanted."""
+        self._is_take_due = False
         inbox = self._inbox
-        while inbox and self._is_reading:
-            parcel = inbox[0]
-            if parcel.kind is ParcelKind.DATA:
-                if parcel.taken == 0:
-                    self._delivered(parcel)
-                self._hand_over(parcel)
-                if inbox and inbox[0] is parcel and parcel.taken == len(parcel.data):
-                    inbox.popleft()
-                    self._into.consumed(parcel.taken)
-            else:
+        if not inbox or not self._is_reading:
+            return
+        parcel = inbox[0]
+        if parcel.kind is ParcelKind.DATA:
+            if parcel.taken == 0:
+                self._delivered(parcel)
+            self._hand_over(parcel)
+            if inbox and parcel.taken == len(parcel.data):
                 inbox.popleft()
-                self._take_last_word(parcel)
+                self._into.consumed(parcel.taken)
+        else:
+            inbox.popleft()
+            self._take_last_word(parcel)
+        if inbox:
+            self._take_later()
 
     def _delivered(self, parcel: Parcel) -> None:
         row = self._network.trace.emit(

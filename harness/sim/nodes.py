@@ -28,6 +28,8 @@ from harness.sim.trace_sink import Onlooker, TraceSink
 PORT = 9092
 CONTROLLER_PORT = 9093
 LOG_DIR = "data"
+STOP_PATIENCE_S = 30.0
+"""So long a node that cannot go on may take to stop, as under a service manager."""
 
 Properties = Mapping[str, str]
 
@@ -47,6 +49,7 @@ class SimNode:
         *,
         crash_points: Iterable[CrashPoint],
         crash: Callable[[CrashPoint], None],
+        restart_after_exit_s: float | None,
     ) -> None:
         self.node_id = node_id
         self.name = f"n{node_id}"
@@ -68,6 +71,7 @@ class SimNode:
         self.process: Node | None = None
         """The same, from its first moment on; only to be looked at."""
         self._simulation = simulation
+        self._restart_after_exit_s = restart_after_exit_s
         self._points = DiskPoints(
             simulation.loop, simulation.trace, self.name, crash_points=crash_points, crash=crash
         )
@@ -83,6 +87,11 @@ class SimNode:
     def is_running(self) -> bool:
         """Paused counts as running: the process is there."""
         return self.life is not None
+
+    @property
+    def is_struck_down(self) -> bool:
+        """By a kill or a power loss, and not by itself."""
+        return self._outages > 0
 
     async def format(self, cluster_id: str) -> None:
         """Before the first start; takes no time."""
@@ -134,13 +143,22 @@ class SimNode:
             trace.emit("ready", self.name, epoch=self._lives)
             self._started.set_result(node)
             problem = await node.failed
-            await node.stop()
+            async with asyncio.timeout(STOP_PATIENCE_S):
+                await node.stop()
         except Exception as error:
             problem = error
         row = trace.emit("exit", self.name, detail=repr(problem))
         assert self.life is not None
         self._simulation.network.process_ended(self.life, row)
         self._end(NodeDownError(f"{self.name} ended by itself: {problem!r}"))
+        if self._restart_after_exit_s is not None:
+            loop = self._simulation.loop
+            after_ns = int(self._restart_after_exit_s * 1e9)
+            loop.call_kernel(loop.now_ns + after_ns, SimNode._restart_after_exit, self)
+
+    def _restart_after_exit(self) -> None:
+        if self._outages == 0:
+            self.start()
 
     def _made(self, node: Node) -> None:
         self.process = node
@@ -270,7 +288,9 @@ class SimCluster:
         *,
         is_one: bool = True,
         crash_points: Iterable[CrashPoint] = (),
+        restart_after_exit_s: float | None = None,
     ) -> None:
+        """With `restart_after_exit_s` somebody looks after processes that end by themselves."""
         self.simulation = simulation
         given = properties if properties is not None else {}
         points = tuple(crash_points)
@@ -283,6 +303,7 @@ class SimCluster:
                 {**membership, **(given(node_id) if callable(given) else given)},
                 crash_points=points,
                 crash=self._crash,
+                restart_after_exit_s=restart_after_exit_s,
             )
             self.nodes[node.name] = node
 
@@ -290,14 +311,18 @@ class SimCluster:
         return self.nodes[name]
 
     async def start(self) -> None:
-        """Formats and starts all, and waits until each is ready."""
+        """Formats and starts all, and waits until each is ready, unless a fault struck it down."""
         cluster_id = text_of_id(new_id(self.simulation.decisions.random("cluster_id", "")))
         for node in self.nodes.values():
             await node.format(cluster_id)
         for node in self.nodes.values():
             node.start()
         for node in self.nodes.values():
-            await node.started()
+            try:
+                await node.started()
+            except NodeDownError:
+                if not node.is_struck_down:
+                    raise
 
     def topic_name(self, topic_id: bytes) -> str | None:
         """As any of the running nodes knows it."""

@@ -23,7 +23,9 @@ class Stage:
     message_faults: MessageFaults | None
 
 
-def set_up(schedule: Schedule, *, is_one_cluster: bool = True) -> Stage:
+def set_up(
+    schedule: Schedule, *, is_one_cluster: bool = True, restart_after_exit_s: float | None = 1.0
+) -> Stage:
     """Nothing runs yet. Faults strike at their times, counted from the run's beginning."""
     clusters: list[SimCluster] = []
     message_faults = (
@@ -44,6 +46,7 @@ def set_up(schedule: Schedule, *, is_one_cluster: bool = True) -> Stage:
         schedule.properties,
         is_one=is_one_cluster,
         crash_points=schedule.crash_points,
+        restart_after_exit_s=restart_after_exit_s,
     )
     clusters.append(cluster)
     director = Director(cluster)

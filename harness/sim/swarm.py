@@ -70,7 +70,7 @@ def swarm_of(decisions: Decisions) -> Swarm:
     has_crash_points = decisions.of("swarm_mix", "crash points").at(0) < SHARE_OF_KINDS
     return Swarm(
         kinds=tuple(kinds),
-        gap_ms=500.0 * 10.0 ** decisions.of("swarm_gap", "").at(0),
+        gap_ms=1000.0 * 8.0 ** decisions.of("swarm_gap", "").at(0),
         has_message_faults=decisions.of("swarm_mix", "message faults").at(0) < SHARE_OF_KINDS,
         has_crash_points=has_crash_points,
     )

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation import story
+from tests.simulation import cluster_story, story
 
 ROOT = Path(__file__).parents[2]
 
 
-def told_with_hash_seed(hash_seed: int, first: int, last: int) -> list[str]:
+def told(module: str, *, hash_seed: int, first: int, last: int) -> list[str]:
     shown = subprocess.run(
-        [sys.executable, "-m", "tests.simulation.story", str(first), str(last)],
+        [sys.executable, "-m", f"tests.simulation.{module}", str(first), str(last)],
         cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT)},
         check=True,
@@ -24,9 +24,10 @@ def told_with_hash_seed(hash_seed: int, first: int, last: int) -> list[str]:
     return shown.stdout.splitlines()
 
 
-def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed() -> None:
-    runs = told_with_hash_seed(1, 0, 3)
-    assert runs == told_with_hash_seed(4242, 0, 3)
+@pytest.mark.parametrize("module", ["story", "cluster_story"])
+def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed(module: str) -> None:
+    runs = told(module, hash_seed=1, first=0, last=3)
+    assert runs == told(module, hash_seed=4242, first=0, last=3)
     assert len(set(runs)) == 3
 
 
@@ -34,14 +35,18 @@ def test_the_same_seed_gives_the_same_run_whatever_the_hash_seed() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("first", range(0, 200, 50))
-def test_two_hundred_seeds_give_the_same_runs_whatever_the_hash_seed(first: int) -> None:
-    runs = told_with_hash_seed(1, first, first + 50)
-    assert runs == told_with_hash_seed(4242, first, first + 50)
+@pytest.mark.parametrize("module", ["story", "cluster_story"])
+def test_two_hundred_seeds_give_the_same_runs_whatever_the_hash_seed(
+    module: str, first: int
+) -> None:
+    runs = told(module, hash_seed=1, first=first, last=first + 50)
+    assert runs == told(module, hash_seed=4242, first=first, last=first + 50)
     assert len(set(runs)) == 50
 
 
 def test_a_second_run_in_the_same_process_is_the_same() -> None:
     assert story.digest(5) == story.digest(5)
+    assert cluster_story.digest(5) == cluster_story.digest(5)
 
 
 def test_the_story_has_a_bit_of_everything() -> None:
@@ -51,3 +56,11 @@ def test_the_story_has_a_bit_of_everything() -> None:
     assert {"send", "deliver", "connect", "crash", "start", "reset", "pause", "resume"} <= kinds
     assert all(len(each.acknowledged) > 100 for each in writers)
     assert all(each.lost_connections for each in writers)
+
+
+def test_the_story_of_a_cluster_has_elections_and_changes_of_leaders() -> None:
+    stage, seen = cluster_story.tell(1)
+    with stage.simulation:
+        assert {"vote", "role", "append", "high_watermark", "isr", "fault"} <= set(seen.kinds)
+    assert seen.acknowledged > 100
+    assert seen.read > 100
