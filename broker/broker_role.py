@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from broker.housekeeping import Housekeeping
 from broker.image_follower import ImageFollower
 from broker.isr_proposals import IsrProposals
-from broker.log.broker_life import write_life
+from broker.log.broker_life import Life, write_life
 from broker.log.identity import id_of_text
 from broker.log.log_directory import LogDirectory
 from broker.membership import Card, Membership
@@ -155,7 +155,7 @@ class BrokerRole:
             ),
             rack=config.broker_rack,
             log_dirs=tuple(_ids_of(directories)),
-            previous_broker_epoch=_unharmed_epoch(list(directories)),
+            last_life=_last_life([each.last_life for each in directories]),
         )
         return Membership(
             card,
@@ -299,7 +299,7 @@ async def _refuse_for_lack_of_room() -> None:
     raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the metadata cannot be written: no room")
 
 
-def _unharmed_epoch(directories: list[LogDirectory]) -> int:
-    """All must be unharmed, and have been used together."""
-    epochs = {each.unharmed_epoch for each in directories}
-    return epochs.pop() if len(epochs) == 1 else _UNKNOWN_EPOCH
+def _last_life(lives: list[Life]) -> Life:
+    """Of all directories together: one that is harmed, or was not there, is enough."""
+    latest = max(life.broker_epoch for life in lives)
+    return Life(latest, all(life == Life(latest, is_unharmed=True) for life in lives))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from broker.log.broker_life import Life, previous_epoch_on_the_wire
 from broker.metadata.broker_info import Endpoint
 from broker.peers.backoff import Backoff
 from broker.peers.channel import UnansweredError
@@ -39,8 +40,7 @@ class Card:
     endpoints: tuple[Endpoint, ...]
     rack: str | None
     log_dirs: tuple[bytes, ...]
-    previous_broker_epoch: int
-    """Of the life that ended with a clean stop; -1 says that records may be missing."""
+    last_life: Life
 
 
 class Membership:
@@ -126,7 +126,7 @@ class Membership:
                 ],
                 rack=card.rack,
                 log_dirs=list(card.log_dirs),
-                previous_broker_epoch=card.previous_broker_epoch,
+                previous_broker_epoch=previous_epoch_on_the_wire(card.last_life),
             ),
             timeout_s=self._timeout_s,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from broker.api.request import HERE, Request
 from broker.controller.broker_events import unregister_broker as without_broker
 from broker.controller.registration import Registration, register_broker
+from broker.log.broker_life import last_life_from_the_wire
 from broker.metadata.broker_info import Endpoint
 from broker.metadata.changes import Change
 from broker.protocol import messages as m
@@ -25,6 +26,7 @@ async def broker_registration(
     body, controller = request.body, node.controller
     if body.cluster_id != node.cluster_id:
         return m.BrokerRegistrationResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
+    last_life = last_life_from_the_wire(body.previous_broker_epoch)
     wanted = Registration(
         broker_id=body.broker_id,
         incarnation_id=body.incarnation_id,
@@ -34,7 +36,8 @@ async def broker_registration(
         ),
         rack=body.rack,
         log_dirs=tuple(body.log_dirs),
-        previous_broker_epoch=body.previous_broker_epoch,
+        previous_broker_epoch=last_life.broker_epoch,
+        is_unharmed=last_life.is_unharmed,
     )
     epoch = -1
 

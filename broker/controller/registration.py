@@ -22,8 +22,9 @@ class Registration:
     endpoints: tuple[Endpoint, ...]
     rack: str | None = None
     log_dirs: tuple[bytes, ...] = ()
-    previous_broker_epoch: int = NO_EPOCH
-    """Of the life before, if nothing that it wrote can have been lost since."""
+    previous_broker_epoch: int = NO_EPOCH  # of the life before in the same directory
+    is_unharmed: bool = True
+    """Whether nothing that it wrote can have been lost since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,11 @@ def register_broker(
         changes: list[Change] = [] if _says_the_same(known, again) else [again]
     else:
         _check_nobody_else(known, liveness, wanted, now)
-        was_clean = known is not None and known.broker_epoch == wanted.previous_broker_epoch
+        was_clean = (
+            known is not None
+            and known.broker_epoch == wanted.previous_broker_epoch
+            and wanted.is_unharmed
+        )
         left = partitions_without(image, [wanted.broker_id], rules_of, unclean=not was_clean)
         again = _record(wanted, image.next_broker_epoch, fenced=True, in_shutdown=False)
         changes = [*left, again]

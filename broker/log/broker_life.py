@@ -9,11 +9,21 @@ logs are as good as after a clean stop.
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from broker.disk.interface import Disk
 
 FILE_NAME = "broker-life"
 UNKNOWN_BROKER_EPOCH = -1
+_HARMED = -2
+
+
+class Life(NamedTuple):
+    """`broker_epoch` is -1 for a directory that never saw a life, or does not say."""
+
+    broker_epoch: int = UNKNOWN_BROKER_EPOCH
+    is_unharmed: bool = False
+    """Whether nothing that it wrote can have been lost since."""
 
 
 async def write_life(disk: Disk, broker_epoch: int, boot_id: str) -> None:
@@ -22,23 +32,35 @@ async def write_life(disk: Disk, broker_epoch: int, boot_id: str) -> None:
     await disk.replace(FILE_NAME, content.encode() + b"\n")
 
 
-async def epoch_if_unharmed(disk: Disk, boot_id: str) -> int:
-    """Of the last life, if the system has not gone down since; -1 otherwise, or when unknown."""
+async def read_life(disk: Disk, boot_id: str) -> Life:
     try:
         plain = json.loads(await disk.read(FILE_NAME))
-        is_same_boot = bool(boot_id) and plain["bootId"] == boot_id
-        return int(plain["brokerEpoch"]) if is_same_boot else UNKNOWN_BROKER_EPOCH
+        return Life(int(plain["brokerEpoch"]), bool(boot_id) and plain["bootId"] == boot_id)
     except (OSError, ValueError, KeyError, TypeError):
-        return UNKNOWN_BROKER_EPOCH
+        return Life()
 
 
-def epoch_in_marker(marker: bytes) -> int:
-    """As a clean stop left it; a marker that cannot be read vouches for the logs all the same."""
+def life_before_clean_stop(marker: bytes) -> Life:
+    """A marker that cannot be read vouches for the logs all the same, but names no epoch."""
     try:
-        return int(json.loads(marker)["brokerEpoch"])
+        return Life(int(json.loads(marker)["brokerEpoch"]), is_unharmed=True)
     except (ValueError, KeyError, TypeError):
-        return UNKNOWN_BROKER_EPOCH
+        return Life()
 
 
 def marker_of(broker_epoch: int) -> bytes:
     return json.dumps({"version": 0, "brokerEpoch": broker_epoch}).encode() + b"\n"
+
+
+def previous_epoch_on_the_wire(life: Life) -> int:
+    """Kafka knows the epoch of a clean stop, or -1. A harmed life is told by numbers below: it is
+    over, and so its session need not be waited for, but its epoch vouches for nothing."""
+    if life.is_unharmed or life.broker_epoch < 0:
+        return life.broker_epoch
+    return _HARMED - life.broker_epoch
+
+
+def last_life_from_the_wire(previous_broker_epoch: int) -> Life:
+    if previous_broker_epoch <= _HARMED:
+        return Life(_HARMED - previous_broker_epoch, is_unharmed=False)
+    return Life(previous_broker_epoch, is_unharmed=previous_broker_epoch >= 0)

@@ -373,7 +373,7 @@ class Log:
         if self.failure is not None:
             self.check_online()
         if self.no_room is not None:
-            raise self.refuse(self.no_room)
+            raise self.refuse(self.no_room) from self.no_room
         if self.is_changing or self._is_closed:
             raise RuntimeError(f"{self.directory} is closed or being changed: ask can_append")
 

@@ -15,9 +15,10 @@ from broker.log import checkpoints, identity
 from broker.log.breather import Breather
 from broker.log.broker_life import (
     UNKNOWN_BROKER_EPOCH,
-    epoch_if_unharmed,
-    epoch_in_marker,
+    Life,
+    life_before_clean_stop,
     marker_of,
+    read_life,
 )
 from broker.log.checkpoints import CorruptCheckpointError, TopicPartition
 from broker.log.cleaner import Cleaner
@@ -74,8 +75,8 @@ class LogDirectory:
         self._renamed: dict[str, None] = {}  # directories whose content is yet to be deleted
         self._has_stale_offsets = True  # the checkpoints may name logs that are gone
         self.is_loaded = False
-        self.unharmed_epoch = UNKNOWN_BROKER_EPOCH
-        """Of the broker's last life, if nothing that it wrote can be missing here; else -1."""
+        self.last_life = Life()
+        """Of the broker that used this directory."""
 
         self._checkpointing = asyncio.Lock()
 
@@ -127,9 +128,9 @@ class LogDirectory:
         names = await self.disk.list("")
         was_clean = CLEAN_SHUTDOWN in names
         if was_clean:
-            self.unharmed_epoch = epoch_in_marker(await self.disk.read(CLEAN_SHUTDOWN))
+            self.last_life = life_before_clean_stop(await self.disk.read(CLEAN_SHUTDOWN))
         else:
-            self.unharmed_epoch = await epoch_if_unharmed(self.disk, boot_id)
+            self.last_life = await read_life(self.disk, boot_id)
         # Whatever happens from here on, this is not a clean stop any more.
         await self.disk.delete(CLEAN_SHUTDOWN)
         recovery_points = await self._read(checkpoints.RECOVERY_POINT)

@@ -37,5 +37,5 @@ async def look_for_room(log: Log) -> None:
     except OSError as problem:
         raise log.fail(problem) from problem
     if log.no_room is not None and free_bytes < 2 * log.config.max_message_bytes:
-        raise refuse(log, log.no_room)
+        raise refuse(log, log.no_room) from log.no_room
     log.no_room = None

@@ -126,3 +126,12 @@ def test_the_next_life_of_the_same_directory_need_not_wait_for_the_session_to_en
     registered = register(image, liveness, previous_broker_epoch=epoch)
     assert registered.broker_epoch > epoch
     assert only(after(image, registered.changes)).leader == 2
+
+
+def test_the_end_of_a_harmed_life_is_believed_and_its_logs_are_not() -> None:
+    image = cluster([1, 2], partition([1, 2], isr=[1, 2], leader=1))
+    epoch = image.brokers[1].broker_epoch
+    unharmed = register(image, previous_broker_epoch=epoch)
+    harmed = register(image, previous_broker_epoch=epoch, is_unharmed=False)
+    assert only(after(image, unharmed.changes)).elr == (1,)
+    assert only(after(image, harmed.changes)).elr == ()

@@ -5,12 +5,16 @@ import pytest
 from broker.disk.memory import MemoryDisk
 from broker.log.broker_life import (
     FILE_NAME,
-    UNKNOWN_BROKER_EPOCH,
-    epoch_if_unharmed,
-    epoch_in_marker,
+    Life,
+    last_life_from_the_wire,
+    life_before_clean_stop,
     marker_of,
+    previous_epoch_on_the_wire,
+    read_life,
     write_life,
 )
+
+NO_LIFE = Life(-1, is_unharmed=False)
 
 
 async def disk_with_life(boot_id: str) -> MemoryDisk:
@@ -23,25 +27,38 @@ async def disk_with_life(boot_id: str) -> MemoryDisk:
 async def test_what_a_killed_process_wrote_is_all_there() -> None:
     disk = await disk_with_life("monday")
     disk.process_crash()
-    assert await epoch_if_unharmed(disk, "monday") == 7
+    assert await read_life(disk, "monday") == Life(7, is_unharmed=True)
 
 
 @pytest.mark.parametrize(("before", "now"), [("monday", "tuesday"), ("", ""), ("monday", "")])
-async def test_after_a_start_of_the_system_nothing_is_known(before: str, now: str) -> None:
-    assert await epoch_if_unharmed(await disk_with_life(before), now) == UNKNOWN_BROKER_EPOCH
+async def test_after_a_start_of_the_system_records_may_be_missing(before: str, now: str) -> None:
+    assert await read_life(await disk_with_life(before), now) == Life(7, is_unharmed=False)
+
+
+async def test_a_loss_of_power_does_not_lose_whose_life_it_was() -> None:
+    disk = await disk_with_life("monday")
+    disk.power_loss()
+    assert await read_life(disk, "tuesday") == Life(7, is_unharmed=False)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"bootId":"monday"}'])
 async def test_a_damaged_file_vouches_for_nothing(content: bytes) -> None:
     disk = await disk_with_life("monday")
     await disk.replace(FILE_NAME, content)
-    assert await epoch_if_unharmed(disk, "monday") == UNKNOWN_BROKER_EPOCH
+    assert await read_life(disk, "monday") == NO_LIFE
 
 
 async def test_before_the_first_life_there_is_no_epoch() -> None:
-    assert await epoch_if_unharmed(MemoryDisk(), "monday") == UNKNOWN_BROKER_EPOCH
+    assert await read_life(MemoryDisk(), "monday") == NO_LIFE
 
 
 def test_the_marker_of_a_clean_stop_carries_the_epoch() -> None:
-    assert epoch_in_marker(marker_of(7)) == 7
-    assert epoch_in_marker(b"left by something else") == UNKNOWN_BROKER_EPOCH
+    assert life_before_clean_stop(marker_of(7)) == Life(7, is_unharmed=True)
+    assert life_before_clean_stop(b"left by something else") == NO_LIFE
+
+
+@pytest.mark.parametrize(
+    "life", [NO_LIFE, Life(0, True), Life(0, False), Life(9, True), Life(9, False)]
+)
+def test_a_registration_carries_the_life_before(life: Life) -> None:
+    assert last_life_from_the_wire(previous_epoch_on_the_wire(life)) == life
