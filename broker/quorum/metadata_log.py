@@ -49,7 +49,6 @@ class MetadataLog:
             segment_bytes=segment_bytes,
             retention_ms=-1,
             retention_bytes=-1,
-            max_message_bytes=segment_bytes,
         )
         start = 0 if snapshots.latest is None else snapshots.latest.end_offset
         log = await Log.open(
