@@ -18,11 +18,13 @@ from broker.metadata.changes import Change, PartitionsChanged
 from broker.metadata.image import Image
 from broker.metadata.partition_info import PartitionInfo
 from broker.observe.events import emit
+from broker.protocol.errors import KafkaError
 from broker.quorum.quorum import NotLeaderError, Quorum
 from broker.watchers import EVER, wait_for_any
 
 _log = logging.getLogger(__name__)
 
+_RETRY_S = 1.0
 _LOOK_S = 0.1
 """How often to look for brokers that fell silent, at the least."""
 
@@ -134,10 +136,18 @@ class ActiveController:
             self._check(epoch)
             now = loop.time()
             if self.liveness.expired(self.image, now):
-                await self.decide(self._fence_the_silent)
+                await self._decide_unasked(self._fence_the_silent)
             if now >= balance_at:
                 balance_at = self._next_balance(now)
-                await self.decide(self._balance)
+                await self._decide_unasked(self._balance)
+
+    async def _decide_unasked(self, make: Callable[[], Sequence[Change]]) -> None:
+        """Nobody is there who could ask again when the disk is full."""
+        try:
+            await self.decide(make)
+        except KafkaError as problem:
+            _log.error("a decision has to wait: %s", problem)
+            await asyncio.sleep(_RETRY_S)
 
     def _next_look(self, now: float) -> float:
         expiry = self.liveness.next_expiry_s(self.image)

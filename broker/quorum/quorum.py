@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from broker.log.room import is_lack_of_room
 from broker.metadata.changes import Change
 from broker.metadata.image import Image
 from broker.network.interface import Address, Network
@@ -141,10 +142,11 @@ class Quorum:
         """Appends the changes as one; the offset behind them, once it is committed and applied.
 
         Raises NotLeaderError: then they may be committed later by another leader, or never.
+        Raises KafkaError when nothing was written.
         """
         async with self._stepping:
             self._check_leads(epoch)
-            end: int = await self._insist(lambda: self.log.append(changes, epoch))
+            end = await self._append(changes, epoch)
             self._tell_of_log("append")
             self.changed.wake()
         await self._flush()
@@ -153,6 +155,24 @@ class Quorum:
             await wait_for_any([self.changed], EVER)
         self._check_leads(epoch)
         await self.replay.until(end)
+        return end
+
+    async def _append(self, changes: Sequence[Change], epoch: int) -> int:
+        """Alone, a leader says at once that its disk is full: nobody could take over from it."""
+        if self._channels:
+            appended: int = await self._insist(lambda: self.log.append(changes, epoch))
+            return appended
+        try:
+            end = await self.log.append(changes, epoch)
+        except KafkaError as refusal:
+            problem = refusal.__cause__
+            if isinstance(problem, OSError) and is_lack_of_room(problem):
+                self._tell_of_room(problem)
+            elif isinstance(problem, OSError):
+                self._on_fatal(refusal)
+            raise
+        if self.no_room is not None:
+            self._tell_of_room(None)
         return end
 
     def _check_leads(self, epoch: int) -> None:
@@ -277,7 +297,13 @@ class Quorum:
     # The disk and the tasks
 
     async def _insist(self, deed: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        return await insist(deed, self._tell_of_room)
+        try:
+            return await insist(deed, self._tell_of_room)
+        except (OSError, KafkaError) as problem:
+            # Whoever asked is told, too, but nobody can say what is on the disk now.
+            if isinstance(problem, OSError) or isinstance(problem.__cause__, OSError):
+                self._on_fatal(problem)
+            raise
 
     def _tell_of_room(self, problem: OSError | None) -> None:
         if problem is not None and self.no_room is None:
