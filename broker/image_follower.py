@@ -126,11 +126,13 @@ class ImageFollower:
         is_first = epoch != self.ready_epoch
         if is_first or everything:
             await node.role.sort_out_logs()
-            changed = {
-                (topic.name, index): None
+            # What is held of topics that are gone, and then all that there is.
+            changed = {(each.topic, each.index): None for each in node.partitions}
+            changed.update(
+                ((topic.name, index), None)
                 for topic in node.metadata.image.topics_sorted()
                 for index in range(len(topic.partitions))
-            }
+            )
         await node.partitions.follow(node.metadata.image, changed)
         if is_first:
             await node.role.note_life(epoch)
