@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -12,17 +13,21 @@ from broker.config.broker import BrokerConfig
 from broker.disk.interface import Disk
 from broker.disk.memory import MemoryDisk
 from broker.log.identity import Identity, write_identity
+from broker.metadata.changes import Change
 from broker.network.interface import Address
 from broker.network.sockets import SocketNetwork
 from broker.node import Node
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
+from broker.quorum.metadata_log import MetadataLog
 from broker.world import WallClock, World
 from tests.unit.broker.log.builders import Clock
 
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 PATIENCE_S = 20.0
+
+_lives = count(1)  # no two lives of a node draw the same ids
 
 
 async def formatted(disk: Disk) -> Disk:
@@ -56,12 +61,22 @@ async def running_node(
             **(properties or {}),
         }
     )
-    world = World(disks=disks, network=SocketNetwork(), clock=clock or Clock(), random=Random(1))
+    world = World(
+        disks=disks, network=SocketNetwork(), clock=clock or Clock(), random=Random(next(_lives))
+    )
     node = await Node.start(config, world)
     try:
         yield node
     finally:
         await node.stop()
+
+
+async def commit_while_stopped(disk: Disk, changes: Sequence[Change]) -> None:
+    """As a crash leaves it: they are in the metadata log, and nothing was done about them."""
+    log = await MetadataLog.open(disk, Clock(), 1 << 20)
+    await log.append(changes, log.last_epoch)
+    await log.flush()
+    await log.close()
 
 
 class Wire:

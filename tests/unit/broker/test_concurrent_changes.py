@@ -6,11 +6,10 @@ import pytest
 
 from broker.disk.memory import MemoryDisk
 from broker.metadata.changes import Change, ConfigChanged, ResourceType
-from broker.metadata.store import MetadataStore
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from tests.nodes import create_topic, formatted, running_node, wire
+from tests.nodes import commit_while_stopped, create_topic, formatted, running_node, wire
 
 
 def more_partitions(count: int) -> m.CreatePartitionsRequest:
@@ -77,7 +76,7 @@ async def test_a_stored_configuration_that_is_not_valid_does_not_refuse_the_star
     disks = {"data": await formatted(disk)}
     async with running_node(disks=disks) as node, wire(node) as client:
         await create_topic(client, "t")
-    await (await MetadataStore.load(disk)).commit(stored)
+    await commit_while_stopped(disk, stored)
     async with running_node(disks=disks) as node:
         [partition] = node.partitions
         assert partition.log.config.retention_ms == 77

@@ -8,12 +8,12 @@ import pytest
 from broker.disk.memory import MemoryDisk
 from broker.log.checkpoints import LOG_START
 from broker.metadata.changes import TopicDeleted
-from broker.metadata.store import MetadataStore
 from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from tests.nodes import (
     Wire,
+    commit_while_stopped,
     create_topic,
     fetch,
     formatted,
@@ -76,9 +76,8 @@ async def test_a_crash_between_a_deletion_and_its_renaming_brings_nothing_back()
     async with running_node(disks=disks) as node, wire(node) as client:
         await create_topic(client, "t", partitions=2)
         await produce(client, batch(b"old"))
-    # As a crash leaves it: the deletion is durable, and nothing was done about it.
-    store = await MetadataStore.load(disk)
-    await store.commit([TopicDeleted("t", store.image.topics["t"].topic_id)])
+        topic_id = node.metadata.image.topics["t"].topic_id
+    await commit_while_stopped(disk, [TopicDeleted("t", topic_id)])
     async with running_node(disks=disks) as node, wire(node) as client:
         assert node.metadata.image.topic("t") is None
         await create_topic(client, "t")

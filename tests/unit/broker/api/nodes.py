@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from itertools import count
 from random import Random
 from typing import TypeVar
 
@@ -22,6 +23,8 @@ from broker.world import World
 Body = TypeVar("Body")
 
 CLUSTER_ID = "abcdefghijklmnopqrstug"
+
+_lives = count(7)  # no two lives of a node draw the same ids
 
 
 class StillClock:
@@ -69,7 +72,9 @@ async def running_node(
         if "meta.properties" not in await disk.list(""):
             identity = Identity(cluster_id=CLUSTER_ID, node_id=1, directory_id=f"id-of-{path}")
             await write_identity(disk, identity)
-    world = World(disks=disks, network=NobodyNetwork(), clock=StillClock(), random=Random(7))
+    world = World(
+        disks=disks, network=NobodyNetwork(), clock=StillClock(), random=Random(next(_lives))
+    )
     node = await Node.start(config, world)
     await asyncio.sleep(0)  # so that the node's chores have begun before it is stopped
     try:

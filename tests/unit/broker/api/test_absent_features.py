@@ -1,6 +1,6 @@
 """What is not here is said plainly, in the form that tools expect."""
 
-from broker.api.absent_features import describe_acls, list_groups, list_partition_reassignments
+from broker.api.absent_features import describe_acls, list_groups
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
@@ -14,10 +14,7 @@ async def test_without_an_authorizer_there_are_no_acls_to_describe() -> None:
         assert told.error_message == "no authorizer is configured"
 
 
-async def test_there_are_no_groups_and_nothing_moves() -> None:
+async def test_there_are_no_groups() -> None:
     async with running_node() as node:
         groups = list_groups(node, ask(ApiKey.LIST_GROUPS, m.ListGroupsRequest()))
         assert (groups.error_code, groups.groups) == (ErrorCode.NONE, [])
-        body = m.ListPartitionReassignmentsRequest(topics=None)
-        moves = list_partition_reassignments(node, ask(ApiKey.LIST_PARTITION_REASSIGNMENTS, body))
-        assert (moves.error_code, moves.error_message, moves.topics) == (0, None, [])

@@ -154,12 +154,26 @@ async def test_of_two_that_create_the_same_topic_at_once_one_is_told_that_it_exi
         assert made == [ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS]
 
 
-async def test_a_disk_that_refuses_leaves_no_topic() -> None:
+async def test_a_full_disk_leaves_no_topic_and_may_be_asked_again() -> None:
     disk = MemoryDisk()
     async with running_node(disks={"data": disk}) as node:
-        disk.fail("replace", error=errno.ENOSPC)
+        disk.capacity_bytes = 0
+        for _ in range(2):
+            [made] = await create(node, topic("t"))
+            assert made.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+            assert "No space left" in (made.error_message or "")
+            assert node.metadata.image.topics == {}
+        disk.capacity_bytes = None
         [made] = await create(node, topic("t"))
-        disk.heal()
+        assert (made.error_code, list(node.metadata.image.topics)) == (0, ["t"])
+        assert not node.failed.done()
+
+
+async def test_a_disk_that_fails_the_metadata_log_ends_the_node() -> None:
+    disk = MemoryDisk()
+    async with running_node(disks={"data": disk}) as node:
+        disk.fail("append", "__cluster_metadata-0/*", error=errno.EIO)
+        [made] = await create(node, topic("t"))
         assert made.error_code == ErrorCode.KAFKA_STORAGE_ERROR
-        assert "No space left" in (made.error_message or "")
-        assert node.metadata.image.topics == {}
+        assert "Input/output error" in str(node.failed.result())
+        disk.heal()

@@ -76,6 +76,29 @@ _REQUESTS: dict[ApiKey, Any] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: m.IncrementalAlterConfigsRequest(
         resources=[m.IncrementalAlterConfigsRequestAlterConfigsResource(**_CONFIG, configs=[])]
     ),
+    ApiKey.ELECT_LEADERS: m.ElectLeadersRequest(
+        topic_partitions=[m.ElectLeadersRequestTopicPartitions(topic="t", partitions=[0, 9])]
+    ),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: m.AlterPartitionReassignmentsRequest(
+        topics=[
+            m.ReassignableTopic(
+                name="t",
+                partitions=[
+                    m.ReassignablePartition(partition_index=0, replicas=None),
+                    m.ReassignablePartition(partition_index=1, replicas=[1]),
+                ],
+            )
+        ]
+    ),
+    ApiKey.DESCRIBE_QUORUM: m.DescribeQuorumRequest(
+        topics=[
+            m.DescribeQuorumRequestTopicData(
+                topic_name="__cluster_metadata",
+                partitions=[m.DescribeQuorumRequestPartitionData(partition_index=0)],
+            )
+        ]
+    ),
+    ApiKey.UNREGISTER_BROKER: m.UnregisterBrokerRequest(broker_id=9),
     ApiKey.LIST_PARTITION_REASSIGNMENTS: m.ListPartitionReassignmentsRequest(topics=None),
     ApiKey.DESCRIBE_CLUSTER: m.DescribeClusterRequest(),
     ApiKey.DESCRIBE_PRODUCERS: m.DescribeProducersRequest(

@@ -50,8 +50,8 @@ async def test_the_log_says_why_a_transactional_producer_is_refused(
 async def test_a_full_disk_gives_no_id_and_may_be_asked_again() -> None:
     disk = MemoryDisk()
     async with running_node(disks={"data": disk}) as node:
-        disk.fail("replace")
+        disk.capacity_bytes = 0
         refused = await init(node)
-        disk.heal()
+        disk.capacity_bytes = None
         assert ErrorCode(refused.error_code).retriable
         assert (await init(node)).error_code == ErrorCode.NONE
