@@ -22,7 +22,7 @@ from harness.wire.match import (
     MessageFaults,
     ReplaceByError,
 )
-from tests.nodes import Wire, create_topic, fetch, produce, produce_request
+from tests.nodes import Wire, create_topic, fetch, fetch_request, produce, produce_request
 
 _Result = TypeVar("_Result")
 
@@ -78,12 +78,17 @@ def test_records_are_produced_and_fetched() -> None:
 def test_causes_lead_from_an_acknowledgement_back_to_its_produce() -> None:
     async def story(cluster: SimCluster) -> None:
         wire = await with_topic(cluster)
-        # Five in flight: the broker handles each when the one before it is answered.
+        # All behind a fetch that waits: the broker handles a request when the one before it is
+        # answered, so something else than its own delivery leads to its reply.
+        wire.writer.write(
+            wire.frame(ApiKey.FETCH, 12, fetch_request(0, max_wait_ms=500, min_bytes=1))
+        )
         frames = [
             wire.frame(ApiKey.PRODUCE, 9, produce_request(batch(b"%d" % number)))
             for number in range(5)
         ]
         wire.writer.write(b"".join(frames))
+        await wire.answer(ApiKey.FETCH, 12)
         for _ in frames:
             await wire.answer(ApiKey.PRODUCE, 9)
         await wire.close()

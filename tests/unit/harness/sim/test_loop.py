@@ -187,6 +187,28 @@ def test_a_pause_holds_timers_until_the_resume(loop: SimLoop) -> None:
     assert seen == [("before", 1.0), ("early", 7.0), ("late", 7.0), ("after", 9.0)]
 
 
+def test_a_process_that_is_paused_in_the_middle_goes_on_later_where_it_was(loop: SimLoop) -> None:
+    seen: list[tuple[str, float]] = []
+
+    async def main() -> None:
+        life = loop.begin_life("n1")
+
+        async def stop_here() -> None:
+            loop.call_soon(lambda: seen.append(("behind", loop.time())))
+            loop.pause(life)
+            seen.append(("before", loop.time()))
+            await asyncio.sleep(0)
+            seen.append(("after", loop.time()))
+
+        _ = loop.create_task(stop_here(), context=life.context())
+        await asyncio.sleep(3)
+        loop.resume(life)
+        await asyncio.sleep(1)
+
+    loop.run_main(main(), deadline_s=20)
+    assert seen == [("before", 0.0), ("behind", 3.0), ("after", 3.0)]
+
+
 def test_a_run_that_can_never_end_says_so(loop: SimLoop) -> None:
     async def main() -> None:
         life = loop.begin_life("n1")
@@ -231,10 +253,10 @@ def test_sets_of_tasks_have_the_same_order_in_every_loop() -> None:
 
         async def main() -> list[str]:
             tasks = {loop.create_task(asyncio.sleep(1), name=f"{n}") for n in range(50)}
-            futures = {loop.create_future() for _ in range(50)}
-            assert len(futures) == 50
+            made = [loop.create_future() for _ in range(50)]
+            futures = set(made)
             done, _ = await asyncio.wait(tasks)
-            return [task.get_name() for task in done]
+            return [task.get_name() for task in done] + [f"{made.index(f)}" for f in futures]
 
         told = loop.run_main(main(), deadline_s=2)
         dispose(loop)

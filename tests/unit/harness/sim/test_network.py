@@ -274,6 +274,21 @@ def test_an_attempt_that_was_given_up_never_reaches_the_listener(simulation: Sim
     assert pair.server.connection is None
 
 
+def test_an_attempt_may_be_given_up_while_its_answer_is_under_way(simulation: Simulation) -> None:
+    pair = Pair(simulation)
+
+    async def main() -> None:
+        await pair.listen()
+        dialling = pair.dial()
+        await asyncio.sleep(0.00015)
+        dialling.cancel()
+        await asyncio.sleep(10)
+
+    simulation.run(main(), deadline_s=300)
+    assert pair.server.connection is None
+    assert not [row for row in simulation.trace.rows() if row.kind == "connect"]
+
+
 def test_ports_are_taken_once_and_addresses_are_checked(simulation: Simulation) -> None:
     network = simulation.network.of("a")
 
