@@ -8,7 +8,7 @@ saw it fetch: a replica that has restarted since has another one (R08).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from broker.controller.broker_events import current_broker
@@ -20,10 +20,12 @@ from broker.metadata.image import Image
 from broker.metadata.partition_info import RECOVERED, RECOVERING, PartitionInfo
 from broker.protocol.errors import ErrorCode, KafkaError
 
+UNKNOWN_BROKER_EPOCH = -1
+
 
 class IsrMember(NamedTuple):
     broker_id: int
-    broker_epoch: int = -1  # -1: the leader does not know it, as before version 3
+    broker_epoch: int = UNKNOWN_BROKER_EPOCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,7 @@ def alter_partition(image: Image, request: IsrRequest, rules_of: RulesOf) -> Alt
     _check_epochs(f"{name}-{request.index}", old, request)
     _check_members(old, request)
     for member in request.new_isr:
-        _check_eligible(image, member)
+        _check_eligible(image, member, old)
     info = next_state(
         old,
         rules_of(name),
@@ -68,7 +70,9 @@ def alter_partition(image: Image, request: IsrRequest, rules_of: RulesOf) -> Alt
         recovery_state=request.leader_recovery_state,
     )
     if info is None:
-        return AlteredPartition(changes=[], info=old)
+        # A leader that confirms the ISR wants to be sure that nothing it asked for before comes
+        # true later: the new partition epoch sees to that.
+        info = replace(old, partition_epoch=old.partition_epoch + 1)
     return AlteredPartition(
         changes=[PartitionsChanged(name, request.topic_id, ((request.index, info),))],
         info=info,
@@ -125,7 +129,9 @@ def _check_members(old: PartitionInfo, request: IsrRequest) -> None:
             )
 
 
-def _check_eligible(image: Image, member: IsrMember) -> None:
+def _check_eligible(image: Image, member: IsrMember, old: PartitionInfo) -> None:
+    """Of a member that stays, the leader may not know the epoch; of a new one it must (R08)."""
+    is_known = member.broker_id in old.isr and member.broker_epoch == UNKNOWN_BROKER_EPOCH
     broker = image.brokers.get(member.broker_id)
     if broker is None:
         why = "is not registered"
@@ -133,7 +139,7 @@ def _check_eligible(image: Image, member: IsrMember) -> None:
         why = "is fenced"
     elif broker.in_controlled_shutdown:
         why = "shuts down"
-    elif member.broker_epoch not in (-1, broker.broker_epoch):
+    elif not is_known and member.broker_epoch != broker.broker_epoch:
         why = f"has restarted: its epoch is {broker.broker_epoch}, not {member.broker_epoch}"
     else:
         return

@@ -1,5 +1,6 @@
 """AlterPartition: which leader may change the ISR, and who may come into it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,9 +59,14 @@ def test_a_leader_shrinks_and_expands_its_isr() -> None:
     assert (altered.info.isr, altered.info.elr, altered.info.leader_epoch) == ((1, 3), (), 5)
 
 
-def test_the_isr_that_is_there_already_changes_nothing() -> None:
-    altered = alter(cluster([1, 2], partition([1, 2])), 1, 2)
-    assert (altered.changes, altered.info, altered.error) == ([], partition([1, 2]), ErrorCode.NONE)
+def test_the_isr_that_is_there_already_is_confirmed_by_a_new_partition_epoch() -> None:
+    """What the leader asked for before, and may arrive again, is out of date from then on."""
+    image = cluster([1, 2], partition([1, 2]))
+    altered = alter(image, 1, 2)
+    before = partition([1, 2])
+    assert altered.error is ErrorCode.NONE
+    assert altered.info == replace(before, partition_epoch=before.partition_epoch + 1)
+    assert only(after(image, altered.changes)) == altered.info
 
 
 @pytest.mark.parametrize(
@@ -102,16 +108,17 @@ def test_whoever_is_not_there_or_has_restarted_is_not_eligible(second: Any) -> N
     assert refusal(image, 1, IsrMember(2, 2)) is ErrorCode.INELIGIBLE_REPLICA
 
 
-def test_an_old_leader_that_knows_no_broker_epochs_is_believed() -> None:
-    image = cluster([1, 2], partition([1, 2], [1]))
+def test_only_of_those_who_stay_the_broker_epoch_need_not_be_known() -> None:
+    image = cluster([1, 2, 3], partition([1, 2, 3], [1, 2]))
     assert alter(image, IsrMember(1), IsrMember(2)).info.isr == (1, 2)
+    assert refusal(image, IsrMember(1), IsrMember(2), IsrMember(3)) is ErrorCode.INELIGIBLE_REPLICA
 
 
 def test_a_leader_recovers_alone_and_says_when_it_has() -> None:
     image = cluster([1, 2], partition([1, 2], [1], leader_recovery_state=RECOVERING))
     recovering = {"leader_recovery_state": RECOVERING}
     assert refusal(image, 1, 2, **recovering) is ErrorCode.INVALID_REQUEST
-    assert alter(image, 1, **recovering).changes == []
+    assert alter(image, 1, **recovering).info.leader_recovery_state == RECOVERING
     altered = alter(image, 1, 2)
     assert (altered.info.isr, altered.info.leader_recovery_state) == ((1, 2), RECOVERED)
 
