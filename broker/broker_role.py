@@ -28,6 +28,7 @@ from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode, KafkaError, error_name
 from broker.replica_fetcher import FetcherSettings
 from broker.replica_fetchers import FetcherWorld, ReplicaFetchers
+from broker.replication.own_registration import knows_this_life
 from broker.watchers import EVER, wait_for_any
 
 if TYPE_CHECKING:
@@ -221,8 +222,7 @@ class BrokerRole:
 
     def knows_itself(self, broker_epoch: int) -> bool:
         """Whether the image has come to this life of the broker."""
-        known = self._node.metadata.image.brokers.get(self._node.node_id)
-        return known is not None and known.broker_epoch == broker_epoch
+        return knows_this_life(self._node.metadata.image.brokers, self._node.node_id, broker_epoch)
 
     def brokers_changed(self) -> None:
         self.partitions.brokers_changed()
@@ -263,6 +263,11 @@ class BrokerRole:
             if endpoint.name == name:
                 return Address(endpoint.host, endpoint.port)
         return None
+
+    def lose_trust(self, why: str) -> None:
+        """A disk that forgot what was written is no better than a machine that lost its power."""
+        _log.error("this broker begins anew in the cluster: %s", why)
+        self.membership.begin_harmed_life(new_id(self._node.world.random))
 
     # Stopping
 

@@ -91,7 +91,8 @@ class Housekeeping:
         breather = Breather()
         for partition in self._node.partitions.offline():
             try:
-                await partition.bring_back(breather)
+                if not await partition.bring_back(breather):
+                    self._node.role.lose_trust(f"{partition.log.directory} has lost its end")
             except (OSError, KafkaError) as problem:
                 _log.debug("%s is still offline: %s", partition.log.directory, problem)
             else:

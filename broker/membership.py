@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from broker.log.broker_life import Life, previous_epoch_on_the_wire
 from broker.metadata.broker_info import Endpoint
@@ -90,6 +90,16 @@ class Membership:
     def hurry(self) -> None:
         """Something happened that the controller waits for."""
         self._beat_now.set()
+
+    def begin_harmed_life(self, incarnation_id: bytes) -> None:
+        """As after a loss of power: whatever this broker was counted on for is over."""
+        epoch = -1 if self.broker_epoch is None else self.broker_epoch
+        self._card = replace(
+            self._card, incarnation_id=incarnation_id, last_life=Life(epoch, is_unharmed=False)
+        )
+        self.broker_epoch = None
+        self.is_let_in.clear()
+        self.hurry()
 
     async def leave(self, patience_s: float) -> None:
         """Asks for other leaders first, so that nobody has to wait for a timeout."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
@@ -50,6 +50,7 @@ class Partition:
         self.leader_epoch = _NO_EPOCH
         self.info: PartitionInfo | None = None
         self.leader: LeaderState | None = None
+        self._harmed_epoch = _NO_EPOCH
         self.before_append: Callable[[], Awaitable[None]] | None = None
         """Awaited before anything is appended; raises KafkaError to have it refused."""
 
@@ -187,14 +188,8 @@ class Partition:
     def proposal_accepted(self, proposal: IsrProposal, answered: PartitionInfo) -> None:
         leader = self.leader
         if leader is not None:
-            # The answer does not tell who is eligible besides: nobody, when enough are in sync.
-            minimum = min(leader.min_insync_replicas, len(leader.info.replicas))
-            eligible = () if len(answered.isr) >= minimum else leader.info.elr
-            info = replace(
-                answered, elr=tuple(each for each in eligible if each not in answered.isr)
-            )
             now = self._loop.time()
-            self._progressed(leader, leader.proposal_accepted(proposal, info, now))
+            self._progressed(leader, leader.proposal_accepted(proposal, answered, now))
             self._tell_of_in_sync(leader)
 
     def proposal_refused(self, proposal: IsrProposal, error: ErrorCode) -> IsrProposal | None:
@@ -281,7 +276,9 @@ class Partition:
                 now = self._loop.time()
                 self._progressed(self.leader, self.leader.metadata_changed(info, now))
                 self._tell_of_in_sync(self.leader)
-            elif info.leader_epoch > self.leader_epoch or self.leader is None:
+            elif info.leader_epoch > self._harmed_epoch and (
+                info.leader_epoch > self.leader_epoch or self.leader is None
+            ):
                 await self._step_up(info)
 
     def _step_down(self, info: PartitionInfo) -> None:
@@ -317,14 +314,24 @@ class Partition:
         self._high_watermark_moved(self.leader)
         self.watchers.wake()
 
-    async def bring_back(self, breather: Breather) -> None:
-        """Tries a log again that an I/O error took offline; raises OSError if it still fails."""
+    async def bring_back(self, breather: Breather) -> bool:
+        """Tries a log again that an I/O error took offline; raises OSError if it still fails.
+
+        False when the log has lost something: then this node must not lead in this epoch any
+        more, or it would use its offsets for other records.
+        """
         async with self._in_turn:
+            end_before = self.log.end_offset
             await self.log.reopen(breather)
+            if self.log.end_offset < end_before:
+                self._harmed_epoch = self.leader_epoch
+                self.retire()
+                return False
             leader = self.leader
             if leader is not None:
                 await self.log.assign_leader_epoch(self.leader_epoch)
                 self._appended(leader)
+            return True
 
     def retire(self) -> None:
         """Nobody is served from it any more."""
