@@ -66,6 +66,7 @@ class Following:
             return
         if response is None:
             return
+        quorum.strangers.answered(asked.to, response.error_code)
         answer, records = wire_form.fetch_answer(response)
         async with quorum.stepping():
             quorum.fetched_records = records

@@ -28,6 +28,7 @@ from broker.quorum.metadata_log import TOPIC, MetadataLog
 from broker.quorum.quorum_state import QuorumStateFile
 from broker.quorum.replay import Replay
 from broker.quorum.snapshots import apply_snapshot
+from broker.quorum.strangers import Strangers
 from broker.raft import effects as do
 from broker.raft import events as e
 from broker.raft.machine import Raft
@@ -76,6 +77,7 @@ class Quorum:
         self.changed = Watchers()
         """Woken when the role, the log's end or the high watermark has changed."""
 
+        self.strangers = Strangers(settings.cluster_id, len(settings.voters))
         self.following: Following | None = None
         self.no_room: OSError | None = None
         self._state_file = state_file
@@ -290,6 +292,7 @@ class Quorum:
         except UnansweredError as problem:
             _log.debug("quorum: %s", problem)
             return
+        self.strangers.answered(effect.to, answer.error_code)
         event = wire_form.event_of(effect, answer)
         if event is not None:
             await self.step(event)

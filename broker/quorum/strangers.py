@@ -1,0 +1,41 @@
+"""Notices that this node is in the wrong cluster: by what the voters say to its cluster id.
+
+A single voter of another cluster is a mistake made there. When it is most of them, and nobody has
+ever known this node's cluster, the mistake was made here.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from broker.protocol.errors import ErrorCode
+
+_log = logging.getLogger(__name__)
+
+
+class WrongClusterError(Exception):
+    """This node's data is of another cluster than its controllers'. For the user."""
+
+
+class Strangers:
+    def __init__(self, cluster_id: str, voter_count: int) -> None:
+        self._cluster_id = cluster_id
+        self._majority = voter_count // 2 + 1
+        self._strangers: dict[int, None] = {}
+        self._is_known = False
+
+    def answered(self, voter: int, error: int) -> None:
+        """Raises WrongClusterError."""
+        if error != ErrorCode.INCONSISTENT_CLUSTER_ID:
+            self._is_known = self._is_known or not error
+            self._strangers.pop(voter, None)
+            return
+        if voter not in self._strangers:
+            _log.error("node %d is of another cluster than %s", voter, self._cluster_id)
+            self._strangers[voter] = None
+        if not self._is_known and len(self._strangers) >= self._majority:
+            voters = ", ".join(str(each) for each in sorted(self._strangers))
+            raise WrongClusterError(
+                f"this node is of cluster {self._cluster_id}, but the controllers ({voters}) are "
+                "of another; compare meta.properties here and there, and controller.quorum.voters"
+            )
