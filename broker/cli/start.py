@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random, SystemRandom
+from typing import Any
 
 import click
 
@@ -22,13 +23,17 @@ from broker.disk.files import FileDisk
 from broker.disk.interface import Disk
 from broker.disk.unreadable import UnreadableDisk
 from broker.log.identity import NotFormattedError, WrongDirectoryError, read_identity
+from broker.membership import RefusedError
+from broker.network.interface import Address
 from broker.network.sockets import SocketNetwork
 from broker.node import Node
 from broker.observe.exporter import CONTENT_TYPE, exposition
 from broker.observe.logs import set_up_logs
 from broker.observe.metrics_http import MetricsServer
+from broker.protocol.errors import KafkaError
 from broker.quorum.quorum_state import QuorumStateError
 from broker.quorum.snapshots import SnapshotCorruptError
+from broker.quorum.strangers import WrongClusterError
 from broker.world import World
 
 _log = logging.getLogger(__name__)
@@ -53,12 +58,14 @@ def start(path: Path, overrides: Sequence[str], log_level: str) -> int:
     raise_file_limit()
     try:
         return asyncio.run(_run(config, path, clock))
-    except WrongDirectoryError as error:
+    except (WrongDirectoryError, WrongClusterError, RefusedError) as error:
         raise EnvironmentFailure(str(error)) from None
     except (QuorumStateError, SnapshotCorruptError) as error:
         raise EnvironmentFailure(f"{config.metadata_log_dir}: {error}") from None
     except OSError as error:
         raise EnvironmentFailure(f"cannot start: {sentence(error)}") from None
+    except KafkaError as error:
+        raise EnvironmentFailure(f"cannot start: {error}") from None
 
 
 async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> int:
@@ -84,18 +91,50 @@ async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> i
         metrics = None
         try:
             metrics = await _serve_metrics(node)
-            # What stands now stays for good. Left out of the collector's rounds, it does not
-            # cost a request milliseconds every few thousand of them.
-            gc.collect()
-            gc.freeze()
-            click.echo(f"ready on {node.advertised}")
-            return await ended
+            await _until_ready(node, ended)
+            if not ended.done():
+                # What stands now stays for good. Left out of the collector's rounds, it does not
+                # cost a request milliseconds every few thousand of them.
+                gc.collect()
+                gc.freeze()
+                click.echo(f"ready on {_address(node)}")
+            await _first_of(ended, node.failed)
+            if node.failed.done():
+                raise EnvironmentFailure(f"stopped, for it cannot go on: {_told(node.failed)}")
+            return ended.result()
         finally:
             if metrics is not None:
                 await metrics.close()
             await node.stop()
             for disk in disks.values():
                 await disk.close()
+
+
+async def _until_ready(node: Node, ended: asyncio.Future[int]) -> None:
+    """For a node among others: until there is a quorum, and it has its place. Or the end."""
+    ready = asyncio.ensure_future(node.ready())
+    try:
+        await _first_of(ready, ended)
+        if ready.done():
+            ready.result()
+    finally:
+        ready.cancel()
+
+
+async def _first_of(*futures: asyncio.Future[Any]) -> None:
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+
+
+def _address(node: Node) -> Address:
+    if node.config.is_broker:
+        return node.advertised
+    entry = node.config.controller_listeners[0]
+    return Address(entry.bind_host, entry.port)
+
+
+def _told(failed: asyncio.Future[BaseException]) -> str:
+    problem = failed.result()
+    return sentence(problem) if isinstance(problem, OSError) else str(problem) or repr(problem)
 
 
 async def _check_identity(config: BrokerConfig, config_path: Path, disks: dict[str, Disk]) -> None:

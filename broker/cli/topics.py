@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import click
 
-from broker.cli.errors import FindingError
+from broker.cli.bootstrap import bootstrap_option, check_answer, with_client
 from broker.cli.wire_client import WireClient
 from broker.log.identity import text_of_id
-from broker.network.interface import Address
-from broker.network.sockets import SocketNetwork
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
-from broker.protocol.errors import error_name
 
 _TIMEOUT_MS = 30000
+_PAGE = 2000
 _TOPIC_RESOURCE = 2
 _TOPIC_SOURCE = 1
-
-bootstrap_option = click.option(
-    "--bootstrap", required=True, metavar="HOST:PORT", help="A broker's address."
-)
 
 
 @click.group()
@@ -42,7 +35,7 @@ def list_topics(bootstrap: str) -> None:
         for topic in sorted(answer.topics, key=lambda topic: topic.name or ""):
             click.echo(topic.name)
 
-    _with_client(bootstrap, work)
+    with_client(bootstrap, work)
 
 
 @topics.command("describe")
@@ -50,7 +43,7 @@ def list_topics(bootstrap: str) -> None:
 @click.argument("names", nargs=-1)
 def describe(bootstrap: str, names: Sequence[str]) -> None:
     """Print partitions, leaders and configurations of the named topics, or of all."""
-    _with_client(bootstrap, lambda client: _describe(client, names))
+    with_client(bootstrap, lambda client: _describe(client, names))
 
 
 @topics.command("create")
@@ -85,10 +78,10 @@ def create(
             ApiKey.CREATE_TOPICS, m.CreateTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)
         )
         for result in answer.topics:
-            _check(f"topic {name}", result.error_code, result.error_message)
+            check_answer(f"topic {name}", result.error_code, result.error_message)
         click.echo(f"created topic {name}")
 
-    _with_client(bootstrap, work)
+    with_client(bootstrap, work)
 
 
 @topics.command("delete")
@@ -103,19 +96,15 @@ def delete(bootstrap: str, name: str) -> None:
         )
         answer: m.DeleteTopicsResponse = await client.ask(ApiKey.DELETE_TOPICS, body)
         for result in answer.responses:
-            _check(f"topic {name}", result.error_code, result.error_message)
+            check_answer(f"topic {name}", result.error_code, result.error_message)
         click.echo(f"deleted topic {name}")
 
-    _with_client(bootstrap, work)
+    with_client(bootstrap, work)
 
 
 async def _describe(client: WireClient, names: Sequence[str]) -> None:
-    asked = [m.MetadataRequestTopic(name=name) for name in names] or None
-    answer: m.MetadataResponse = await client.ask(
-        ApiKey.METADATA, m.MetadataRequest(topics=asked, allow_auto_topic_creation=False)
-    )
-    for topic in sorted(answer.topics, key=lambda topic: topic.name or ""):
-        _check(f"topic {topic.name}", topic.error_code, None)
+    for topic in await _all_pages(client, names):
+        check_answer(f"topic {topic.name}", topic.error_code)
         configs = await _set_configs(client, topic.name or "")
         replicas = len(topic.partitions[0].replica_nodes) if topic.partitions else 0
         click.echo(
@@ -123,14 +112,42 @@ async def _describe(client: WireClient, names: Sequence[str]) -> None:
             f"partitions: {len(topic.partitions)}  replication factor: {replicas}  "
             f"configs: {configs}"
         )
-        for part in sorted(topic.partitions, key=lambda part: part.partition_index):
-            offline = f"  offline: {part.offline_replicas}" if part.offline_replicas else ""
+        for part in topic.partitions:
+            offline = f"  offline: {_join(part.offline_replicas)}" if part.offline_replicas else ""
             leader = part.leader_id if part.leader_id >= 0 else "none"
             click.echo(
                 f"  partition: {part.partition_index}  leader: {leader}  "
                 f"epoch: {part.leader_epoch}  replicas: {_join(part.replica_nodes)}  "
-                f"isr: {_join(part.isr_nodes)}{offline}"
+                f"isr: {_join(part.isr_nodes)}  elr: {_join(part.eligible_leader_replicas or ())}"
+                f"{offline}"
             )
+
+
+async def _all_pages(
+    client: WireClient, names: Sequence[str]
+) -> list[m.DescribeTopicPartitionsResponseTopic]:
+    """By name, each with all its partitions in order, however many answers they came in."""
+    found: dict[str | None, m.DescribeTopicPartitionsResponseTopic] = {}
+    request = m.DescribeTopicPartitionsRequest(
+        topics=[m.DescribeTopicPartitionsRequestTopicRequest(name=name) for name in names],
+        response_partition_limit=_PAGE,
+        cursor=None,
+    )
+    while True:
+        answer: m.DescribeTopicPartitionsResponse = await client.ask(
+            ApiKey.DESCRIBE_TOPIC_PARTITIONS, request
+        )
+        for topic in answer.topics:
+            if topic.name in found:
+                found[topic.name].partitions += topic.partitions
+            else:
+                found[topic.name] = topic
+        if answer.next_cursor is None:
+            return list(found.values())
+        request.cursor = m.DescribeTopicPartitionsRequestCursor(
+            topic_name=answer.next_cursor.topic_name,
+            partition_index=answer.next_cursor.partition_index,
+        )
 
 
 async def _set_configs(client: WireClient, name: str) -> str:
@@ -150,24 +167,4 @@ async def _set_configs(client: WireClient, name: str) -> str:
 
 
 def _join(numbers: Sequence[int]) -> str:
-    return ",".join(map(str, numbers))
-
-
-def _check(what: str, code: int, message: str | None) -> None:
-    if code:
-        raise FindingError(f"{what}: {error_name(code)}" + (f": {message}" if message else ""))
-
-
-def _with_client(bootstrap: str, work: Callable[[WireClient], Awaitable[None]]) -> None:
-    host, _, port = bootstrap.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit() and int(port[:6]) <= 65535):
-        raise click.UsageError(f"--bootstrap {bootstrap!r} is not HOST:PORT")
-
-    async def run() -> None:
-        client = await WireClient.connect(SocketNetwork(), Address(host.strip("[]"), int(port)))
-        try:
-            await work(client)
-        finally:
-            client.close()
-
-    asyncio.run(run())
+    return ",".join(map(str, numbers)) or "none"

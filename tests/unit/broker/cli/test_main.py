@@ -8,7 +8,7 @@ from tests.unit.broker.cli.conftest import Run
 def test_help_names_every_command(broker: Run) -> None:
     ran = broker("--help")
     assert ran.code == 0
-    for command in ("start", "format", "dump-log", "topics"):
+    for command in ("start", "format", "dump-log", "topics", "quorum"):
         assert command in ran.out
 
 
@@ -24,6 +24,9 @@ def test_help_names_every_command(broker: Run) -> None:
         ("topics", "describe"),
         ("topics", "describe", "--bootstrap", "nowhere"),
         ("topics", "describe", "--bootstrap", "h:99999"),
+        ("quorum",),
+        ("quorum", "describe"),
+        ("quorum", "describe", "--bootstrap-server", "nowhere"),
         ("topics", "create", "--bootstrap", "h:1", "--partitions", "many", "t"),
         ("topics", "create", "--bootstrap", "h:1", "--config", "x", "t"),
         ("dump-log",),

@@ -8,12 +8,14 @@ import pytest
 from tests.unit.broker.cli.conftest import Run
 
 
-def empty_metadata(data: Path) -> None:
-    (data / "cluster-metadata.json").write_bytes(b"")
+def metadata_of_an_older_version(data: Path) -> None:
+    (data / "cluster-metadata.json").write_bytes(b'{"format": 2}\n[]\n')
 
 
-def damaged_metadata(data: Path) -> None:
-    (data / "cluster-metadata.json").write_bytes(b'{"fprmat": 2}\n[]\n')
+def damaged_snapshot(data: Path) -> None:
+    (data / "__cluster_metadata-0").mkdir()
+    snapshot = data / "__cluster_metadata-0" / "00000000000000000005-0000000001.checkpoint"
+    snapshot.write_bytes(b"this is no batch of records, but it is long enough for its header" * 2)
 
 
 def empty_identity(data: Path) -> None:
@@ -28,8 +30,11 @@ def damaged_identity(data: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [
-        (empty_metadata, "{data}: cluster-metadata.json is empty; restore it from a copy"),
-        (damaged_metadata, "{data}: cluster-metadata.json is damaged; restore it from a copy"),
+        (metadata_of_an_older_version, "{data}: cluster-metadata.json is from a version that"),
+        (
+            damaged_snapshot,
+            "{data}: __cluster_metadata-0/00000000000000000005-0000000001.checkpoint is damaged",
+        ),
         (empty_identity, "{data}/meta.properties is damaged: it has no version; restore it"),
         (damaged_identity, "{data}/meta.properties is damaged: node.id 'q' is no number; restore"),
     ],

@@ -2,44 +2,13 @@
 
 import json
 import signal
-import subprocess
-import sys
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.unit.broker.cli.conftest import Run
-
-_BROKER = str(Path(sys.executable).with_name("broker"))
-
-
-@contextmanager
-def started(home: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    with (home / "stderr").open("w") as errors:
-        process = subprocess.Popen(
-            [_BROKER, "start", "--config", str(home / "server.properties"), *options],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
-    try:
-        assert process.stdout is not None
-        ready = process.stdout.readline()
-        assert ready.startswith("ready on "), (home / "stderr").read_text()
-        yield process, ready.removeprefix("ready on ").strip()
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
-
-
-def end(process: subprocess.Popen[str], number: signal.Signals) -> int:
-    process.send_signal(number)
-    return process.wait(timeout=30)
+from tests.unit.broker.cli.processes import end, started
 
 
 def test_an_unformatted_directory_is_refused_with_the_command_to_type(
