@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
 
 from broker.cli.dump_log import dump_log
-from broker.cli.errors import INTERRUPTED, OK, USAGE, CommandError
+from broker.cli.errors import CRASH, INTERRUPTED, OK, USAGE, CommandError
 from broker.cli.format import format_directories
 from broker.cli.quorum import quorum
 from broker.cli.start import start
@@ -28,7 +29,12 @@ for command in (start, format_directories, dump_log, topics, quorum):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The console script. What is not foreseen here is a bug, and shows its traceback."""
-    sys.exit(run(arguments))
+    try:
+        code = run(arguments)
+    except Exception:
+        traceback.print_exc()
+        code = CRASH  # Python would end with 1, which here says that something was found
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +51,13 @@ def address_of(process: subprocess.Popen[str], home: Path) -> str:
 def end(process: subprocess.Popen[str], number: signal.Signals) -> int:
     process.send_signal(number)
     return process.wait(timeout=PATIENCE_S)
+
+
+def wait_for_log(home: Path, text: str) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while text not in (home / "stderr").read_text():
+        assert time.monotonic() < until, (home / "stderr").read_text()
+        time.sleep(0.02)
 
 
 def last_words(home: Path) -> str:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker.cli import main
 from tests.unit.broker.cli.conftest import Run
 
 
@@ -45,3 +46,16 @@ def test_a_wrong_command_line_ends_with_254_and_a_sentence(
 def test_a_peer_that_is_not_there_ends_with_255(broker: Run) -> None:
     ran = broker("topics", "list", "--bootstrap", "127.0.0.1:1")
     assert (ran.code, ran.err) == (255, "cannot connect to 127.0.0.1:1: Connection refused\n")
+
+
+def test_a_bug_shows_its_traceback_and_does_not_pass_for_a_finding(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def break_down(arguments: object) -> int:
+        raise AssertionError("this cannot be")
+
+    monkeypatch.setitem(main.__globals__, "run", break_down)
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 255
+    assert "AssertionError: this cannot be" in capsys.readouterr().err
