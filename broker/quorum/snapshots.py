@@ -57,7 +57,7 @@ class Snapshots:
         """Durable when it returns; then the older ones go."""
         if self.latest is not None and self.latest.end_offset >= snapshot_id.end_offset:
             return
-        await self._disk.replace(self._path(snapshot_id), content)
+        await self._disk.replace(self.path(snapshot_id), content)
         self.latest = snapshot_id
         for name in await self._disk.list(self._directory):
             if _NAME.match(name) and name != _name(snapshot_id):
@@ -65,16 +65,16 @@ class Snapshots:
 
     async def read(self, snapshot_id: SnapshotId) -> bytes:
         """Raises FileNotFoundError when a newer one has taken its place."""
-        return await self._disk.read(self._path(snapshot_id))
+        return await self._disk.read(self.path(snapshot_id))
 
     async def load(self) -> Image:
         """The image of the newest one, or an empty one."""
         image = Image()
         if self.latest is not None:
-            apply_snapshot(await self.read(self.latest), image, self._path(self.latest))
+            apply_snapshot(await self.read(self.latest), image, self.path(self.latest))
         return image
 
-    def _path(self, snapshot_id: SnapshotId) -> str:
+    def path(self, snapshot_id: SnapshotId) -> str:
         return f"{self._directory}/{_name(snapshot_id)}"
 
 

@@ -1,0 +1,130 @@
+"""Looks at a cluster after every step in which one of its nodes told of something.
+
+The nodes' events say where something changed, and only there is looked. A step is one callback of
+one process: what lies inside it nobody else can see. The first broken invariant ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from broker.inspect import Applied, Touched, touched_by
+from harness.sim.invariants.base import Invariant, InvariantBroken
+from harness.sim.invariants.epochs_fence import EpochsFence
+from harness.sim.invariants.replica import Replica
+from harness.sim.invariants.scene import Scene
+from harness.sim.invariants.step import Place, Step
+from harness.sim.nodes import SimCluster
+from harness.sim.trace_sink import News
+
+_NOTHING_TO_SEE = frozenset({"served", "isr"})
+"""Of these the news says all: no replica is different afterwards."""
+
+
+class Watch:
+    """Made before the cluster starts. It changes nothing, neither in the nodes nor in the trace.
+
+    With `everywhere`, each step looks at all replicas, whatever it was about: slow, and there to
+    find out whether an event is missing.
+    """
+
+    def __init__(
+        self, cluster: SimCluster, invariants: Iterable[Invariant], *, everywhere: bool = False
+    ) -> None:
+        self.invariants = tuple(invariants)
+        self.scene = Scene(cluster)
+        self.steps = 0
+        fences = [each for each in self.invariants if isinstance(each, EpochsFence)]
+        self._fence = fences[0] if fences else None
+        self._loop = cluster.simulation.loop
+        self._everywhere = everywhere
+        self._news: list[News] = []
+        self._postponed: dict[Place, None] = {}
+        for node in cluster.nodes.values():
+            node.watch(self)
+
+    @property
+    def looks(self) -> dict[str, int]:
+        """How often each invariant had something to compare."""
+        return {each.name: each.looks for each in self.invariants}
+
+    # What the nodes tell
+
+    def hear(self, news: News) -> None:
+        if news.kind == "served" and news.offset == news.epoch:
+            # By far the most frequent news, and in order: not worth a look.
+            if self._fence is not None:
+                self._fence.looks += 1
+            return
+        if not self._news:
+            self._loop.call_next(self.look)
+        self._news.append(news)
+
+    def life_began(self, node: str) -> None:
+        pass
+
+    def life_ended(self, node: str) -> None:
+        self._postponed = {place: None for place in self._postponed if place[0] != node}
+
+    # The look
+
+    def look(self) -> None:
+        """Raises InvariantBroken."""
+        news, self._news = self._news, []
+        row = max((each.row for each in news), default=0)
+        step = Step(self.scene, news, row, self._loop.time())
+        self.steps += 1
+        for place in self._places(news):
+            self._touch(step, place)
+        self._follow_decisions(step)
+        self._take_down(step)
+        for invariant in self.invariants:
+            violation = invariant.check(step)
+            if violation is not None:
+                raise InvariantBroken(violation)
+
+    def _places(self, news: list[News]) -> dict[Place, None]:
+        places, self._postponed = self._postponed, {}
+        for each in news:
+            if each.kind not in _NOTHING_TO_SEE and each.partition is not None:
+                places[each.node, each.topic, each.partition] = None
+        if self._everywhere:
+            for replica in self.scene.all_replicas():
+                places[replica.node, replica.topic, replica.key[1]] = None
+        return places
+
+    def _touch(self, step: Step, place: Place) -> None:
+        found = self.scene.look(*place)
+        if isinstance(found, Replica):
+            step.replicas[place] = found
+            step.keys[found.key] = None
+        elif found:
+            self._postponed[place] = None
+
+    def _follow_decisions(self, step: Step) -> None:
+        touched: dict[str, list[Touched]] = {}
+        for each in step.of_kind("metadata"):
+            assert isinstance(each.detail, Applied)
+            touched.setdefault(each.node, []).append(touched_by(each.detail.changes))
+        for node, changes in touched.items():
+            process = self.scene.process(node)
+            followed = None if process is None else self.scene.decided.follow(process, changes)
+            if followed is not None:
+                step.decided += followed[0]
+                step.brokers += followed[1]
+                step.keys.update(dict.fromkeys(followed[0]))
+
+    def _take_down(self, step: Step) -> None:
+        """What can be seen by others from now on."""
+        ghost, decided = self.scene.ghost, self.scene.decided
+        for key in step.decided:
+            if decided.was_unclean(key):
+                ghost.forgive(key)
+        for replica in step.replicas.values():
+            conflict = ghost.show(replica, replica.high_watermark)
+            step.conflict = step.conflict or conflict
+        for each in step.of_kind("acknowledged"):
+            leader = step.replica_of(each)
+            if leader is not None and leader.leads(each.epoch):
+                conflict = ghost.show(leader, each.offset or 0)
+                step.conflict = step.conflict or conflict
