@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from broker.network.interface import Address
+from broker.protocol.errors import ErrorCode
 from harness.sim.client import Client
 from harness.sim.client_errors import BrokerError, ClientError
 from harness.sim.client_produce_queue import Outcome
@@ -18,6 +19,7 @@ from harness.sim.stage import Stage
 
 _START_MS = 1_700_000_000_000
 _POLL_TIMEOUT_S = 5.0
+_RETRY_S = 0.2
 
 
 class Actor:
@@ -74,10 +76,8 @@ class Actor:
             self._positions[partition, node] = await read_from(
                 self._reader, partition, position, node, self._note
             )
-        except BrokerError:
-            # A node that holds no replica, or is behind: the leader is asked next time.
-            self._record.failed_polls += 1
         except ClientError:
+            # A node that is down, holds no replica, or is behind.
             self._record.failed_polls += 1
 
     def _note(self, partition: int, offset: int, value: str) -> None:
@@ -99,7 +99,20 @@ class Actor:
             self._record.failed_moves += 1
 
     async def create_topic(self, partitions: int) -> None:
-        await self._client.admin.create_topic(TOPIC, partitions=partitions, replication_factor=3)
+        """Again and again: an answer that is lost does not tell whether the topic is there."""
+        while True:
+            try:
+                await self._client.admin.create_topic(
+                    TOPIC, partitions=partitions, replication_factor=3
+                )
+            except BrokerError as error:
+                if error.code == ErrorCode.TOPIC_ALREADY_EXISTS:
+                    return
+                await asyncio.sleep(_RETRY_S)
+            except ClientError:
+                await asyncio.sleep(_RETRY_S)
+            else:
+                return
 
     async def read_everything(self, partitions: int) -> None:
         """Up to where the leader says that the log ends now."""

@@ -157,6 +157,7 @@ class Flow:
             self._lost_ns = self._loop.now_ns
             self._link.when_healed(self._retransmit_later)
         self._held.append(parcel)
+        self._link.messages_held += 1
 
     def _retransmit_later(self) -> None:
         now_ns = self._loop.now_ns

@@ -47,6 +47,8 @@ class Link:
         self.target = target
         self.is_loopback = source == target
         self._times = times
+        self.messages_held = 0
+        """How many of them a cut has kept from arriving in time."""
         self._cuts = 0
         self._slowness: list[Slowness] = []
         self._free_at_ns = 0

@@ -98,6 +98,10 @@ class SimNetwork:
             self._hosts[name] = Host(name)
         return self._hosts[name]
 
+    @property
+    def messages_held(self) -> int:
+        return sum(link.messages_held for link in self._links.values())
+
     def link(self, source: str, target: str) -> Link:
         link = self._links.get((source, target))
         if link is None:

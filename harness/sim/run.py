@@ -89,7 +89,12 @@ def run_schedule(schedule: Schedule, stage: Stage | None = None) -> Ended:
         return Ended(
             schedule=schedule,
             problems=list(problems(record)),
-            totals=Totals.of(record, simulation.trace, sum(each.hit for each in counts.values())),
+            totals=Totals.of(
+                record,
+                simulation.trace,
+                messages_cut=simulation.network.messages_held,
+                message_faults=sum(each.hit for each in counts.values()),
+            ),
             first_ack_s=_first_ack(record, _healed_s(schedule)),
             digest=simulation.trace.digest(),
             length_s=simulation.now_s,

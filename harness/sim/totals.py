@@ -30,8 +30,9 @@ class Totals:
     message_faults: int = 0
 
     @classmethod
-    def of(cls, record: Record, trace: Trace, message_faults: int) -> Totals:
+    def of(cls, record: Record, trace: Trace, *, messages_cut: int, message_faults: int) -> Totals:
         totals = cls(
+            messages_cut=messages_cut,
             acknowledged_writes=sum(isinstance(sent.outcome, Delivered) for sent in record.sends),
             message_faults=message_faults,
         )
@@ -57,8 +58,6 @@ class Totals:
                     self.isr_expansions += 1
             case "crash":
                 self._count_crash(detail)
-            case "cut":
-                self.messages_cut += 1
 
     def _count_crash(self, detail: str) -> None:
         lost = _LOST_BYTES.match(detail)
