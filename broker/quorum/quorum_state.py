@@ -30,7 +30,10 @@ class QuorumStateFile:
             return QuorumState(epoch=0, voted_for=None, leader_id=None)
         try:
             plain = json.loads(content)
-            version = plain["data_version"]
+            if plain["data_version"] != _VERSION:
+                raise QuorumStateError(
+                    f"{self.path} has version {plain['data_version']}, only {_VERSION} is known"
+                )
             state = QuorumState(
                 epoch=int(plain["leaderEpoch"]),
                 voted_for=_node(plain["votedId"]),
@@ -42,8 +45,6 @@ class QuorumStateFile:
                 f"{self.path} is damaged ({error}); without it this node might vote twice in one "
                 "epoch. Restore it from a copy, or wipe this node's data and let it join anew"
             ) from error
-        if version != _VERSION:
-            raise QuorumStateError(f"{self.path} has version {version}, only {_VERSION} is known")
         if voters != sorted(self.voters):
             raise QuorumStateError(
                 f"{self.path} was written for the voters {voters}, but controller.quorum.voters "

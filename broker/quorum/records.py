@@ -11,7 +11,8 @@ from broker.protocol.batch import CONTROL, BatchHeader, CorruptBatchError
 from broker.protocol.records import Record, build_batch, iterate_records
 
 LEADER_CHANGE = 2
-"""Kafka's number for the control record that opens a leader's epoch."""
+SNAPSHOT_FOOTER = 4
+"""Kafka's numbers for the control records that open a leader's epoch, and that end a snapshot."""
 
 _CONTROL_KEY = Struct(">hh")
 _BATCH_BYTES_MAX = 64 << 20
@@ -28,8 +29,18 @@ def change_batch(changes: Iterable[Change], time_ms: int) -> bytearray:
 
 def leader_change_batch(leader_id: int, voters: Sequence[int], time_ms: int) -> bytearray:
     value = _dump({"leader": leader_id, "voters": list(voters)})
-    record = Record(0, time_ms, _CONTROL_KEY.pack(0, LEADER_CHANGE), value)
-    return build_batch([record], attributes=CONTROL)
+    return _control_batch(LEADER_CHANGE, value, time_ms)
+
+
+def snapshot_footer_batch(time_ms: int) -> bytearray:
+    return _control_batch(SNAPSHOT_FOOTER, b"{}", time_ms)
+
+
+def is_snapshot_footer(batch: memoryview, header: BatchHeader) -> bool:
+    key = _CONTROL_KEY.pack(0, SNAPSHOT_FOOTER)
+    return header.is_control and any(
+        record.key == key for record in iterate_records(batch, header, max_bytes=_BATCH_BYTES_MAX)
+    )
 
 
 def changes_of(batch: memoryview, header: BatchHeader) -> list[Change]:
@@ -45,6 +56,11 @@ def changes_of(batch: memoryview, header: BatchHeader) -> list[Change]:
         raise CorruptBatchError(
             f"the batch at offset {header.base_offset} holds no change that is known: {error}"
         ) from error
+
+
+def _control_batch(kind: int, value: bytes, time_ms: int) -> bytearray:
+    record = Record(0, time_ms, _CONTROL_KEY.pack(0, kind), value)
+    return build_batch([record], attributes=CONTROL)
 
 
 def _dump(plain: object) -> bytes:

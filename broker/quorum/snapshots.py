@@ -12,7 +12,12 @@ from broker.log.breather import Breather
 from broker.metadata.changes import Change
 from broker.metadata.image import ConflictError, Image
 from broker.protocol.batch import CorruptBatchError, iterate_headers, verify_crc
-from broker.quorum.records import change_batch, changes_of
+from broker.quorum.records import (
+    change_batch,
+    changes_of,
+    is_snapshot_footer,
+    snapshot_footer_batch,
+)
 from broker.raft.events import SnapshotId
 
 _log = logging.getLogger(__name__)
@@ -51,6 +56,7 @@ class Snapshots:
         for changes in _in_parts(image.copy().as_changes()):
             content += change_batch(changes, time_ms)
             await breather.pause()
+        content += snapshot_footer_batch(time_ms)
         await self.store(snapshot_id, bytes(content))
 
     async def store(self, snapshot_id: SnapshotId, content: bytes) -> None:
@@ -79,7 +85,9 @@ class Snapshots:
 
 
 def apply_snapshot(content: bytes, image: Image, path: str) -> None:
+    """Raises SnapshotCorruptError, also for one that was cut off between two batches."""
     records = memoryview(content)
+    is_whole = False
     try:
         for position, header in iterate_headers(records):
             if not verify_crc(records, position, header):
@@ -87,6 +95,9 @@ def apply_snapshot(content: bytes, image: Image, path: str) -> None:
             batch = records[position : position + header.size]
             for change in changes_of(batch, header):
                 image.apply(change)
+            is_whole = is_snapshot_footer(batch, header)
+        if not is_whole:
+            raise CorruptBatchError("its end is missing")
     except (CorruptBatchError, ConflictError) as error:
         raise SnapshotCorruptError(f"{path} is damaged: {error}; restore it from a copy") from error
 
