@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from harness.sim.invariants.base import Cost, Invariant
+from harness.sim.invariants.base import Cost as Cost
+from harness.sim.invariants.base import Invariant
 from harness.sim.invariants.candidates_have_all import CandidatesHaveAll
 from harness.sim.invariants.durable_commits import DurableCommits
 from harness.sim.invariants.epochs_fence import EpochsFence

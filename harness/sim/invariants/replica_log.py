@@ -1,8 +1,7 @@
 """One replica's log as the watcher knows it: the headers of its batches, kept up as it grows.
 
-A look reads only what was appended since the last one. What was cut off is dropped by where it lay:
-a batch whose bytes are gone is not there any more. The broker tells of each truncation when it is
-done, so between two looks a log is cut or grows, but not one after the other.
+A look reads only what was appended since the last one. What was cut off is dropped from the end,
+for as long as the last batch that is known does not stand any more where it stood.
 """
 
 from __future__ import annotations
@@ -10,13 +9,18 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from operator import attrgetter
+from struct import Struct
 
 from broker.inspect import SeenBatch, SeenSegment, read_batches
+from broker.protocol.batch import MAGIC, PREFIX_SIZE
 
 Peek = Callable[[SeenSegment, int, int], bytes]
 """A piece of a segment: its position and its length."""
 
 _base_offset = attrgetter("base_offset")
+
+_HEAD = Struct(">qiibI")
+"""Offset, length, epoch, format and checksum: the beginning of a batch."""
 
 
 class ReplicaLog:
@@ -35,8 +39,8 @@ class ReplicaLog:
     def look(self, segments: Sequence[SeenSegment], peek: Peek) -> None:
         self.cut_at = self.problem = None
         self.grown = []
-        sizes = {each.base_offset: each.size for each in segments}
-        while self.batches and not _is_there(self.batches[-1], sizes):
+        by_base = {each.base_offset: each for each in segments}
+        while self.batches and not _is_there(self.batches[-1], by_base, peek):
             self._drop_last()
         last = self.batches[-1] if self.batches else None
         for segment in segments:
@@ -87,5 +91,10 @@ class ReplicaLog:
         return self.batches[at - 1] if at else None
 
 
-def _is_there(batch: SeenBatch, sizes: dict[int, int]) -> bool:
-    return batch.position + batch.size <= sizes.get(batch.segment, -1)
+def _is_there(batch: SeenBatch, segments: dict[int, SeenSegment], peek: Peek) -> bool:
+    segment = segments.get(batch.segment)
+    if segment is None or batch.position + batch.size > segment.size:
+        return False
+    return peek(segment, batch.position, _HEAD.size) == _HEAD.pack(
+        batch.base_offset, batch.size - PREFIX_SIZE, batch.leader_epoch, MAGIC, batch.crc
+    )

@@ -70,6 +70,8 @@ class Watch:
 
     def look(self) -> None:
         """Raises InvariantBroken."""
+        if not self._news:
+            return
         news, self._news = self._news, []
         row = max((each.row for each in news), default=0)
         step = Step(self.scene, news, row, self._loop.time())

@@ -299,3 +299,50 @@ def test_stubborn_clean_up_is_put_away_in_silence(recwarn: pytest.WarningsRecord
     gc.collect()
     assert seen == []
     assert [str(each.message) for each in recwarn] == []
+
+
+def test_an_onlooker_looks_right_after_what_runs_now_though_its_life_ends(loop: SimLoop) -> None:
+    seen: list[str] = []
+    life = loop.begin_life("n1")
+
+    async def dying() -> None:
+        loop.call_next(lambda: seen.append("looked"))
+        loop.call_soon(seen.append, "never")
+        seen.append("ran")
+        loop.crash(life)
+
+    async def main() -> None:
+        task = loop.create_task(dying(), context=life.context())
+        assert not task.done()
+        await asyncio.sleep(1)
+
+    loop.run_main(main(), deadline_s=2)
+    assert seen == ["ran", "looked"]
+
+
+def test_what_an_onlooker_raises_ends_the_run(loop: SimLoop) -> None:
+    def look() -> None:
+        raise SimulationError("seen")
+
+    async def main() -> None:
+        loop.call_next(look)
+        await asyncio.sleep(1)
+
+    with pytest.raises(SimulationError, match="seen"):
+        loop.run_main(main(), deadline_s=2)
+
+
+def test_an_onlooker_looks_after_an_event_of_the_world_too(loop: SimLoop) -> None:
+    seen: list[str] = []
+
+    def strike(_: object) -> None:
+        loop.call_next(lambda: seen.append("looked"))
+        seen.append("struck")
+
+    async def main() -> None:
+        loop.call_kernel(10, strike, None)
+        loop.call_kernel(10, lambda _: seen.append("next"), None)
+        await asyncio.sleep(1)
+
+    loop.run_main(main(), deadline_s=2)
+    assert seen == ["struck", "looked", "next"]
