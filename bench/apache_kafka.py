@@ -1,4 +1,4 @@
-"""Fetches Apache Kafka by Maven and runs a single node of it, as the oracle and the rival.
+"""Fetches Apache Kafka by Maven and runs nodes of it, as the oracle and the rival.
 
 The jars stay in the user's cache directory, never in the repository. Nothing is downloaded when
 they are already there.
@@ -29,10 +29,8 @@ ARTIFACTS = (
     f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
     "org.slf4j:slf4j-simple:1.7.36",
 )
-# What Kafka's own start script passes, with a heap that suits a small machine.
-HEAP_AND_COLLECTOR = (
-    "-Xms1g",
-    "-Xmx1g",
+# What Kafka's own start script passes, but for the heap.
+JVM_OPTIONS = (
     "-server",
     "-XX:+UseG1GC",
     "-XX:MaxGCPauseMillis=20",
@@ -117,6 +115,15 @@ def java_command(
     return [java(), *options, *QUIET_LOG, "-cp", f"{fetch_jars()}/*", main_class, *arguments]
 
 
+def java_version() -> str:
+    told = subprocess.run([java(), "-version"], capture_output=True, text=True, check=True)
+    return told.stderr.splitlines()[0]
+
+
+def drawn_cluster_id() -> str:
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -124,50 +131,28 @@ def free_port() -> int:
 
 
 @dataclass
-class ApacheKafka:
-    """One KRaft node on loopback: broker and controller in one JVM."""
+class KafkaJvm:
+    """One node in a JVM of its own, whatever part its server.properties give it."""
 
     data: Path
-    properties: Mapping[str, str] = field(default_factory=dict)
+    server_properties: str
+    bootstrap: str
+    cluster_id: str
     cpus: frozenset[int] | None = None
-    port: int = 0
+    heap: str = "1g"
     process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def bootstrap(self) -> str:
-        return f"127.0.0.1:{self.port}"
 
     @property
     def pid(self) -> int:
         assert self.process is not None, "not started"
         return self.process.pid
 
-    def settings(self) -> dict[str, str]:
-        return {
-            "process.roles": "broker,controller",
-            "node.id": "1",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{free_port()}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
-            "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "log.dirs": str(self.data / "logs"),
-            "offsets.topic.replication.factor": "1",
-            "transaction.state.log.replication.factor": "1",
-            "transaction.state.log.min.isr": "1",
-            "auto.create.topics.enable": "false",
-            **self.properties,
-        }
-
-    def start(self, timeout_s: float = 60) -> None:
-        self.port = free_port()
+    def launch(self, timeout_s: float = 60) -> None:
+        """Formats and starts it; a cluster's nodes are waited for when all are launched."""
         self.data.mkdir(parents=True, exist_ok=True)
-        settings = self.settings()
-        quorum = settings["listeners"].rpartition("CONTROLLER://")[2]
-        settings["controller.quorum.voters"] = f"1@{quorum}"
         config = self.data / "server.properties"
-        config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        formatting = ["format", "--config", str(config), "--cluster-id", cluster_id]
+        config.write_text(self.server_properties)
+        formatting = ["format", "--config", str(config), f"--cluster-id={self.cluster_id}"]
         done = subprocess.run(
             java_command("kafka.tools.StorageTool", formatting, ["-Xmx256m"]),
             capture_output=True,
@@ -177,8 +162,9 @@ class ApacheKafka:
         )
         if done.returncode != 0:
             raise KafkaUnavailableError(f"kafka-storage format failed: {done.stderr[-1500:]}")
+        options = [f"-Xms{self.heap}", f"-Xmx{self.heap}", *JVM_OPTIONS]
         with (self.data / "output").open("wb") as output:
-            command = java_command("kafka.Kafka", [str(config)], HEAP_AND_COLLECTOR)
+            command = java_command("kafka.Kafka", [str(config)], options)
             if self.cpus is not None:
                 # Set before the JVM starts, because it sizes its thread pools by what it may use.
                 command = ["taskset", "-c", ",".join(map(str, sorted(self.cpus))), *command]
@@ -187,17 +173,13 @@ class ApacheKafka:
             self.process = subprocess.Popen(
                 command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
-        try:
-            self._wait_until_ready(time.monotonic() + timeout_s)
-        except BaseException:
-            self.stop()
-            raise
 
-    def _wait_until_ready(self, deadline: float) -> None:
+    def wait_until_ready(self, timeout_s: float = 60) -> None:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
         assert self.process is not None
+        deadline = time.monotonic() + timeout_s
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         while True:
             if self.process.poll() is not None:
@@ -225,6 +207,63 @@ class ApacheKafka:
             self.process.kill()
             self.process.wait()
         self.process = None
+
+
+@dataclass
+class ApacheKafka:
+    """One KRaft node on loopback: broker and controller in one JVM."""
+
+    data: Path
+    properties: Mapping[str, str] = field(default_factory=dict)
+    cpus: frozenset[int] | None = None
+    heap: str = "1g"
+    jvm: KafkaJvm | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        assert self.jvm is not None, "not started"
+        return self.jvm.bootstrap
+
+    @property
+    def pid(self) -> int:
+        assert self.jvm is not None, "not started"
+        return self.jvm.pid
+
+    def settings(self, port: int, controller_port: int) -> dict[str, str]:
+        controller = f"127.0.0.1:{controller_port}"
+        return {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://{controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": f"1@{controller}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": str(self.data / "logs"),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "auto.create.topics.enable": "false",
+            **self.properties,
+        }
+
+    def start(self) -> None:
+        port = free_port()
+        settings = self.settings(port, free_port())
+        text = "".join(f"{name}={value}\n" for name, value in settings.items())
+        bootstrap = f"127.0.0.1:{port}"
+        self.jvm = KafkaJvm(self.data, text, bootstrap, drawn_cluster_id(), self.cpus, self.heap)
+        try:
+            self.jvm.launch()
+            self.jvm.wait_until_ready()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        if self.jvm is not None:
+            self.jvm.stop()
+            self.jvm = None
 
 
 @contextmanager

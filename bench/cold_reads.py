@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench.measure import Sample, cpu_s, figures, worker
+from bench.measure import Sample, cpu_s, figures, rss_bytes, worker
 from bench.rounds import Measured, Plan, drop_from_page_cache, fill, topic
 from bench.rows import APACHE, OURS, PARTITIONS, Row
 from bench.systems import System
@@ -55,7 +55,6 @@ def _round(system: System, plan: Plan, cold: str | None) -> Sample:
     with topic(system, 1) as name:
         if cold is None:
             return _tail(system, {**common, "load": "tail", "topic": name}, plan)
-        assert system.logs is not None
         drop_from_page_cache(system.logs, cold)
         scan = {**common, "load": "raw scan", "topic": cold, "partitions": PARTITIONS}
         with worker(scan, plan.client_cpus) as scanner:
@@ -70,12 +69,12 @@ def _tail(
     meanwhile: Any = None,
 ) -> Sample:
     with worker(load, plan.client_cpus) as client:
-        before_s = cpu_s(system.pid)
+        before_s = cpu_s(system.pids)
         if meanwhile is not None:
             meanwhile()
         client.go()
         result = client.result()
-        used_s = cpu_s(system.pid) - before_s
+        used_s = cpu_s(system.pids) - before_s
     return Sample(
         messages=int(result["messages"]),
         bytes=int(result["bytes"]),
@@ -84,4 +83,5 @@ def _tail(
         client_cpu_s=result["client_cpu_s"],
         p50_us=result["p50_us"],
         p99_us=result["p99_us"],
+        server_rss_bytes=rss_bytes(system.pids),
     )

@@ -34,6 +34,7 @@ class Sample:
     p50_us: float = 0.0
     p99_us: float = 0.0
     stored_bytes: int = 0
+    server_rss_bytes: int = 0
 
     @property
     def messages_per_s(self) -> float:
@@ -59,6 +60,7 @@ class Figures:
     p50_us: float
     p99_us: float
     stored_ratio: float
+    server_rss_mb: float
     spread: dict[str, float]
 
     @property
@@ -89,6 +91,7 @@ def figures(samples: Sequence[Sample]) -> Figures:
         p50_us=median(judged["p50_us"]),
         p99_us=median(judged["p99_us"]),
         stored_ratio=median([sample.stored_bytes / max(1, sample.bytes) for sample in samples]),
+        server_rss_mb=median([sample.server_rss_bytes / 1e6 for sample in samples]),
         spread={name: spread(values) for name, values in judged.items()},
     )
 
@@ -146,22 +149,22 @@ def worker(load: dict[str, Any], cpus: frozenset[int]) -> Iterator[Worker]:
         opened.close()
 
 
-def cpu_s(pid: int) -> float:
-    """User and system time of all threads."""
-    used = psutil.Process(pid).cpu_times()
-    return float(used.user + used.system)
+def cpu_s(pids: Sequence[int]) -> float:
+    """User and system time of all threads of all these processes."""
+    used = [psutil.Process(pid).cpu_times() for pid in pids]
+    return float(sum(one.user + one.system for one in used))
 
 
-def rss_bytes(pid: int) -> int:
-    return int(psutil.Process(pid).memory_info().rss)
+def rss_bytes(pids: Sequence[int]) -> int:
+    return sum(int(psutil.Process(pid).memory_info().rss) for pid in pids)
 
 
 def sample(system: System, load: dict[str, Any], cpus: frozenset[int]) -> Sample:
     with worker({**load, "bootstrap": system.bootstrap}, cpus) as client:
-        before_s = cpu_s(system.pid)
+        before_s = cpu_s(system.pids)
         client.go()
         result = client.result()
-        used_s = cpu_s(system.pid) - before_s
+        used_s = cpu_s(system.pids) - before_s
     return Sample(
         messages=int(result["messages"]),
         bytes=int(result["bytes"]),
@@ -170,5 +173,5 @@ def sample(system: System, load: dict[str, Any], cpus: frozenset[int]) -> Sample
         client_cpu_s=result["client_cpu_s"],
         p50_us=result["p50_us"],
         p99_us=result["p99_us"],
-        stored_bytes=0,
+        server_rss_bytes=rss_bytes(system.pids),
     )

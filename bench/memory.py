@@ -41,7 +41,7 @@ def measure_growth(
                 "messages": size // 1024,
             }
             sample(system, load, plan.client_cpus)
-            return rss_bytes(system.pid)
+            return rss_bytes(system.pids)
 
         after_first = produce(first_bytes)
         after_last = produce(last_bytes - first_bytes)

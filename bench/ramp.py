@@ -65,12 +65,12 @@ def _step(system: System, plan: Plan, what: str, size: int) -> Step:
         with topic(system, PARTITIONS) as name:
             load |= {"bootstrap": system.bootstrap, "topic": name}
             with worker(load, plan.client_cpus) as client:
-                before_s = cpu_s(system.pid)
+                before_s = cpu_s(system.pids)
                 client.go()
                 result = client.result()
-                used_s = cpu_s(system.pid) - before_s
+                used_s = cpu_s(system.pids) - before_s
     except LoadError as error:
-        rss_mib = rss_bytes(system.pid) / 2**20
+        rss_mib = rss_bytes(system.pids) / 2**20
         return Step(system.name, what, size, 0, 0, 0, 0, rss_mib, str(error)[-200:])
     done = result["messages"] / result["seconds"]
     client_share = result["client_cpu_s"] / result["seconds"]
@@ -89,6 +89,6 @@ def _step(system: System, plan: Plan, what: str, size: int) -> Step:
         p99_us=result["p99_us"],
         server_share=used_s / result["seconds"],
         client_share=client_share,
-        rss_mib=rss_bytes(system.pid) / 2**20,
+        rss_mib=rss_bytes(system.pids) / 2**20,
         broke=broke,
     )

@@ -6,6 +6,7 @@ The systems take turns within a round, so that whatever else happens on the mach
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,8 +16,8 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from bench.measure import Figures, Sample, figures, sample
-from bench.rows import APACHE, CEILING, PARTITIONS, RECORDS_PER_MB, Row
+from bench.measure import Figures, LoadError, Sample, figures, sample
+from bench.rows import CEILING, JVMS, PARTITIONS, RECORDS_PER_MB, Row
 from bench.systems import System
 
 # Two rounds in a row that differ by less show that the JVM has compiled what it will.
@@ -50,23 +51,38 @@ def topic(system: System, partitions: int) -> Iterator[str]:
         yield name
         return
     admin = AdminClient({"bootstrap.servers": system.bootstrap, "log_level": 0})
-    if system.logs is None:
+    if not system.logs:
         # The mock cluster knows no CreateTopics: it makes what it is asked about, with four
         # partitions, and keeps little of it.
         admin.list_topics(name, timeout=10)
         yield name
         return
-    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+    replicas = system.replication_factor
+    config = {"min.insync.replicas": "2"} if replicas > 2 else {}
+    admin.create_topics([NewTopic(name, partitions, replicas, config=config)])[name].result(30)
+    if replicas > 1:
+        _wait_until_in_sync(admin, name, replicas)
     try:
         yield name
     finally:
         admin.delete_topics([name])[name].result(30)
 
 
+def _wait_until_in_sync(admin: AdminClient, name: str, replicas: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        partitions = admin.list_topics(name, timeout=10).topics[name].partitions.values()
+        if partitions and all(len(one.isrs) == replicas and one.leader >= 0 for one in partitions):
+            return
+        time.sleep(0.02)
+    raise LoadError(f"the replicas of {name} never were in sync")
+
+
 def stored_bytes(system: System, name: str) -> int:
-    if system.logs is None:
-        return 0
-    return sum(segment.stat().st_size for segment in system.logs.glob(f"{name}-*/*.log"))
+    """Of all replicas together."""
+    return sum(
+        segment.stat().st_size for logs in system.logs for segment in logs.glob(f"{name}-*/*.log")
+    )
 
 
 def fill(system: System, name: str, row: Row, plan: Plan) -> None:
@@ -85,7 +101,7 @@ def _load(row: Row, name: str, plan: Plan) -> dict[str, object]:
     return {
         "load": row.load,
         "topic": name,
-        "partitions": PARTITIONS,
+        "partitions": row.partitions,
         "seconds": plan.seconds,
         **row.options,
     }
@@ -94,7 +110,7 @@ def _load(row: Row, name: str, plan: Plan) -> dict[str, object]:
 def run_once(system: System, row: Row, plan: Plan, filled: str | None) -> Sample:
     if filled is not None:
         return sample(system, _load(row, filled, plan), plan.client_cpus)
-    with topic(system, PARTITIONS) as name:
+    with topic(system, row.partitions) as name:
         taken = sample(system, _load(row, name, plan), plan.client_cpus)
         return replace(taken, stored_bytes=stored_bytes(system, name))
 
@@ -102,14 +118,15 @@ def run_once(system: System, row: Row, plan: Plan, filled: str | None) -> Sample
 def warm(system: System, row: Row, plan: Plan, filled: str | None) -> int:
     """Rounds that do not count; only the JVM needs more than one."""
     last = run_once(system, row, plan, filled).messages_per_s
-    done = 1
-    while system.name == APACHE and done < plan.warm_rounds_max:
+    if system.name not in JVMS:
+        return 1
+    for done in range(2, plan.warm_rounds_max + 1):
         now = run_once(system, row, plan, filled).messages_per_s
-        done += 1
         if abs(now - last) <= WARM_WITHIN * last:
-            break
+            return done
         last = now
-    return done
+    plan.say(f"{system.name} was still changing after {plan.warm_rounds_max} rounds")
+    return plan.warm_rounds_max
 
 
 def run_row(row: Row, systems: Sequence[System], storage: str, plan: Plan) -> list[Measured]:
@@ -152,9 +169,9 @@ def _filled(row: Row, systems: Sequence[System], plan: Plan) -> Iterator[Mapping
         yield names
 
 
-def drop_from_page_cache(logs: Path, name: str) -> None:
+def drop_from_page_cache(directories: Sequence[Path], name: str) -> None:
     """Makes the files of one topic cold. Only clean pages can be dropped, so they are synced."""
-    for segment in logs.glob(f"{name}-*/*.log"):
+    for segment in (one for logs in directories for one in logs.glob(f"{name}-*/*.log")):
         with segment.open("rb") as opened:
             os.fsync(opened.fileno())
             os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

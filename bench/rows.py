@@ -6,8 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 OURS, APACHE, MOCK, CEILING = "ours", "Apache Kafka", "librdkafka mock", "ceiling"
+OURS_X1, OURS_X3, OURS_X5, APACHE_X3 = "ours x1", "ours x3", "ours x5", "Apache Kafka x3"
+RIVALS = {OURS: APACHE, OURS_X3: APACHE_X3}
+JVMS = tuple(RIVALS.values())
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 PARTITIONS = 4
+# As many leaders on each node, whether there are one, three or five of them.
+CLUSTER_PARTITIONS = 15
 # 1000 values and their framing stay just below the default limit of a batch.
 RECORDS_PER_MB = 1000
 
@@ -22,6 +27,7 @@ class Row:
     systems: tuple[str, ...] = (OURS, APACHE)
     storages: tuple[str, ...] = ("tmpfs",)
     judged: Judged = "throughput"
+    partitions: int = PARTITIONS
     # Reading rows need something to read: this many messages in this codec.
     filled: int = 0
     filled_codec: str = "none"
@@ -29,6 +35,9 @@ class Row:
     # The least share of the ceiling that is good enough, where users' own clients carry the
     # load. With prepared frames the ceiling is that of a server which does not even store.
     ceiling_bar: float = 0.0
+
+    def is_carried_by(self, fleet: tuple[str, ...]) -> bool:
+        return all(name in fleet for name in self.systems if name != CEILING)
 
     @property
     def client(self) -> str:
@@ -139,5 +148,27 @@ ROWS: tuple[Row, ...] = (
         systems=PRODUCERS,
         judged="latency",
         quick=True,
+    ),
+    *(
+        Row(
+            name=f"cluster of 3, acks=all, {codec}",
+            load="librdkafka produce",
+            options=_client(acks="all", linger_ms=10, compression_type=codec),
+            systems=(OURS_X3, APACHE_X3),
+            storages=BOTH if codec == "none" else ("tmpfs",),
+            partitions=CLUSTER_PARTITIONS,
+            quick=True,
+        )
+        for codec in ("none", "lz4")
+    ),
+    *(
+        Row(
+            name=f"cluster of 1, 3, 5, acks=all, {codec}",
+            load="librdkafka produce",
+            options=_client(acks="all", linger_ms=10, compression_type=codec),
+            systems=(OURS_X1, OURS_X3, OURS_X5),
+            partitions=CLUSTER_PARTITIONS,
+        )
+        for codec in ("none", "lz4")
     ),
 )

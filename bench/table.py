@@ -22,6 +22,7 @@ HEADINGS = (
     "client CPU",
     "p50/p99 us",
     "size",
+    "RSS MB",
     "of ceiling",
     "against Apache Kafka",
 )
@@ -61,6 +62,7 @@ def _cells(measured: Sequence[Measured], one: Measured) -> tuple[str, ...]:
         f"{found.client_share:.0%}",
         f"{found.p50_us:,.0f}/{found.p99_us:,.0f}" if found.p99_us else "",
         f"{found.stored_ratio:.2f}" if found.stored_ratio else "",
+        f"{found.server_rss_mb:,.0f}",
         "" if share is None else f"{share:.2f}{below}",
         ", ".join(map(str, verdicts(measured, one))),
     )

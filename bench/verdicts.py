@@ -8,7 +8,7 @@ from typing import Literal
 
 from bench.measure import Figures
 from bench.rounds import Measured
-from bench.rows import APACHE, CEILING, OURS, Row
+from bench.rows import CEILING, RIVALS, Row
 
 Standing = Literal["ahead", "level", "behind"]
 
@@ -54,8 +54,8 @@ def _is_client_the_limit(figures: Figures, ceiling: Figures | None) -> bool:
 
 def verdicts(measured: Sequence[Measured], one: Measured) -> list[Verdict]:
     """Ours against Apache Kafka's in the same row; nothing for the others."""
-    theirs = _peer(measured, one, APACHE)
-    if one.system != OURS or theirs is None:
+    theirs = _peer(measured, one, RIVALS.get(one.system, ""))
+    if theirs is None:
         return []
     ceiling = _peer(measured, one, CEILING)
     idle = None if ceiling is None else ceiling.figures

@@ -14,13 +14,9 @@ ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.bench
 
 
-@pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """One tiny run of a producing, a consuming and a waiting row, without Apache Kafka."""
-    home = tmp_path_factory.mktemp("bench")
-    command = [sys.executable, "bench/broker.py", "--quick", "--systems", "ours", "ceiling"]
-    command += ["--storage", "tmpfs", "--seconds", "0.15", "--rounds", "3"]
-    command += ["--rows", "produce none", "consume none", "synchronous produce"]
+def run_bench(home: Path, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "bench/broker.py", "--quick", *arguments]
+    command += ["--storage", "tmpfs", "--seconds", "0.15"]
     command += ["--json", str(home / "result.json"), "--plot", str(home / "picture.png")]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
@@ -29,6 +25,14 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     assert (home / "picture.png").read_bytes().startswith(b"\x89PNG")
     found: dict[str, Any] = json.loads((home / "result.json").read_text())
     return {**found, "printed": done.stdout}
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One tiny run of a producing, a consuming and a waiting row, without Apache Kafka."""
+    rows = ("produce none", "consume none", "synchronous produce")
+    home = tmp_path_factory.mktemp("bench")
+    return run_bench(home, "--systems", "ours", "ceiling", "--rounds", "3", "--rows", *rows)
 
 
 def test_every_row_has_its_rounds_for_every_system(result: dict[str, Any]) -> None:
@@ -59,3 +63,16 @@ def test_every_figure_of_our_broker_is_there(result: dict[str, Any]) -> None:
 def test_the_printed_report_says_on_what_it_was_measured(result: dict[str, Any]) -> None:
     for word in ("machine:", "kernel:", "librdkafka", "settings of both brokers:", "of ceiling"):
         assert word in result["printed"]
+
+
+def test_a_cluster_has_its_rows_with_the_figures_of_all_its_nodes(tmp_path: Path) -> None:
+    found = run_bench(tmp_path, "--systems", "ours x3", "--rounds", "1", "--rows", "cluster of 3")
+    rows = {one["row"]: one for one in found["rows"]}
+    assert set(rows) == {"cluster of 3, acks=all, none", "cluster of 3, acks=all, lz4"}
+    for one in rows.values():
+        assert (one["system"], one["client"]) == ("ours x3", "librdkafka")
+        assert all(sample["messages"] > 0 for sample in one["samples"])
+    plain = rows["cluster of 3, acks=all, none"]["figures"]
+    assert plain["stored_ratio"] > 3, "each of the three nodes stores every message"
+    assert plain["server_rss_mb"] > 3 * 20, "there are three processes"
+    assert "processes: 3" in found["printed"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import confluent_kafka
 
-from bench.apache_kafka import KAFKA_VERSION, ApacheKafka, free_port, java
+from bench.apache_kafka import KAFKA_VERSION, ApacheKafka, free_port, java_version
 from bench.systems.server_process import ROOT, ServerProcess
 
 # The same for both brokers. Deleted files go at once, or the rounds would fill the disk.
@@ -27,12 +27,13 @@ class System(Protocol):
     name: str
     bootstrap: str
     version: str
+    replication_factor: int
 
     @property
-    def pid(self) -> int: ...
+    def pids(self) -> Sequence[int]: ...
 
     @property
-    def logs(self) -> Path | None:
+    def logs(self) -> Sequence[Path]:
         """Where its segment files are, if it has any."""
         ...
 
@@ -44,17 +45,18 @@ class OurBroker:
     home: Path
     cpus: frozenset[int]
     name: str = "ours"
+    replication_factor: int = 1
     version: str = f"this tree, Python {platform.python_version()}"
 
     def __post_init__(self) -> None:
         self.home.mkdir(parents=True)
-        self.logs: Path | None = self.home / "logs"
+        self.logs = (self.home / "logs",)
         config = self.home / "server.properties"
         settings = {
             "node.id": "1",
             "process.roles": "broker,controller",
             "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}",
-            "log.dirs": str(self.logs),
+            "log.dirs": str(self.logs[0]),
             **SETTINGS,
         }
         config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
@@ -62,11 +64,11 @@ class OurBroker:
         formatting = [command, "format", "--config", str(config)]
         subprocess.run(formatting, check=True, timeout=30, capture_output=True)
         self._process = ServerProcess([command, "start", "--config", str(config)], self.cpus)
-        self.bootstrap = self._process.bootstrap
+        self.bootstrap = self._process.wait_until_ready()
 
     @property
-    def pid(self) -> int:
-        return self._process.pid
+    def pids(self) -> Sequence[int]:
+        return (self._process.pid,)
 
     def stop(self) -> None:
         self._process.stop()
@@ -77,19 +79,19 @@ class Apache:
     home: Path
     cpus: frozenset[int]
     name: str = "Apache Kafka"
+    replication_factor: int = 1
     version: str = ""
 
     def __post_init__(self) -> None:
         self._node = ApacheKafka(self.home, SETTINGS, self.cpus)
         self._node.start()
-        self.logs: Path | None = self.home / "logs"
+        self.logs = (self.home / "logs",)
         self.bootstrap = self._node.bootstrap
-        told = subprocess.run([java(), "-version"], capture_output=True, text=True, check=True)
-        self.version = f"{KAFKA_VERSION}, {told.stderr.splitlines()[0]}, 1 GB heap, G1"
+        self.version = f"{KAFKA_VERSION}, {java_version()}, {self._node.heap} heap, G1"
 
     @property
-    def pid(self) -> int:
-        return self._node.pid
+    def pids(self) -> Sequence[int]:
+        return (self._node.pid,)
 
     def stop(self) -> None:
         self._node.stop()
@@ -98,18 +100,19 @@ class Apache:
 class Stand:
     """A server of our own that stands for a bound: it does one thing and stores nothing."""
 
-    logs: Path | None = None
+    logs: Sequence[Path] = ()
+    replication_factor = 1
 
     def __init__(self, name: str, module: str, cpus: frozenset[int], *arguments: str) -> None:
         self.name = name
         self.version = f"Python {platform.python_version()}"
         command = [sys.executable, "-m", module, *arguments]
         self._process = ServerProcess(command, cpus)
-        self.bootstrap = self._process.bootstrap
+        self.bootstrap = self._process.wait_until_ready()
 
     @property
-    def pid(self) -> int:
-        return self._process.pid
+    def pids(self) -> Sequence[int]:
+        return (self._process.pid,)
 
     def stop(self) -> None:
         self._process.stop()

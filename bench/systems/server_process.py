@@ -21,9 +21,12 @@ def pinned(command: Sequence[str], cpus: frozenset[int]) -> list[str]:
 
 
 class ServerProcess:
-    """Runs a command that prints `ready on host:port` when it accepts connections."""
+    """Runs a command that prints `ready on host:port` when it accepts connections.
 
-    def __init__(self, command: Sequence[str], cpus: frozenset[int], timeout_s: float = 30) -> None:
+    Nodes of a cluster get ready together: all are started before one is waited for.
+    """
+
+    def __init__(self, command: Sequence[str], cpus: frozenset[int]) -> None:
         self._process = subprocess.Popen(
             pinned(command, cpus),
             cwd=ROOT,
@@ -35,8 +38,6 @@ class ServerProcess:
         self._last_words: list[str] = []
         assert self._process.stderr is not None
         threading.Thread(target=self._listen, daemon=True).start()
-        self.bootstrap = self._wait_until_ready(timeout_s)
-        threading.Thread(target=self._drain, daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -53,13 +54,15 @@ class ServerProcess:
         for _ in self._process.stdout:
             pass
 
-    def _wait_until_ready(self, timeout_s: float) -> str:
+    def wait_until_ready(self, timeout_s: float = 30) -> str:
+        """Returns the address to connect to."""
         assert self._process.stdout is not None
         stuck = threading.Timer(timeout_s, self._process.kill)
         stuck.start()
         try:
             for line in self._process.stdout:
                 if "ready on " in line:
+                    threading.Thread(target=self._drain, daemon=True).start()
                     return line.rpartition("ready on ")[2].split()[0]
         finally:
             stuck.cancel()
