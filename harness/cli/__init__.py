@@ -9,6 +9,7 @@ from typing import NoReturn
 import click
 
 from harness.cli.demo import demo
+from harness.cli.sim import sim
 from harness.errors import EnvironmentFailure
 
 EXIT_USAGE = 254
@@ -23,6 +24,7 @@ def cli() -> None:
 
 
 cli.add_command(demo)
+cli.add_command(sim)
 
 
 def main(argv: list[str] | None = None) -> NoReturn:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from harness.sim.actors import Actor
 from harness.sim.client_produce_queue import Delivered
 from harness.sim.client_settings import ClientSettings
 from harness.sim.decisions import Decisions
+from harness.sim.invariants import invariants
+from harness.sim.invariants.base import Cost, InvariantBroken, Violation
+from harness.sim.invariants.watch import Watch
 from harness.sim.judgement import problems
 from harness.sim.nodes import NodeDownError
 from harness.sim.operations import Load, draw_operations
@@ -39,8 +43,20 @@ class Ended:
     """From the end of the last fault to a write acknowledged in every partition; None: never."""
     digest: str
     length_s: float
-    unsettled: int = 0
-    notes: list[str] = field(default_factory=list)
+    unsettled: int
+    broken: Violation | None
+    """The invariant that ended the run before its time."""
+    looks: dict[str, int] = field(default_factory=dict)
+    """How often each invariant had something to compare."""
+
+    @property
+    def is_innocent(self) -> bool:
+        return (
+            self.broken is None
+            and not self.problems
+            and not self.unsettled
+            and self.first_ack_s is not None
+        )
 
 
 def draw_schedule(seed: int, *, nodes: int = 5, length_ms: float = 40_000.0) -> Schedule:
@@ -74,21 +90,46 @@ def _properties(decisions: Decisions) -> dict[str, str]:
             "controller.quorum.election.timeout.ms": "500",
             "replica.lag.time.max.ms": "2000",
         }
+    if decisions.of("swarm_mix", "snapshots").at(0) < 0.5:
+        # Often enough that a node which was away for long has to fetch one.
+        properties["metadata.log.max.record.bytes.between.snapshots"] = "4000"
     return properties
 
 
-def run_schedule(schedule: Schedule, stage: Stage | None = None) -> Ended:
-    """Raises InvariantBroken, or what the simulator could not go on with."""
-    stage = stage or set_up(schedule)
-    record = Record()
+def run_schedule(
+    schedule: Schedule, *, watching: Cost | None = Cost.EXPENSIVE, trace_file: Path | None = None
+) -> Ended:
+    """A broken invariant ends the run, and is told; None watches nothing.
+
+    Raises what the simulator could not go on with.
+    """
+    stage = set_up(schedule)
+    watch = None
+    if watching is not None:
+        watch = Watch(stage.cluster, invariants(watching))
+    try:
+        return _run(stage, watch)
+    finally:
+        if trace_file is not None:
+            from harness.sim.trace_file import write_trace
+
+            write_trace(stage.simulation.trace, trace_file)
+
+
+def _run(stage: Stage, watch: Watch | None) -> Ended:
+    schedule, record, broken = stage.schedule, Record(), None
     simulation = stage.simulation
     limit_s = schedule.length_ms / 1000 + SETTLE_S
     with simulation:
-        simulation.run(_play(stage, record), deadline_s=limit_s + SETTLE_S)
+        try:
+            simulation.run(_play(stage, record), deadline_s=limit_s + SETTLE_S)
+        except InvariantBroken as finding:
+            broken = finding.violation
         counts = {} if stage.message_faults is None else stage.message_faults.counts()
         return Ended(
             schedule=schedule,
-            problems=list(problems(record)),
+            broken=broken,
+            problems=[] if broken is not None else list(problems(record)),
             totals=Totals.of(
                 record,
                 simulation.trace,
@@ -99,6 +140,7 @@ def run_schedule(schedule: Schedule, stage: Stage | None = None) -> Ended:
             digest=simulation.trace.digest(),
             length_s=simulation.now_s,
             unsettled=sum(sent.outcome is None for sent in record.sends),
+            looks={} if watch is None else watch.looks,
         )
 
 

@@ -45,6 +45,9 @@ def _falling(replica: Replica) -> str | None:
 def _wrong_cache(replica: Replica) -> str | None:
     log, shown = replica.seen_log, replica.log.starts
     cached: _Starts = list(log.epochs)
+    if log.start == log.end and len(cached) <= 1:
+        # Everything was deleted: what is left is the epoch that wrote last, or the one that leads.
+        return None
     if cached and cached[-1][1] == log.end:
         # A leadership without a record; it must still be the latest.
         leftover = cached.pop()
