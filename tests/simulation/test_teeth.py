@@ -13,6 +13,7 @@ from broker.quorum.quorum_state import QuorumStateFile
 from broker.raft.events import QuorumState
 from broker.replication import follower, leader
 from broker.replication.fetch_check import Diverging
+from broker.replication.log_view import LogView
 from harness.sim.sweep import run_seed
 
 pytestmark = pytest.mark.sweep
@@ -37,7 +38,7 @@ def diverging_fetch_counts(patch: pytest.MonkeyPatch) -> None:
 def truncates_by_offset_alone(patch: pytest.MonkeyPatch) -> None:
     """R02: as if the leader's epoch had not been told."""
 
-    def truncation(log: follower.LogView, said: Diverging) -> follower.Truncate:
+    def truncation(log: LogView, said: Diverging) -> follower.Truncate:
         return follower.Truncate(min(said.end_offset, log.end_offset))
 
     patch.setattr(follower, "_truncation", truncation)
