@@ -11,7 +11,7 @@ import pytest
 from broker.disk.memory import MemoryDisk
 from broker.metadata.changes import Change, TopicDeleted
 from broker.metadata.image import ConflictError
-from broker.quorum.metadata_log import MetadataLog
+from broker.quorum.metadata_log import Committed, MetadataLog
 from broker.quorum.replay import Replay
 from broker.raft.events import SnapshotId
 from tests.unit.broker.log.builders import Clock
@@ -125,6 +125,28 @@ async def test_a_fetched_snapshot_takes_the_place_of_the_image() -> None:
         assert stage.names == ["x", "y"]
         assert (stage.replay.applied_offset, stage.replay.applied_epoch) == (9, 4)
         assert stage.told == [[topic("a")], None]
+
+
+async def test_what_was_read_before_a_snapshot_came_is_not_applied_after_it() -> None:
+    class SlowLog(MetadataLog):
+        async def batches(self, offset: int, up_to: int) -> list[Committed]:
+            found = await super().batches(offset, up_to)
+            await asyncio.sleep(0.01)
+            return found
+
+    opened = await MetadataLog.open(MemoryDisk(), Clock(), 1 << 20)
+    log = SlowLog(opened.log, opened.snapshots, Clock())
+    replay = Replay(log, image_of(), lambda _: None, snapshot_after_bytes=NEVER)
+    await log.append([topic("a")], 1)
+    await replay.committed(1)
+    task = asyncio.ensure_future(replay.run())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    await replay.start_over(SnapshotId(9, 4), image_of(topic("a"), topic("x")))
+    await asyncio.sleep(0.03)
+    assert not task.done()
+    assert (sorted(replay.image.topics), replay.applied_offset) == (["a", "x"], 9)
+    task.cancel()
 
 
 async def test_after_a_snapshot_the_log_goes_on_where_it_ends() -> None:

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from broker.disk.memory import MemoryDisk
+from broker.metadata.changes import ConfigChanged, ResourceType
 from broker.metadata.image import Image
 from broker.quorum.snapshots import SnapshotCorruptError, Snapshots, apply_snapshot
 from broker.raft.events import SnapshotId
@@ -54,13 +55,17 @@ async def test_a_large_image_takes_several_batches() -> None:
 
 
 async def test_what_changes_meanwhile_is_not_in_it() -> None:
-    image = image_of(*(topic(f"t{number}") for number in range(500)))
+    # So many that it pauses on the way to let others run.
+    image = image_of(*(topic(f"t{number}") for number in range(4000)))
     before = content_of(image)
     disk = await folder()
     snapshots = await Snapshots.find(disk, FOLDER)
     writing = asyncio.ensure_future(snapshots.write(image, SnapshotId(500, 1), 5))
     await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert not writing.done()
     image.apply(topic("later"))
+    image.apply(ConfigChanged(ResourceType.BROKER, "1", "log.retention.ms", "5"))
     await writing
     assert content_of((await loaded(disk))[0]) == before
 
