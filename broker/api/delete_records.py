@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from broker.api.leadership import partition_to_serve
 from broker.api.request import Request
-from broker.partition import Partition
+from broker.partition import Partition, wait_for_change
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
 
 _HIGH_WATERMARK = -1
 _NO_OFFSET = -1
+_LOOK_AGAIN_S = 0.02
 
 
 async def delete_records(
     node: Node, request: Request[m.DeleteRecordsRequest]
 ) -> m.DeleteRecordsResponse:
     response = m.DeleteRecordsResponse(topics=[])
+    until = asyncio.get_running_loop().time() + request.body.timeout_ms / 1000
     for topic in request.body.topics:
         answers: list[m.DeleteRecordsPartitionResult] = []
         response.topics.append(m.DeleteRecordsTopicResult(name=topic.name, partitions=answers))
@@ -31,10 +34,21 @@ async def delete_records(
             answers.append(answer)
             try:
                 partition = partition_to_serve(node, topic.name, asked.partition_index)
-                answer.low_watermark = await _delete(partition, asked.offset)
+                start = await _delete(partition, asked.offset)
+                answer.low_watermark = await _everywhere(partition, start, until)
             except KafkaError as error:
                 answer.error_code = error.code
     return response
+
+
+async def _everywhere(partition: Partition, start: int, until: float) -> int:
+    """Until no live replica has the records any more, or whoever leads next could show them."""
+    loop = asyncio.get_running_loop()
+    while (low := partition.lead().low_watermark(partition.log.start_offset)) < start:
+        if loop.time() >= until:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"a replica still begins at {low}")
+        await wait_for_change([partition], min(until, loop.time() + _LOOK_AGAIN_S))
+    return low
 
 
 async def _delete(partition: Partition, offset: int) -> int:
