@@ -12,7 +12,7 @@ from harness.sim.client_errors import BrokerError, ClientError
 from harness.sim.client_produce_queue import Outcome
 from harness.sim.client_reader import FetchSettings, Reader
 from harness.sim.client_settings import ClientSettings
-from harness.sim.operations import TOPIC
+from harness.sim.operations import REPLICAS, TOPIC
 from harness.sim.record import Record, Seen, Sent
 from harness.sim.schedule import Operation
 from harness.sim.stage import Stage
@@ -45,6 +45,7 @@ class Actor:
             "send": self._send,
             "poll": self._poll,
             "move": self._move,
+            "reassign": self._reassign,
         }
 
     async def run(self, operations: Sequence[Operation]) -> None:
@@ -98,12 +99,23 @@ class Actor:
         except ClientError:
             self._record.failed_moves += 1
 
+    async def _reassign(self, operation: Operation) -> None:
+        key = (TOPIC, operation.arguments["partition"])
+        nodes = operation.arguments["nodes"]
+        self._record.moves += 1
+        try:
+            told = await self._client.admin.alter_partition_reassignments({key: nodes})
+            if told[key] != ErrorCode.NONE:
+                self._record.failed_moves += 1
+        except ClientError:
+            self._record.failed_moves += 1
+
     async def create_topic(self, partitions: int) -> None:
         """Again and again: an answer that is lost does not tell whether the topic is there."""
         while True:
             try:
                 await self._client.admin.create_topic(
-                    TOPIC, partitions=partitions, replication_factor=3
+                    TOPIC, partitions=partitions, replication_factor=REPLICAS
                 )
             except BrokerError as error:
                 if error.code == ErrorCode.TOPIC_ALREADY_EXISTS:

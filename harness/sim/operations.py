@@ -8,6 +8,8 @@ from harness.sim.decisions import Decisions
 from harness.sim.schedule import Operation
 
 TOPIC = "t"
+REPLICAS = 3
+SHARE_OF_REASSIGNMENTS = 0.25
 
 Operations = dict[str, tuple[Operation, ...]]
 
@@ -85,16 +87,17 @@ def _polls(decisions: Decisions, client: str, load: Load) -> tuple[Operation, ..
 
 
 def _moves(decisions: Decisions, client: str, load: Load) -> tuple[Operation, ...]:
+    """Leadership goes to another replica, and now and then the partition to other nodes."""
     where, whither = decisions.of("partition", client), decisions.of("replica", client)
-    return tuple(
-        Operation(
-            at_ms=at_ms,
-            do="move",
-            arguments={
-                "partition": int(where.at(number) * load.partitions),
-                # Which of the other replicas: who they are is known only then.
-                "replica": int(whither.at(number) * 1000),
-            },
-        )
-        for number, at_ms in enumerate(_moments(decisions, client, load, load.moves_per_s))
-    )
+    moves = []
+    for number, at_ms in enumerate(_moments(decisions, client, load, load.moves_per_s)):
+        arguments: dict[str, object] = {"partition": int(where.at(number) * load.partitions)}
+        if whither.at(number) < SHARE_OF_REASSIGNMENTS and load.nodes > REPLICAS:
+            dice = decisions.random("replicas", f"{client}.{number}")
+            arguments["nodes"] = dice.sample(range(1, load.nodes + 1), k=REPLICAS)
+            moves.append(Operation(at_ms=at_ms, do="reassign", arguments=arguments))
+        else:
+            # Which of the other replicas: who they are is known only then.
+            arguments["replica"] = int(whither.at(number) * 1000)
+            moves.append(Operation(at_ms=at_ms, do="move", arguments=arguments))
+    return tuple(moves)
