@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker.metadata.image import PartitionInfo
@@ -31,6 +32,16 @@ def brokers_for(node: Node, listener: str) -> list[Reachable]:
         rack = node.config.broker_rack
         found.append(Reachable(node.node_id, address.host, address.port, rack))
     return found
+
+
+def whom_to_ask_for_changes(node: Node, listed: Sequence[Reachable]) -> int:
+    """This broker, which takes them to the active controller, and is alive as its answer shows.
+
+    A client that is sent to the controller itself is lost with it: librdkafka asks nobody else
+    who took over.
+    """
+    is_listed = any(each.node_id == node.node_id for each in listed)
+    return node.node_id if is_listed else listed[0].node_id
 
 
 def controller_for(node: Node) -> int:

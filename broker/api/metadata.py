@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from broker.api.cluster_view import brokers_for, controller_for, leader_of, offline_replicas
+from broker.api.cluster_view import (
+    brokers_for,
+    leader_of,
+    offline_replicas,
+    whom_to_ask_for_changes,
+)
 from broker.api.create_topics import create_topics
 from broker.api.forwarding import at_the_controller
 from broker.api.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
@@ -86,15 +91,16 @@ def _answer(node: Node, request: Request[m.MetadataRequest]) -> m.MetadataRespon
             _asked_topic(node, asked, request.version, with_operations)
             for asked in body.topics or ()
         ]
+    brokers = brokers_for(node, request.listener)
     return m.MetadataResponse(
         brokers=[
             m.MetadataResponseBroker(
                 node_id=each.node_id, host=each.host, port=each.port, rack=each.rack
             )
-            for each in brokers_for(node, request.listener)
+            for each in brokers
         ],
         cluster_id=node.cluster_id,
-        controller_id=controller_for(node),
+        controller_id=whom_to_ask_for_changes(node, brokers),
         topics=topics,
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if body.include_cluster_authorized_operations else NOT_ASKED

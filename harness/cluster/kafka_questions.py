@@ -30,7 +30,7 @@ class DescribedPartition:
 
 async def describe_partitions(bootstrap: str, topic: str) -> Sequence[DescribedPartition]:
     """By index."""
-    found = (await _ask(bootstrap, topic)).topics[topic]
+    found = (await _metadata(bootstrap, topic)).topics[topic]
     if found.error is not None:
         raise NoAnswerError(f"{bootstrap} does not know {topic}: {found.error}")
     return [
@@ -44,20 +44,8 @@ async def describe_partitions(bootstrap: str, topic: str) -> Sequence[DescribedP
     ]
 
 
-async def describe_controller(bootstrap: str) -> int | None:
-    """What the node that answers calls the controller.
-
-    The reference broker names the active one. Apache Kafka names any broker there, in KRaft mode.
-    """
-    node_id = (await _ask(bootstrap, None)).controller_id
-    return node_id if node_id >= 0 else None
-
-
-async def _ask(bootstrap: str, topic: str | None) -> ClusterMetadata:
-    """By Metadata, which any node answers; what else there is goes to the controller, if it lives.
-
-    With no topic in mind, librdkafka asks for all of them.
-    """
+async def _metadata(bootstrap: str, topic: str) -> ClusterMetadata:
+    """Any node answers this; what else there is goes to the controller, if it lives."""
 
     def in_thread() -> ClusterMetadata:
         from confluent_kafka import Consumer, KafkaException
@@ -73,9 +61,8 @@ async def _ask(bootstrap: str, topic: str | None) -> ClusterMetadata:
                 "reconnect.backoff.max.ms": 200,
             }
         )
-        named = {} if topic is None else {"topic": topic}
         try:
-            answer: ClusterMetadata = client.list_topics(timeout=_PATIENCE_S, **named)
+            answer: ClusterMetadata = client.list_topics(topic, timeout=_PATIENCE_S)
         except KafkaException as error:
             raise NoAnswerError(f"{bootstrap} did not answer: {error}") from None
         finally:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import json
 import sys
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from harness.cluster.base import Host, Node, PartitionState, Place, RunningProcess, System
-from harness.cluster.errors import NodeFailedError, NotInTimeError
-from harness.cluster.kafka_questions import describe_controller, describe_partitions
+from harness.cluster.errors import NoAnswerError, NodeFailedError, NotInTimeError
+from harness.cluster.kafka_questions import describe_partitions
 from harness.cluster.server_properties import Member, Settings, server_properties
 from harness.cluster.waiting import wait_until
 
@@ -17,6 +19,12 @@ _CLIENT_PORT = 9092
 _CONTROLLER_PORT = 9093
 _READY = "ready on "
 _LAST_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumState:
+    leader: Node
+    epoch: int
 
 
 class ReferenceBroker:
@@ -111,8 +119,20 @@ class ReferenceBroker:
         ]
 
     async def controller(self, asking: Sequence[Node]) -> Node | None:
-        node_id = await describe_controller(self.bootstrap(asking))
-        return None if node_id is None else self._node(node_id)
+        return (await self.quorum(asking)).leader
+
+    async def quorum(self, asking: Sequence[Node]) -> QuorumState:
+        """By the broker's own command: to clients every broker calls itself the controller."""
+        complaint = ""
+        for node in asking:
+            address = self._member(self._host(node)).client_address
+            describing = ["quorum", "describe", "--json", f"--bootstrap-server={address}"]
+            done = await self.place.run(node, [*self._command, *describing])
+            if done.exit_code == 0:
+                found = json.loads(done.stdout)
+                return QuorumState(self._node(found["leaderId"]), found["leaderEpoch"])
+            complaint = done.stderr.strip()
+        raise NoAnswerError(f"none of {', '.join(asking)} knows who leads the quorum: {complaint}")
 
     def _node(self, node_id: int) -> Node:
         """Nodes are numbered as the place lists them, from 1."""
