@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
 
 from broker.controller.balance import balance_leaders
 from broker.controller.broker_events import fence_brokers
 from broker.controller.liveness import BrokerLiveness
 from broker.controller.topic_rules import TopicRules
+from broker.departures import Departures
 from broker.metadata.changes import Change, PartitionsChanged
 from broker.metadata.image import Image
 from broker.metadata.partition_info import PartitionInfo
+from broker.network.interface import Address, Network
 from broker.observe.events import emit
 from broker.protocol.errors import KafkaError
 from broker.quorum.quorum import NotLeaderError, Quorum
@@ -40,7 +44,11 @@ class ActiveController:
         rules_of: Callable[[str], TopicRules],
         balance_every_s: float | None,
         imbalance_percentage: int,
+        network: Network,
+        address_of: Callable[[int], Address | None],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
+        """`address_of` a broker is where others reach it; `spawn` is for tasks of the node."""
         self._quorum = quorum
         self._session_timeout_s = session_timeout_s
         self.rules_of = rules_of
@@ -49,6 +57,9 @@ class ActiveController:
         self._deciding = asyncio.Lock()
         self._epoch: int | None = None
         self._liveness: BrokerLiveness | None = None
+        self.departures = Departures(
+            network, address_of=address_of, on_gone=self._fence_the_departed, spawn=spawn
+        )
 
     @property
     def image(self) -> Image:
@@ -105,6 +116,9 @@ class ActiveController:
         )
         self._epoch = epoch
         _log.info("active controller of epoch %d", epoch)
+        for broker in self.image.brokers_sorted():
+            if not broker.fenced and broker.broker_id != self._quorum.settings.node_id:
+                self.departures.suspect(broker.broker_id)
 
     def _check(self, epoch: int) -> None:
         if not self._quorum.leads or self._quorum.raft.epoch != epoch:
@@ -126,6 +140,12 @@ class ActiveController:
                 await self._quorum.commit(changes, epoch)
                 for name, index, info, how in isr_changes:
                     emit("isr", name, index, info.partition_epoch, info.leader_epoch, how)
+
+    def connection_closed(self, peer: Address) -> None:
+        """Of anybody who came to this node as a controller."""
+        broker_id = self.departures.closed(peer)
+        if broker_id is not None and self.is_active:
+            self.departures.suspect(broker_id)
 
     async def _look_after_brokers(self, epoch: int) -> None:
         loop = asyncio.get_running_loop()
@@ -161,6 +181,17 @@ class ActiveController:
         for broker_id in silent:
             _log.warning("broker %d is fenced: it was silent for too long", broker_id)
         return fence_brokers(self.image, silent, self.rules_of)
+
+    async def _fence_the_departed(self, broker_id: int) -> None:
+        def fence() -> Sequence[Change]:
+            broker = self.image.brokers.get(broker_id)
+            if broker is None or broker.fenced or self.departures.is_connected(broker_id):
+                return ()
+            _log.warning("broker %d is fenced: its process is gone", broker_id)
+            return fence_brokers(self.image, [broker_id], self.rules_of)
+
+        with suppress(NotLeaderError):
+            await self._decide_unasked(fence)
 
     def _balance(self) -> Sequence[Change]:
         return balance_leaders(self.image, self._imbalance_percentage, self.rules_of)

@@ -193,7 +193,7 @@ class BrokerRole:
             network=node.world.network,
             random=node.world.random,
             spawn=node.spawn_task,
-            address_of=self._address_of,
+            address_of=self.address_of,
             broker_epoch=lambda: self.broker_epoch,
             rest_max_s=config.replica_fetch_backoff_ms / 1000,
         )
@@ -254,7 +254,8 @@ class BrokerRole:
         is_held = self.partitions.find(partition.topic, partition.index) is partition
         self.fetchers.role_changed(partition, is_held)
 
-    def _address_of(self, broker_id: int) -> Address | None:
+    def address_of(self, broker_id: int) -> Address | None:
+        """Where other nodes reach that broker."""
         broker = self._node.metadata.image.brokers.get(broker_id)
         if broker is None:
             return None

@@ -76,7 +76,9 @@ class Node:
             random=world.random,
         )
         self.server = Server(self, API_TABLE)
-        self.controller_server = Server(self, CONTROLLER_TABLE)
+        self.controller_server = Server(
+            self, CONTROLLER_TABLE, lambda peer: self.controller.connection_closed(peer)
+        )
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._context = copy_context()
         self.role = BrokerRole(self, directories)
@@ -156,6 +158,9 @@ class Node:
             rules_of=self.topic_rules,
             balance_every_s=balance_s if config.auto_leader_rebalance_enable else None,
             imbalance_percentage=config.leader_imbalance_per_broker_percentage,
+            network=self.world.network,
+            address_of=self.role.address_of,
+            spawn=self.spawn,
         )
         self.forwarding = self.to_controller("forwarding")
         for entry in config.controller_listeners:

@@ -42,6 +42,7 @@ async def broker_heartbeat(
     try:
         # Most heartbeats change nothing, and need not wait for a decision that is being made.
         answer = look()
+        controller.departures.heard(body.broker_id, request.peer)
         if answer.changes:
 
             def decide() -> Sequence[Change]:

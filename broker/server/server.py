@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,13 @@ _REAP_SLICE = 500
 class Server:
     """One side of a node: for clients, or for the quorum. They share nothing but the loop."""
 
-    def __init__(self, node: Node, table: Mapping[int, Api]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        table: Mapping[int, Api],
+        on_closed: Callable[[Address], None] | None = None,
+    ) -> None:
+        """`on_closed` is told whose connection has ended."""
         config = node.config
         self.dispatcher = Dispatcher(node, table)
         self.metrics = node.metrics
@@ -41,6 +47,7 @@ class Server:
         )
         self.request_bytes_max = config.socket_request_max_bytes
         self._node = node
+        self._on_closed = on_closed
         self._connections: dict[ClientConnection, None] = {}
         self._per_host: Counter[str] = Counter()
         self._unfinished: set[asyncio.Task[None]] = set()
@@ -104,6 +111,8 @@ class Server:
             self._per_host[host] -= 1
             if not self._per_host[host]:
                 del self._per_host[host]
+            if self._on_closed is not None:
+                self._on_closed(client.peer)
 
     def let_finish(self, task: asyncio.Task[None]) -> None:
         """Keeps a task alive whose connection is gone."""
