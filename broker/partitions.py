@@ -12,6 +12,7 @@ from broker.log.log import Log
 from broker.log.log_directory import LogDirectory
 from broker.metadata.image import Image, TopicInfo
 from broker.metadata.partition_info import PartitionInfo
+from broker.observe.events import emit
 from broker.partition import Partition, Surroundings
 from broker.protocol.errors import KafkaError
 
@@ -141,6 +142,7 @@ class Partitions:
     async def _retire(self, partition: Partition) -> None:
         del self._partitions[partition.topic, partition.index]
         partition.retire()
+        emit("retire", partition.topic, partition.index)
         self._on_role(partition)
         try:
             await self.directories[partition.log_dir].retire(partition.log)

@@ -75,6 +75,7 @@ class Scene:
             seen = inspect_partition(process, topic, index)
             key = (_NO_TOPIC_ID if seen is None else seen.topic_id, index)
         if seen is None or key[0] == _NO_TOPIC_ID:
+            self._forget(node, topic, index)
             return False
         if seen.log.is_offline:
             self._replicas.pop((node, key), None)
@@ -87,6 +88,12 @@ class Scene:
             replica = self._replicas[node, key] = Replica(node, life, key, topic)
         replica.look(seen, segments(process, topic, index), partial(self.peek, node))
         return replica
+
+    def _forget(self, node: str, topic: str, index: int) -> None:
+        """The log is gone from the node. If the partition comes back, its log is another one."""
+        for place, replica in list(self._replicas.items()):
+            if place[0] == node and replica.topic == topic and place[1][1] == index:
+                del self._replicas[place]
 
     def peek(self, node: str, segment: SeenSegment, position: int, length: int) -> bytes:
         """What is written there, also on the disk of a node that is down."""
