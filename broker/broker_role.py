@@ -101,10 +101,11 @@ class BrokerRole:
         await node.metadata.committed(node.quorum.log.end_offset)
         await node.metadata.until(node.quorum.log.end_offset)
         await self.sort_out_logs()
+        held = [(each.topic, each.index) for each in self.partitions]
+        await self.partitions.follow(node.metadata.image, held)
         for partition in self.partitions:
+            # Not before it leads: a leadership that begins takes everything.
             partition.before_append = _refuse_for_lack_of_room
-            topic = node.metadata.image.topics[partition.topic]
-            await partition.become(topic.partitions[partition.index])
         node.server.open()
 
     def _on_ready(self) -> None:

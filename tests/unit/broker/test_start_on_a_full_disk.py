@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 
 import pytest
 
+from broker.disk.faults import Fault
 from broker.disk.interface import Disk
 from broker.disk.memory import MemoryDisk
+from broker.metadata.changes import TopicDeleted
 from broker.protocol.errors import ErrorCode
-from tests.nodes import create_topic, fetch, formatted, produce, running_node, wait_until, wire
+from tests.nodes import (
+    commit_while_stopped,
+    create_topic,
+    fetch,
+    formatted,
+    produce,
+    running_node,
+    wait_until,
+    wire,
+)
 from tests.unit.broker.log.builders import batch
 
 
@@ -47,3 +59,64 @@ async def test_a_full_disk_is_read_and_written_to_when_there_is_room(
         assert known.leader_epoch == partition.leader_epoch
     async with running_node(disks=disks) as node, wire(node) as connection:
         assert (await fetch(connection, 4)).high_watermark == 5
+
+
+async def test_a_disk_with_no_room_for_the_metadata_log_is_read_all_the_same() -> None:
+    disk = MemoryDisk()
+    disks: dict[str, Disk] = {"data": await formatted(disk)}
+    async with running_node(disks=disks) as node, wire(node) as connection:
+        await create_topic(connection, "t")
+        assert (await produce(connection, batch(b"x"))).error_code == 0
+    disk.fail("append", "__cluster_metadata-0/*", error=errno.ENOSPC)
+    async with running_node(disks=disks) as node, wire(node) as connection:
+        assert (await fetch(connection, 0)).records
+        refused = await produce(connection, batch(b"y"))
+        assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        [partition] = node.partitions
+        before = partition.leader_epoch
+        disk.heal()
+        await wait_until(lambda: partition.leader_epoch > before and bool(partition.leader))
+        assert (await produce(connection, batch(b"z"))).base_offset == 1
+        assert not node.failed.done()
+
+
+class RoomForOne(Fault):
+    """The record that opens the leader's epoch still fits."""
+
+    def meets(self, operation: str, path: str) -> bool:
+        if not super().meets(operation, path):
+            return False
+        self.hits += 1
+        return self.hits > 1
+
+
+async def test_a_disk_with_no_room_for_a_registration_is_read_all_the_same() -> None:
+    disk = MemoryDisk()
+    disks: dict[str, Disk] = {"data": await formatted(disk)}
+    async with running_node(disks=disks) as node, wire(node) as connection:
+        await create_topic(connection, "t")
+        assert (await produce(connection, batch(b"x"))).error_code == 0
+    disk.faults.add(RoomForOne("append", "__cluster_metadata-0/*", errno.ENOSPC, 0.0, None))
+    async with running_node(disks=disks) as node, wire(node) as connection:
+        assert (await fetch(connection, 0)).records
+        disk.heal()
+        [partition] = node.partitions
+        await wait_until(lambda: partition.before_append is None and bool(partition.leader))
+        assert (await produce(connection, batch(b"z"))).base_offset == 1
+
+
+async def test_what_was_deleted_before_does_not_keep_a_full_disk_from_being_read() -> None:
+    disk = MemoryDisk()
+    disks: dict[str, Disk] = {"data": await formatted(disk)}
+    async with running_node(disks=disks) as node, wire(node) as connection:
+        await create_topic(connection, "t")
+        await create_topic(connection, "gone")
+        assert (await produce(connection, batch(b"x"))).error_code == 0
+        topic_id = node.metadata.image.topics["gone"].topic_id
+    await commit_while_stopped(disk, [TopicDeleted("gone", topic_id)])
+    disk.capacity_bytes = 0
+    async with running_node(disks=disks) as node, wire(node) as connection:
+        assert (await fetch(connection, 0)).records
+        unknown = await fetch(connection, 0, topic="gone")
+        assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        disk.capacity_bytes = None
