@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
@@ -31,7 +32,8 @@ class FakeController:
         await asyncio.sleep(min(self.takes_s, timeout_s))
         if not self.is_reachable or self.takes_s > timeout_s:
             raise UnansweredError("nobody is there")
-        return self.answers[api_key](body)
+        answer = self.answers[api_key](body)
+        return await answer if inspect.isawaitable(answer) else answer
 
     def asked(self, api_key: ApiKey) -> list[Question]:
         return [each for each in self.questions if each.api_key == api_key]
