@@ -15,7 +15,7 @@ _UNSET: Any = object()
 
 def build_class(struct: Struct, known: dict[str, type[Any]]) -> type[Any]:
     """`known` has the classes of the structs inside this one."""
-    namespace: dict[str, Any] = {"UNSET": _UNSET, "equal": _equal, "describe": _describe}
+    namespace: dict[str, Any] = {"UNSET": _UNSET, "describe": _describe}
     for field in struct.fields:
         if field.struct is not None:
             namespace[field.type] = known[field.type]
@@ -31,8 +31,10 @@ def class_source(struct: Struct) -> str:
         f"class {struct.name}:",
         f"    __slots__ = ({slots})",
         "    __hash__ = None",
-        "    __eq__ = equal",
         "    __repr__ = describe",
+        "    def __eq__(self, other):",
+        f"        if type(other) is not {struct.name}: return NotImplemented",
+        f"        return {_all_equal(struct)}",
     ]
     if struct.fields:
         arguments = "".join(f", {f.name}={_argument_default(f)}" for f in struct.fields)
@@ -64,10 +66,9 @@ def _assigned(field: Field) -> str:
     return field.name
 
 
-def _equal(self: Any, other: Any) -> Any:
-    if type(other) is not type(self):
-        return NotImplemented
-    return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+def _all_equal(struct: Struct) -> str:
+    pairs = (f"self.{field.name} == other.{field.name}" for field in struct.fields)
+    return " and ".join(pairs) or "True"
 
 
 def _describe(self: Any) -> str:

@@ -229,11 +229,12 @@ class _DecoderSource:
             self._out.add(f"if {count}: at = skip_tagged_fields(data, at - 1, end)")
             return
         with self._out.block(f"if {count}:"):
-            self._out.add(f"{count}, at = read_uvarint(data, at - 1)")
+            self._out.add(f"if {count} > 127: {count}, at = read_uvarint(data, at - 1)")
             with self._out.block(f"for _ in range({count}):"):
                 tag, stop = self._out.fresh("tag"), self._out.fresh("stop")
-                self._out.add(f"{tag}, at = read_uvarint(data, at)")
-                self._out.add(f"{stop}, at = read_uvarint(data, at)")
+                for each in (tag, stop):
+                    self._out.add(f"{each} = data[at]; at += 1")
+                    self._out.add(f"if {each} > 127: {each}, at = read_uvarint(data, at - 1)")
                 self._out.add(f"{stop} += at")
                 self._out.add(f"if {stop} > end: refuse('tagged field', at)")
                 for field in fields:

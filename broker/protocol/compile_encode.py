@@ -195,22 +195,24 @@ class _EncoderSource:
         if not fields:
             self._write("x", "")
             return
-        defaults = [self._is_default(field, f"{name}.{field.name}") for field in fields]
-        with self._out.block(f"if {' and '.join(defaults)}:"):
+        names = [self._out.fresh("is_default") for _ in fields]
+        for is_default, field in zip(names, fields, strict=True):
+            self._out.add(f"{is_default} = {self._is_default(field, f'{name}.{field.name}')}")
+        with self._out.block(f"if {' and '.join(names)}:"):
             self._out.add(f"parts.append({self._packed_run(('x', ''))})")
         with self._out.block("else:"):
             self._flush()
             outer, tagged = self._out.fresh("outer"), self._out.fresh("tagged")
             self._out.add(f"{outer} = parts; {tagged} = []")
-            for field, is_default in zip(fields, defaults, strict=True):
-                with self._out.block(f"if not ({is_default}):"):
+            for is_default, field in zip(names, fields, strict=True):
+                assert field.tag is not None
+                tag = primitives.uvarint(field.tag)
+                with self._out.block(f"if not {is_default}:"):
                     self._out.add("parts = []")
                     self._field(field, f"{name}.{field.name}")
                     self._flush()
                     self._out.add("body = join(parts)")
-                    self._out.add(
-                        f"{tagged}.append(uvarint({field.tag}) + uvarint(len(body)) + body)"
-                    )
+                    self._out.add(f"{tagged}.append({tag!r} + uvarint(len(body)) + body)")
             self._out.add(f"parts = {outer}; parts.append(uvarint(len({tagged})))")
             self._out.add(f"parts += {tagged}")
         self._run = []

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Sequence
 from functools import cache
 
-from broker.protocol import codec
 from broker.protocol.apis import request_header_version, response_header_version
 from broker.protocol.codec import Chunk
 from broker.protocol.errors import MalformedMessageError
@@ -15,6 +14,8 @@ from broker.protocol.primitives import Readable, refuse, skip_tagged_fields
 
 LENGTH_SIZE = 4
 _REQUEST_HEADER = struct.Struct(">hhih")
+_LENGTH_AND_REQUEST_HEADER = struct.Struct(">ihhih")
+_NO_TAGS = b"\0"
 _CORRELATION_ID = struct.Struct(">i")
 _LENGTH_AND_ID = struct.Struct(">ii")
 _LENGTH_ID_AND_NO_TAGS = struct.Struct(">iix")
@@ -64,7 +65,7 @@ def decode_response_header(
         [correlation_id] = _CORRELATION_ID.unpack_from(view)
         end = _CORRELATION_ID.size
         if response_header_version(api_key, version) == 1:
-            end = skip_tagged_fields(view, end, len(view))
+            end = end + 1 if view[end] == 0 else skip_tagged_fields(view, end, len(view))
     except (struct.error, IndexError) as problem:
         raise MalformedMessageError(f"no response header: {problem}") from problem
     return ResponseHeader(correlation_id=correlation_id), end
@@ -80,11 +81,18 @@ def response_frame(
 
 
 def request_frame(header: RequestHeader, body: Sequence[Chunk]) -> list[Chunk]:
-    [head] = codec.encoder(
-        "RequestHeader", request_header_version(header.api_key, header.api_version)
-    )(header)
-    size = len(head) + sum(map(len, body))
-    return _prepended(size.to_bytes(LENGTH_SIZE, "big") + head, body)
+    client_id = b"" if header.client_id is None else header.client_id.encode()
+    rest = client_id
+    if request_header_version(header.api_key, header.api_version) == 2:
+        rest += _NO_TAGS
+    head = _LENGTH_AND_REQUEST_HEADER.pack(
+        _REQUEST_HEADER.size + len(rest) + sum(map(len, body)),
+        header.api_key,
+        header.api_version,
+        header.correlation_id,
+        -1 if header.client_id is None else len(client_id),
+    )
+    return _prepended(head + rest, body)
 
 
 @cache
