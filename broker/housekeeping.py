@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from broker.log.breather import Breather
 from broker.log.log_directory import LogDirectory
-from broker.observe.loop_lag import watch_loop_lag
 from broker.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ class Housekeeping:
         self._every(_COMEBACK_INTERVAL_S, self._sweep)
         if config.log_cleaner_enable:
             self._every(config.log_cleaner_backoff_ms / 1000, self._compact)
-        self._spawn(watch_loop_lag(self._node.metrics))
 
     async def stop(self) -> None:
         for task in self._tasks:

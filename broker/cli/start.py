@@ -29,6 +29,7 @@ from broker.network.sockets import SocketNetwork
 from broker.node import Node
 from broker.observe.exporter import CONTENT_TYPE, exposition
 from broker.observe.logs import set_up_logs
+from broker.observe.loop_lag import watch_loop_lag
 from broker.observe.metrics_http import MetricsServer
 from broker.protocol.errors import KafkaError
 from broker.quorum.quorum_state import QuorumStateError
@@ -88,6 +89,8 @@ async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> i
         )
         ended = _signals()
         node = await Node.start(config, world, process_figures=process_figures)
+        # Here and not in the node: a loop in virtual time is never late.
+        watching = asyncio.ensure_future(watch_loop_lag(node.metrics))
         metrics = None
         try:
             metrics = await _serve_metrics(node)
@@ -103,6 +106,7 @@ async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> i
                 raise EnvironmentFailure(f"stopped, for it cannot go on: {_told(node.failed)}")
             return ended.result()
         finally:
+            watching.cancel()
             if metrics is not None:
                 await metrics.close()
             await node.stop()
