@@ -62,7 +62,7 @@ class ReplicaFetcher:
         self._session_id = 0
         self._session_epoch = 0
         self._forgotten: dict[_Key, None] = {}
-        self._asking: asyncio.Task[m.FetchResponse] | None = None
+        self._is_asking = False
 
     def __len__(self) -> int:
         return len(self._followed)
@@ -84,9 +84,8 @@ class ReplicaFetcher:
 
     def _interrupt(self) -> None:
         """The leader may hold a fetch for long: what is new does not wait for its answer."""
-        if self._asking is not None and not self._asking.done():
-            self._asking.cancel()
-            self._channel.close()
+        if self._is_asking:
+            self._channel.interrupt()
             self._begin_session()
         self._changed.wake()
 
@@ -108,22 +107,17 @@ class ReplicaFetcher:
     async def _fetch(self, due: dict[_Key, _Followed], broker_epoch: int) -> None:
         asked = {key: each.partition.question() for key, each in due.items()}
         request = self._request(due, asked, broker_epoch)
-        self._asking = asyncio.get_running_loop().create_task(
-            self._channel.ask(ApiKey.FETCH, request, timeout_s=self._settings.timeout_s)
-        )
+        self._is_asking = True
         try:
-            await asyncio.wait([self._asking])
-        except asyncio.CancelledError:
-            self._asking.cancel()
-            raise
-        if self._asking.cancelled():
-            return
-        try:
-            answer = self._asking.result()
+            answer: m.FetchResponse = await self._channel.ask(
+                ApiKey.FETCH, request, timeout_s=self._settings.timeout_s
+            )
         except UnansweredError as problem:
             _log.debug("replica fetch: %s", problem)
             self._begin_session()
             return
+        finally:
+            self._is_asking = False
         if answer.error_code:
             _log.debug("replica fetch: session error %d", answer.error_code)
             self._begin_session()

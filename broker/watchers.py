@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 EVER = float("inf")
 
 
 class Watchers:
-    __slots__ = ("_waiting",)
+    __slots__ = ("_called", "_waiting")
 
     def __init__(self) -> None:
         self._waiting: dict[asyncio.Future[None], None] = {}
+        self._called: dict[Callable[[], None], None] = {}
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -23,6 +24,16 @@ class Watchers:
             for each in waiting:
                 if not each.done():
                     each.set_result(None)
+        if self._called:
+            for call in list(self._called):
+                call()
+
+    def call(self, call: Callable[[], None]) -> None:
+        """In the very moment of each change, until `call_no_more`."""
+        self._called[call] = None
+
+    def call_no_more(self, call: Callable[[], None]) -> None:
+        self._called.pop(call, None)
 
     def add(self, waiting: asyncio.Future[None]) -> None:
         self._waiting[waiting] = None

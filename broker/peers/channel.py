@@ -49,16 +49,18 @@ class Channel:
         self._retry_at = 0.0
         self._session: _Session | None = None
         self._connecting = asyncio.Lock()
+        self._patience: dict[asyncio.Timeout, None] = {}  # of those who wait for a connection
         self._correlation_id = 0
 
     async def ask(self, api_key: ApiKey, body: Any, *, timeout_s: float) -> Any:
         """Raises UnansweredError, also for an answer that cannot be read."""
-        session: _Session | None = None
-        was_refused = False
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        session, was_refused = self._session, False
         try:
-            async with asyncio.timeout(timeout_s):
-                session = await self._connected()
-                return await self._exchange(session, api_key, body)
+            if session is None or session.is_closed:
+                session = None
+                session = await self._connected_by(deadline)
+            return await self._exchange(session, api_key, body, deadline)
         except TimeoutError:
             problem = f"{self.address} did not answer {api_key.name} within {timeout_s} s"
         except (OSError, MalformedMessageError) as error:
@@ -69,7 +71,17 @@ class Channel:
             session.close()
         raise UnansweredError(problem, was_refused=was_refused)
 
-    async def _exchange(self, session: _Session, api_key: ApiKey, body: Any) -> Any:
+    def interrupt(self) -> None:
+        """Whoever asks at this moment gets no answer, and may ask something else at once."""
+        now = asyncio.get_running_loop().time()
+        for patience in self._patience:
+            if not patience.expired():
+                patience.reschedule(now)
+        self.close()
+
+    async def _exchange(
+        self, session: _Session, api_key: ApiKey, body: Any, deadline: float
+    ) -> Any:
         version = API_VERSIONS[api_key][1]
         self._correlation_id += 1
         header = m.RequestHeader(
@@ -78,12 +90,20 @@ class Channel:
             correlation_id=self._correlation_id,
             client_id=self._client_id,
         )
-        encoded = codec.encode_request(api_key, version, body)
-        frame = await session.send(self._correlation_id, frames.request_frame(header, encoded))
+        chunks = frames.request_frame(header, codec.encode_request(api_key, version, body))
+        frame = await session.send(self._correlation_id, chunks, deadline)
         _, at = frames.decode_response_header(api_key, version, frame)
         answer, _ = codec.decode_response(api_key, version, frame, at)
         self._backoff.reset()
         return answer
+
+    async def _connected_by(self, deadline: float) -> _Session:
+        async with asyncio.timeout_at(deadline) as patience:
+            self._patience[patience] = None
+            try:
+                return await self._connected()
+            finally:
+                del self._patience[patience]
 
     async def _connected(self) -> _Session:
         async with self._connecting:
@@ -112,15 +132,19 @@ class _Session:
         self.is_closed = False
         connection.start(self)
 
-    async def send(self, correlation_id: int, chunks: Sequence[Any]) -> memoryview:
+    async def send(self, correlation_id: int, chunks: Sequence[Any], deadline: float) -> memoryview:
         if self.is_closed:
             raise ConnectionError("the connection is closed")
-        answer: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[memoryview] = loop.create_future()
+        # In place of asyncio.timeout, which costs more than the request that it watches over.
+        timer = loop.call_at(deadline, _give_up, answer)
         self._waiting[correlation_id] = answer
         try:
             self._connection.send(chunks)
             return await answer
         finally:
+            timer.cancel()
             self._waiting.pop(correlation_id, None)
 
     def close(self) -> None:
@@ -149,3 +173,8 @@ class _Session:
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(lost)
+
+
+def _give_up(answer: asyncio.Future[memoryview]) -> None:
+    if not answer.done():
+        answer.set_exception(TimeoutError())

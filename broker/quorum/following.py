@@ -78,25 +78,24 @@ class Following:
         self, asked: e.FetchPosition, request: m.FetchRequest
     ) -> m.FetchResponse | None:
         """A leader that is none any more may hold the request for long; nobody waits for it."""
-        quorum, channel, loop = self._quorum, self._channels[asked.to], asyncio.get_running_loop()
-        timeout_s = quorum.settings.request_timeout_s
-        asking = loop.create_task(channel.ask(ApiKey.FETCH, request, timeout_s=timeout_s))
-        changed: asyncio.Future[None] = loop.create_future()
+        quorum, channel = self._quorum, self._channels[asked.to]
+
+        def look() -> None:
+            if quorum.raft.fetch_position != asked:
+                channel.interrupt()
+
+        quorum.changed.call(look)
         try:
-            while True:
-                changed = loop.create_future()
-                quorum.changed.add(changed)
-                await asyncio.wait([asking, changed], return_when=asyncio.FIRST_COMPLETED)
-                quorum.changed.remove(changed)
-                if asking.done():
-                    answer: m.FetchResponse = asking.result()
-                    return answer
-                if quorum.raft.fetch_position != asked:
-                    channel.close()
-                    return None
+            answer: m.FetchResponse = await channel.ask(
+                ApiKey.FETCH, request, timeout_s=quorum.settings.request_timeout_s
+            )
+        except UnansweredError:
+            if quorum.raft.fetch_position != asked:
+                return None
+            raise
         finally:
-            quorum.changed.remove(changed)
-            asking.cancel()
+            quorum.changed.call_no_more(look)
+        return answer
 
     async def _fetch_snapshot(self, source: e.SnapshotSource) -> None:
         quorum, content = self._quorum, bytearray()

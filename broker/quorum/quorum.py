@@ -271,16 +271,20 @@ class Quorum:
         emit(kind, TOPIC, 0, self.log.end_offset, self.raft.epoch, detail)
 
     def _set_timer(self) -> None:
+        """A timer that goes off too early is set again then: most are put off again and again."""
         wake_at = self.raft.wake_at
         if self._timer is not None:
-            if self._timer.when() == wake_at and not self._timer.cancelled():
+            if self._timer.when() <= wake_at and not self._timer.cancelled():
                 return
             self._timer.cancel()
         self._timer = self._loop.call_at(wake_at, self._on_time)
 
     def _on_time(self) -> None:
         self._timer = None
-        self.spawn(self.step(e.TimePassed()))
+        if self._loop.time() < self.raft.wake_at:
+            self._set_timer()
+        else:
+            self.spawn(self.step(e.TimePassed()))
 
     async def _tell(self, effect: wire_form.Tell) -> None:
         api_key, body = wire_form.request_of(

@@ -88,3 +88,20 @@ async def test_who_waits_again_at_once_is_not_woken_by_the_same_wake() -> None:
         await asyncio.sleep(0.1)
         assert rounds == expected
     waiting.cancel()
+
+
+@in_virtual_time
+async def test_who_wants_to_be_called_is_called_at_each_change_until_it_has_enough() -> None:
+    watchers, called = Watchers(), list[float]()
+
+    def call() -> None:
+        called.append(now())
+
+    watchers.call(call)
+    watchers.wake()
+    await asyncio.sleep(1)
+    watchers.wake()
+    watchers.call_no_more(call)
+    watchers.wake()
+    watchers.call_no_more(call)
+    assert called == [0.0, 1.0]

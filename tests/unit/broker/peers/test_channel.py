@@ -225,3 +225,36 @@ async def test_a_closed_channel_opens_again_when_it_is_asked() -> None:
     network.asked[-1].answer(m.BrokerHeartbeatResponse())
     await again
     assert len(network.connections) == 2
+
+
+@in_virtual_time
+async def test_an_interruption_ends_the_wait_for_an_answer_at_once() -> None:
+    network = FakeNetwork()
+    channel = channel_on(network)
+    waiting = asking(channel)
+    await asyncio.sleep(0.01)
+    channel.interrupt()
+    await unanswered(waiting)
+    assert now() == pytest.approx(0.01)
+    again = asking(channel)
+    await asyncio.sleep(1)
+    network.asked[-1].answer(m.BrokerHeartbeatResponse())
+    await again
+
+
+@in_virtual_time
+async def test_an_interruption_ends_the_wait_for_a_connection_at_once() -> None:
+    network = FakeNetwork()
+    network.hangs = True
+    channel = channel_on(network)
+    first, second = asking(channel, 1), asking(channel, 2)
+    await asyncio.sleep(0.01)
+    channel.interrupt()
+    await unanswered(first)
+    await unanswered(second)
+    assert now() == pytest.approx(0.01)
+    network.hangs = False
+    again = asking(channel)
+    await asyncio.sleep(1)
+    network.asked[-1].answer(m.BrokerHeartbeatResponse())
+    await again
