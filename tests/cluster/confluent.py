@@ -34,13 +34,17 @@ async def create_topic(
     name: str,
     *,
     partitions: int,
-    replicas: int,
+    replicas: int = -1,
+    assignment: Sequence[Sequence[int]] = (),
     config: Mapping[str, str] | None = None,
     within_s: float = PATIENCE_S,
 ) -> None:
+    """`assignment` names the replicas of each partition by their node ids."""
+
     def create() -> None:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 0})
-        topic = NewTopic(name, partitions, replicas, config=dict(config or {}))
+        chosen = {"replica_assignment": [list(each) for each in assignment]} if assignment else {}
+        topic = NewTopic(name, partitions, replicas, config=dict(config or {}), **chosen)
         admin.create_topics([topic], request_timeout=within_s)[name].result(within_s + 5)
 
     await asyncio.to_thread(create)
@@ -105,10 +109,25 @@ def end_offset(consumer: Consumer, where: TopicPartition) -> int:
             return end
 
 
-async def read_all(cluster: Cluster, topic: str, *nodes: Node) -> dict[bytes, Position]:
-    """Everything up to the high watermarks of now, from the beginning, without a group."""
+async def read_all(
+    cluster: Cluster, topic: str, *nodes: Node, partitions: Sequence[int] | None = None
+) -> dict[bytes, Position]:
+    """As `read_log`, by value; none may be there twice."""
+    found = await read_log(cluster, topic, *nodes, partitions=partitions)
+    by_value = {value: where for where, value in found}
+    assert len(by_value) == len(found)
+    return by_value
 
-    def read() -> dict[bytes, Position]:
+
+async def read_log(
+    cluster: Cluster, topic: str, *nodes: Node, partitions: Sequence[int] | None = None
+) -> list[tuple[Position, bytes]]:
+    """Everything up to the high watermarks of now, from the beginning, without a group.
+
+    Of each partition in the order of its log.
+    """
+
+    def read() -> list[tuple[Position, bytes]]:
         consumer = Consumer(
             {
                 "bootstrap.servers": cluster.bootstrap(*nodes),
@@ -121,18 +140,16 @@ async def read_all(cluster: Cluster, topic: str, *nodes: Node) -> dict[bytes, Po
             metadata = consumer.list_topics(topic, timeout=PATIENCE_S).topics[topic]
             ends = {
                 index: end_offset(consumer, TopicPartition(topic, index))
-                for index in metadata.partitions
+                for index in (metadata.partitions if partitions is None else partitions)
             }
             consumer.assign([TopicPartition(topic, index, 0) for index in ends])
-            found: dict[bytes, Position] = {}
+            found: list[tuple[Position, bytes]] = []
             while len(found) < sum(ends.values()):
                 message = consumer.poll(PATIENCE_S)
                 assert message is not None, f"only {len(found)} of {sum(ends.values())} came"
                 if message.error() is not None:
                     raise KafkaException(message.error())
-                value = message.value() or b""
-                assert value not in found
-                found[value] = position(message)
+                found.append((position(message), message.value() or b""))
             return found
         finally:
             consumer.close()
