@@ -56,7 +56,7 @@ def sim(
 ) -> int:
     """Run a cluster inside one process: the same seed gives the same run, byte for byte."""
     from harness.sim.invariants.base import Cost
-    from harness.sim.node_logs import show_node_logs
+    from harness.sim.node_logs import node_logs as logs_of_nodes
     from harness.sim.run import draw_schedule, run_schedule
     from harness.sim.schedule import Schedule, ScheduleError
 
@@ -64,7 +64,6 @@ def sim(
         raise click.UsageError("give either --seed or --schedule")
     if count > 1:
         return _sweep(seed or 0, count, jobs)
-    show_node_logs(node_logs)
     try:
         if schedule_file is not None:
             schedule = Schedule.load(schedule_file)
@@ -77,7 +76,8 @@ def sim(
     except OSError as error:
         raise EnvironmentFailure(f"{error.filename}: {error.strerror}") from error
     watching = {"all": Cost.EXPENSIVE, "cheap": Cost.CHEAP, "off": None}[invariants]
-    ended = run_schedule(schedule, watching=watching, trace_file=trace_file)
+    with logs_of_nodes(shown=node_logs):
+        ended = run_schedule(schedule, watching=watching, trace_file=trace_file)
     again = _command(schedule, schedule_file, nodes, length_s)
     return _tell(ended, again)
 

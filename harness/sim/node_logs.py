@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from broker.world import current_node
 
@@ -18,14 +20,20 @@ class _InTheRun(logging.Formatter):
         return f"{at} n{current_node.get()} {level} {record.name}: {record.getMessage()}"
 
 
-def show_node_logs(show: bool) -> None:
-    """Without it the nodes are silent, however badly they fare: their clients tell."""
+@contextmanager
+def node_logs(*, shown: bool) -> Iterator[None]:
+    """Unless shown, the nodes are silent, however badly they fare: their clients tell."""
     logger = logging.getLogger("broker")
+    before = logger.handlers[:], logger.propagate, logger.level
     logger.handlers.clear()
     logger.propagate = False
     handler: logging.Handler = logging.NullHandler()
-    if show:
+    if shown:
         handler = logging.StreamHandler()
         handler.setFormatter(_InTheRun())
         logger.setLevel(logging.INFO)
     logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.handlers[:], logger.propagate, logger.level = before

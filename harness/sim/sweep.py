@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from harness.sim.invariants.base import Cost
+from harness.sim.node_logs import node_logs
 from harness.sim.run import draw_schedule, run_schedule
 from harness.sim.totals import Totals
 
@@ -34,9 +34,9 @@ class SeedEnded:
 
 
 def run_seed(seed: int) -> SeedEnded:
-    logging.getLogger("broker").setLevel(logging.CRITICAL)
     try:
-        ended = run_schedule(draw_schedule(seed), watching=Cost.EXPENSIVE)
+        with node_logs(shown=False):
+            ended = run_schedule(draw_schedule(seed), watching=Cost.EXPENSIVE)
     except Exception:
         return SeedEnded(seed, traceback.format_exc(limit=-4), Totals(), None, 0.0)
     failure = None
