@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from broker.cli.main import run
 from tests.unit.broker.cli.conftest import Run
 from tests.unit.broker.cli.homes import formatted, make_home
 from tests.unit.broker.cli.processes import (
@@ -65,14 +67,26 @@ def test_a_voter_of_another_cluster_is_refused_and_the_others_go_on(
     assert not (homes[2] / "data" / "__cluster_metadata-0" / "quorum-state").exists()
 
 
-@pytest.fixture
-def voter(broker: Run, tmp_path: Path) -> Path:
-    """Node 1, which has voted for itself as the only one."""
+@pytest.fixture(scope="module")
+def one_that_voted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Node 1, which has voted for itself as the only one, and was killed."""
     [port] = free_ports(1)
-    home = make_home(tmp_path / "node", 1, port, "broker,controller", {1: port})
-    formatted(broker, home, ONE)
+    folder = tmp_path_factory.mktemp("voter") / "node"
+    home = make_home(folder, 1, port, "broker,controller", {1: port})
+    config = str(home / "server.properties")
+    assert run(["format", "--config", config, "--cluster-id", ONE]) == 0
     with started(home) as (_, address):
-        assert broker("topics", "create", "--bootstrap-server", address, "t").code == 0
+        assert run(["topics", "create", "--bootstrap-server", address, "t"]) == 0
+    return home
+
+
+@pytest.fixture
+def voter(one_that_voted: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be spoilt."""
+    home = tmp_path / "node"
+    shutil.copytree(one_that_voted, home)
+    config = home / "server.properties"
+    config.write_text(config.read_text().replace(str(one_that_voted), str(home)))
     return home
 
 
