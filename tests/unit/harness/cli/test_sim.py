@@ -1,0 +1,106 @@
+"""harness sim: what it says, and what it exits with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.sim.invariants.base import Violation
+from harness.sim.run import Ended, draw_schedule
+from harness.sim.totals import Totals
+
+SHORT = ["--length", "20", "--nodes", "3"]
+
+
+def run(*argv: str) -> int:
+    with pytest.raises(SystemExit) as exited:
+        main(["sim", *argv])
+    assert isinstance(exited.value.code, int)
+    return exited.value.code
+
+
+def test_a_seed_is_played_and_told_how_to_play_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--seed", "4", *SHORT) == 0
+    told = capsys.readouterr().out
+    assert "valid: nothing acknowledged was lost" in told
+    assert told.endswith("run it again with: harness sim --seed 4 --nodes 3 --length 20\n")
+
+
+def test_a_saved_schedule_is_the_same_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved, trace = tmp_path / "schedule.json", tmp_path / "trace.arrow"
+    assert run("--seed", "5", "--save-schedule", str(saved), "--trace", str(trace), *SHORT) == 0
+    drawn = capsys.readouterr().out
+    assert trace.stat().st_size > 0
+    assert run("--schedule", str(saved)) == 0
+    assert _digest(drawn) == _digest(capsys.readouterr().out)
+
+
+def _digest(told: str) -> str:
+    return next(line for line in told.splitlines() if line.startswith("digest"))
+
+
+@pytest.mark.parametrize("argv", [[], ["--seed", "1", "--schedule", "f"], ["--seed", "x"]])
+def test_what_cannot_be_meant_is_refused(argv: list[str]) -> None:
+    assert run(*argv) == 254
+
+
+def test_a_file_that_is_no_schedule_is_refused_by_what_is_wrong_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "schedule.json"
+    plain = json.loads(draw_schedule(1, nodes=3, length_ms=20_000).text())
+    plain["faults"] = [{"kind": "flood", "name": "f", "at_ms": 1}]
+    file.write_text(json.dumps(plain))
+    assert run("--schedule", str(file)) == 254
+    assert "flood" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("found", "code"),
+    [
+        ({"broken": Violation("W-ELECT", "two lead epoch 3", 7, 1.5)}, 1),
+        ({"problems": ["lost: a"]}, 1),
+        ({"first_ack_s": None}, 2),
+        ({"unsettled": 1}, 2),
+        ({"totals": Totals(acknowledged_writes=99)}, 2),
+        ({}, 0),
+    ],
+)
+def test_only_a_run_that_showed_enough_is_valid(
+    found: dict[str, object], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = Ended(
+        **{  # type: ignore[arg-type]
+            "schedule": draw_schedule(1, nodes=3, length_ms=20_000),
+            "problems": [],
+            "totals": Totals(acknowledged_writes=100),
+            "first_ack_s": 0.1,
+            "digest": "d" * 64,
+            "length_s": 20.0,
+            "unsettled": 0,
+            "broken": None,
+            **found,
+        }
+    )
+    monkeypatch.setattr("harness.sim.run.run_schedule", lambda *_, **__: ended)
+    assert run("--seed", "1", *SHORT) == code
+
+
+def test_many_seeds_are_one_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from harness.sim.sweep import SeedEnded
+
+    def ended(seed: int) -> SeedEnded:
+        everything = Totals(**dict.fromkeys(Totals.__slots__, 1))
+        return SeedEnded(seed, "lost: a" if seed == 8 else None, everything, 0.1, 40.0)
+
+    monkeypatch.setattr("harness.sim.sweep.run_seed", ended)
+    assert run("--seed", "1", "--count", "5") == 0
+    assert run("--seed", "5", "--count", "5") == 1
+    assert "run it again with: harness sim --seed 8" in capsys.readouterr().out
