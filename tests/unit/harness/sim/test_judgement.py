@@ -1,0 +1,71 @@
+"""The judgement of a run: guilty for each promise that can be broken, innocent next to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.sim.client_produce_queue import Delivered, Failed, Outcome, Unknown
+from harness.sim.judgement import problems
+from harness.sim.record import Record, Seen, Sent
+
+
+def sent(value: str, outcome: Outcome | None, client: str = "w1") -> Sent:
+    return Sent(client, 0, value, 1.0, outcome, 2.0)
+
+
+def seen(offset: int, value: str) -> Seen:
+    return Seen(0, offset, value, "r1", 3.0)
+
+
+def record(sends: list[Sent], log: list[str], polled: list[Seen] | None = None) -> Record:
+    reading = [seen(offset, value) for offset, value in enumerate(log)]
+    return Record(sends=sends, seen=polled or [], last_reading={0: reading})
+
+
+INNOCENT = {
+    "all acknowledged is there": record(
+        [sent("a", Delivered(0)), sent("b", Delivered(1))], ["a", "b"]
+    ),
+    "an unknown one is there": record([sent("a", Unknown("timed out"))], ["a"]),
+    "an unknown one is not there": record([sent("a", Unknown("timed out"))], []),
+    "a refused one is not there": record([sent("a", Failed("too large"))], []),
+    "two clients need no order": record(
+        [sent("a", Delivered(1)), sent("b", Delivered(0), "w2")], ["b", "a"]
+    ),
+    "a poll saw what is there": record([sent("a", Delivered(0))], ["a"], [seen(0, "a")]),
+}
+
+GUILTY = {
+    "lost": (record([sent("a", Delivered(0))], []), "lost: a"),
+    "overwritten": (record([sent("a", Delivered(0))], ["b"]), "where b is now"),
+    "doubled": (record([sent("a", Delivered(0))], ["a", "a"]), "stands twice"),
+    "out of order": (
+        record([sent("a", Delivered(1)), sent("b", Delivered(0))], ["b", "a"]),
+        "out of order: b",
+    ),
+    "refused and there": (record([sent("a", Failed("too large"))], ["a"]), "refused for certain"),
+    "dirty read": (record([], ["a"], [seen(0, "x")]), "r1 read x"),
+    "read and gone": (record([], [], [seen(0, "x")]), "where nothing is at the end"),
+}
+
+
+@pytest.mark.parametrize("innocent", INNOCENT.values(), ids=list(INNOCENT))
+def test_what_may_be_is_no_problem(innocent: Record) -> None:
+    assert list(problems(innocent)) == []
+
+
+@pytest.mark.parametrize(("guilty", "says"), GUILTY.values(), ids=list(GUILTY))
+def test_a_broken_promise_is_told(guilty: Record, says: str) -> None:
+    assert any(says in problem for problem in problems(guilty)), list(problems(guilty))
+
+
+def test_a_gap_is_told() -> None:
+    broken = record([], [])
+    broken.last_reading[0] = [seen(0, "a"), seen(2, "c")]
+    assert any("has a gap: 1 is missing" in problem for problem in problems(broken))
+
+
+def test_what_was_never_read_back_proves_nothing() -> None:
+    assert list(problems(Record(sends=[sent("a", Delivered(0))]))) == [
+        "partition 0 was never read back"
+    ]
