@@ -21,7 +21,7 @@ class CandidatesHaveAll:
 
     def check(self, step: Step) -> Violation | None:
         scene = step.scene
-        for key in step.keys:
+        for key in step.at_stake:
             info = scene.decided.infos.get(key)
             if key == METADATA or info is None or not scene.ghost.of(key).batches:
                 continue

@@ -80,6 +80,7 @@ class Ghost:
     def __init__(self) -> None:
         self._records: dict[Key, Record] = {}
         self._forgiven: set[Key] = set()
+        self._grown: dict[Key, None] = {}
 
     def of(self, key: Key) -> Record:
         return self._records.setdefault(key, Record())
@@ -106,12 +107,18 @@ class Ghost:
         for batch in replica.log.between(replica.shown_end, up_to):
             if batch.base_offset >= record.end:
                 record.add(batch, replica.node, replica.epoch)
+                self._grown[replica.key] = None
             elif batch.base_offset >= record.start:
                 before = record.by_base.get(batch.base_offset)
                 if before is None or not before.is_same(batch):
                     return Conflict(replica, batch, before)
             replica.shown_end = batch.last_offset + 1
         return None
+
+    def take_grown(self) -> dict[Key, None]:
+        """Of which partitions something was shown for the first time since this was last asked."""
+        grown, self._grown = self._grown, {}
+        return grown
 
     def missing(self, replica: Replica, before_epoch: int | None = None) -> Exposed | None:
         """The first batch that was ever shown and that this replica lacks, or has otherwise.

@@ -20,7 +20,7 @@ class LeaderCountsAll:
 
     def check(self, step: Step) -> Violation | None:
         decided = step.scene.decided
-        for key in step.keys:
+        for key in step.at_stake:
             info = decided.infos.get(key)
             leadership = None if info is None else step.scene.leadership(info.leader, key)
             if info is None or leadership is None or leadership.leader_epoch != info.leader_epoch:

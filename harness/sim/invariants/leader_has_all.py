@@ -21,7 +21,7 @@ class LeaderHasAll:
         self.looks = 0
 
     def check(self, step: Step) -> Violation | None:
-        for key in step.keys:
+        for key in step.at_stake:
             leader = None if key == METADATA else step.scene.leader(key)
             if leader is not None:
                 self.looks += 1

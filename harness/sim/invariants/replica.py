@@ -26,14 +26,16 @@ class Replica:
         """Up to where the ghost record has taken notice of this log."""
         self.held_end = 0
         """Up to where all that is in the ghost record is known to be here."""
+        self.is_new = True
+        """Looked at for the first time in this life."""
         self.mark_before = 0
         """The high watermark at the look before the last one."""
 
     def look(
         self, seen: SeenPartition | SeenQuorum, segments: Sequence[SeenSegment], peek: Peek
     ) -> None:
-        is_first = self.partition is None and self.quorum is None
-        self.mark_before = 0 if is_first else self.high_watermark
+        self.is_new = self.partition is None and self.quorum is None
+        self.mark_before = 0 if self.is_new else self.high_watermark
         if isinstance(seen, SeenQuorum):
             self.quorum = seen
         else:

@@ -28,6 +28,9 @@ class Step:
     """Those that something happened to."""
     keys: dict[Key, None] = field(default_factory=dict)
     """All partitions that something happened to, on a node or in the metadata."""
+    at_stake: dict[Key, None] = field(default_factory=dict)
+    """Those of them where somebody may lack by now what was promised. A log that only grows, or
+    hears of what others have committed, puts nothing at stake."""
     decided: list[Key] = field(default_factory=list)
     """Of which the controllers have decided something."""
     brokers: list[int] = field(default_factory=list)

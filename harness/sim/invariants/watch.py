@@ -80,6 +80,7 @@ class Watch:
             self._touch(step, place)
         self._follow_decisions(step)
         self._take_down(step)
+        self._weigh(step)
         for invariant in self.invariants:
             violation = invariant.check(step)
             if violation is not None:
@@ -130,3 +131,15 @@ class Watch:
             if leader is not None and leader.leads(each.epoch):
                 conflict = ghost.show(leader, each.offset or 0)
                 step.conflict = step.conflict or conflict
+
+    def _weigh(self, step: Step) -> None:
+        at_stake = step.at_stake
+        at_stake.update(self.scene.ghost.take_grown())
+        at_stake.update(dict.fromkeys(step.decided))
+        for each in step.of_kind("role", "learned"):
+            replica = step.replica_of(each)
+            if replica is not None:
+                at_stake[replica.key] = None
+        for replica in step.replicas.values():
+            if self._everywhere or replica.is_new or replica.log.cut_at is not None:
+                at_stake[replica.key] = None
