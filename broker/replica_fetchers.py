@@ -34,14 +34,16 @@ class ReplicaFetchers:
         self._settings = settings
         self._world = world
         self._fetchers: dict[int, tuple[Address, ReplicaFetcher, asyncio.Task[None]]] = {}
-        self._leaders: dict[tuple[bytes, int], int] = {}
+        self._leaders: dict[tuple[bytes, int], tuple[int, int]] = {}  # and the leader epoch
 
     def role_changed(self, partition: Partition, is_held: bool) -> None:
         """Called whenever the partition's leader may be another one, or its epoch."""
         key = (partition.topic_id, partition.index)
-        before = self._leaders.pop(key, None)
         info = partition.info
         leader = -1 if info is None or not is_held or partition.leader else info.leader
+        if self._leaders.get(key) == (leader, partition.leader_epoch):
+            return
+        before, _ = self._leaders.pop(key, (None, -1))
         if before is not None and before != leader and before in self._fetchers:
             self._fetchers[before][1].forget(partition)
             self._end_if_idle(before)
@@ -49,7 +51,7 @@ class ReplicaFetchers:
             return
         fetcher = self._fetcher(leader)
         if fetcher is not None:
-            self._leaders[key] = leader
+            self._leaders[key] = (leader, partition.leader_epoch)
             fetcher.follow(partition)
 
     def addresses_changed(self, partitions: Callable[[], list[Partition]]) -> None:
@@ -98,5 +100,5 @@ class ReplicaFetchers:
         _, fetcher, task = self._fetchers.pop(leader)
         task.cancel()
         fetcher.close()
-        for key in [key for key, of in self._leaders.items() if of == leader]:
+        for key in [key for key, (of, _) in self._leaders.items() if of == leader]:
             del self._leaders[key]
