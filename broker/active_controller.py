@@ -55,6 +55,8 @@ class ActiveController:
         self._balance_every_s = balance_every_s
         self._imbalance_percentage = imbalance_percentage
         self._deciding = asyncio.Lock()
+        self._under_way: dict[asyncio.Task[None], None] = {}
+        self._decision: asyncio.Task[None] | None = None
         self._epoch: int | None = None
         self._liveness: BrokerLiveness | None = None
         self.departures = Departures(
@@ -129,17 +131,37 @@ class ActiveController:
 
         Raises NotLeaderError, and whatever `make` raises.
         """
-        async with self._deciding:
-            epoch = self._epoch
-            if epoch is None or not self.is_active:
-                raise NotLeaderError("this node is not the active controller")
-            changes = make()
-            if changes:
-                _check_applicable(self.image, changes)
-                isr_changes = list(_isr_changes(self.image, changes))
-                await self._quorum.commit(changes, epoch)
-                for name, index, info, how in isr_changes:
-                    emit("isr", name, index, info.partition_epoch, info.leader_epoch, how)
+        await self._deciding.acquire()
+        # What is written must be in the image before the next decision looks at it, also when the
+        # one who asked has given up waiting.
+        task = asyncio.get_running_loop().create_task(self._decide(make))
+        self._decision = task
+        task.add_done_callback(self._decided)
+        await asyncio.shield(task)
+
+    async def _decide(self, make: Callable[[], Sequence[Change]]) -> None:
+        epoch = self._epoch
+        if epoch is None or not self.is_active:
+            raise NotLeaderError("this node is not the active controller")
+        changes = make()
+        if changes:
+            _check_applicable(self.image, changes)
+            isr_changes = list(_isr_changes(self.image, changes))
+            await self._quorum.commit(changes, epoch)
+            for name, index, info, how in isr_changes:
+                emit("isr", name, index, info.partition_epoch, info.leader_epoch, how)
+
+    def _decided(self, task: asyncio.Task[None]) -> None:
+        self._decision = None
+        self._deciding.release()
+        if not task.cancelled():
+            task.exception()  # whoever asked has it, or is gone
+
+    def close(self) -> None:
+        """Before the quorum stops: nothing is decided any more."""
+        self._epoch = None
+        if self._decision is not None:
+            self._decision.cancel()
 
     def connection_closed(self, peer: Address) -> None:
         """Of anybody who came to this node as a controller."""

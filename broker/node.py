@@ -293,8 +293,8 @@ class Node:
             self.fail(error)
 
     def fail(self, error: BaseException) -> None:
-        _log.critical("this node cannot go on: %s", error, exc_info=error)
         if not self.failed.done():
+            _log.critical("this node cannot go on: %s", error, exc_info=error)
             self.failed.set_result(error)
 
     async def stop(self) -> None:
@@ -316,6 +316,7 @@ class Node:
         if self._tasks:
             await asyncio.wait(list(self._tasks))
         if hasattr(self, "quorum"):
+            self.controller.close()
             await self.quorum.stop()
 
 

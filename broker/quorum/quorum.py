@@ -107,7 +107,7 @@ class Quorum:
 
     def start(self) -> None:
         self.spawn(self.replay.run())
-        self.spawn(self.step(e.TimePassed()))
+        self.spawn(self._step(e.TimePassed()))
         if self.following is not None:
             self.spawn(self.following.run())
 
@@ -204,6 +204,10 @@ class Quorum:
         return self._stepping
 
     async def step(self, event: e.Event) -> None:
+        """To its end, also when the one who asked is gone meanwhile: the rules count on it."""
+        await asyncio.shield(self._begin(self._step(event)))
+
+    async def _step(self, event: e.Event) -> None:
         async with self._stepping:
             await self.step_locked(event)
 
@@ -284,7 +288,7 @@ class Quorum:
         if self._loop.time() < self.raft.wake_at:
             self._set_timer()
         else:
-            self.spawn(self.step(e.TimePassed()))
+            self.spawn(self._step(e.TimePassed()))
 
     async def _tell(self, effect: wire_form.Tell) -> None:
         api_key, body = wire_form.request_of(
@@ -319,9 +323,14 @@ class Quorum:
         self.changed.wake()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._begin(work)
+        assert not task.done()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._loop.create_task(work)
         self._tasks[task] = None
         task.add_done_callback(self._ended)
+        return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
