@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.api.config_effects import with_effects
-from broker.api.config_resources import plan_configs
+from broker.api.altered_resources import alter_resources
 from broker.api.request import Request
-from broker.metadata.changes import Change, ConfigChanged
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -20,34 +16,13 @@ if TYPE_CHECKING:
 async def alter_configs(
     node: Node, request: Request[m.AlterConfigsRequest]
 ) -> m.AlterConfigsResponse:
-    body = request.body
-    asked = Counter((each.resource_type, each.resource_name) for each in body.resources)
-    results: list[m.AlterConfigsResponseAlterConfigsResourceResponse] = []
-
-    def decide() -> Sequence[Change]:
-        changes: list[ConfigChanged] = []
-        for resource in body.resources:
-            key = resource.resource_type, resource.resource_name
-            result = m.AlterConfigsResponseAlterConfigsResourceResponse(
-                error_message=None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            results.append(result)
-            try:
-                if asked[key] > 1:
-                    raise KafkaError(ErrorCode.INVALID_REQUEST, "the resource is named twice")
-                changes += plan_configs(node, *key, _replacement(resource))
-            except KafkaError as error:
-                result.error_code, result.error_message = error.code, error.message
-        return [] if body.validate_only else with_effects(node, changes)
-
-    try:
-        await node.change(decide)
-    except KafkaError as error:
-        for result in results:
-            if result.error_code == ErrorCode.NONE:
-                result.error_code, result.error_message = error.code, error.message
+    results = await alter_resources(
+        node,
+        request.body.resources,
+        _replacement,
+        make_result=m.AlterConfigsResponseAlterConfigsResourceResponse,
+        validate_only=request.body.validate_only,
+    )
     return m.AlterConfigsResponse(responses=results)
 
 

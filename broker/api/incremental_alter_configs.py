@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from broker.api.config_effects import with_effects
-from broker.api.config_resources import current_configs, plan_configs
+from broker.api.altered_resources import alter_resources
+from broker.api.config_resources import current_configs
 from broker.api.request import Request
 from broker.config.definitions import BROKER_PROPERTIES
 from broker.config.definitions.topic import SYNONYMS, TOPIC_PROPERTIES
 from broker.config.property import Kind
 from broker.config.topic import broker_value
 from broker.config.values import value_text
-from broker.metadata.changes import Change, ConfigChanged, ResourceType
+from broker.metadata.changes import ResourceType
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -33,34 +32,13 @@ class Operation(IntEnum):
 async def incremental_alter_configs(
     node: Node, request: Request[m.IncrementalAlterConfigsRequest]
 ) -> m.IncrementalAlterConfigsResponse:
-    body = request.body
-    asked = Counter((each.resource_type, each.resource_name) for each in body.resources)
-    results: list[m.IncrementalAlterConfigsResponseAlterConfigsResourceResponse] = []
-
-    def decide() -> Sequence[Change]:
-        changes: list[ConfigChanged] = []
-        for resource in body.resources:
-            key = resource.resource_type, resource.resource_name
-            result = m.IncrementalAlterConfigsResponseAlterConfigsResourceResponse(
-                error_message=None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            results.append(result)
-            try:
-                if asked[key] > 1:
-                    raise KafkaError(ErrorCode.INVALID_REQUEST, "the resource is named twice")
-                changes += plan_configs(node, *key, _after(node, resource))
-            except KafkaError as error:
-                result.error_code, result.error_message = error.code, error.message
-        return [] if body.validate_only else with_effects(node, changes)
-
-    try:
-        await node.change(decide)
-    except KafkaError as error:
-        for result in results:
-            if result.error_code == ErrorCode.NONE:
-                result.error_code, result.error_message = error.code, error.message
+    results = await alter_resources(
+        node,
+        request.body.resources,
+        lambda resource: _after(node, resource),
+        make_result=m.IncrementalAlterConfigsResponseAlterConfigsResourceResponse,
+        validate_only=request.body.validate_only,
+    )
     return m.IncrementalAlterConfigsResponse(responses=results)
 
 
