@@ -14,13 +14,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
+
+if TYPE_CHECKING:
+    from harness.wire.match import MessageFault
 
 Node = str
 """A node's name, n1 for the first."""
 
 Capability = Literal["network", "process", "disk", "clock", "wire"]
 CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
+
+DiskFault = Literal["fill", "slow", "fail"]
 
 Stream = Literal["stdout", "stderr"]
 
@@ -93,15 +98,27 @@ class RunningProcess(Protocol):
 
 
 class Network(Protocol):
+    """The links between the nodes. Faults add up until `heal` ends them all."""
+
     async def isolate(self, groups: Sequence[frozenset[Node]]) -> None:
-        """Nodes reach those of their own group only."""
+        """Nodes reach those of their own group only. Who is in no group keeps all links."""
+        ...
+
+    async def cut(self, source: Node, target: Node) -> None:
+        """One way: the target hears nothing of the source any more."""
+        ...
+
+    async def slow(self, source: Node, target: Node, by_s: float) -> None:
+        """One way: whatever the source sends arrives so much later."""
         ...
 
     async def heal(self) -> None:
         """Safe at any time."""
         ...
 
-    async def can_reach(self, source: Node, target: Node) -> bool: ...
+    async def can_reach(self, source: Node, target: Node) -> bool:
+        """Whether what the source sends arrives. The way back is another question."""
+        ...
 
 
 class Processes(Protocol):
@@ -127,34 +144,64 @@ class Processes(Protocol):
 
 
 class Disks(Protocol):
+    """Where the nodes keep their data. A fault that cannot be had here raises FaultMissedError."""
+
+    def why_not(self, fault: DiskFault) -> str | None:
+        """Why these disks cannot show it, in a sentence; None if they can."""
+        ...
+
     async def fill(self, node: Node) -> None:
         """Returns when no byte is free where the node keeps its data."""
         ...
 
+    async def slow(self, node: Node, by_s: float) -> None:
+        """Whatever waits for the device waits so much longer."""
+        ...
+
+    async def fail(self, node: Node) -> None:
+        """Every operation ends in EIO."""
+        ...
+
     async def heal(self) -> None:
-        """Gives back on every node what `fill` took. Safe at any time."""
+        """Ends every fault on every node. Safe at any time."""
         ...
 
     async def free_bytes(self, node: Node) -> int: ...
 
 
 class Clocks(Protocol):
-    async def shift(self, node: Node, by_s: float) -> None:
+    """The wall clocks. What a node measures durations by is not touched."""
+
+    async def jump(self, node: Node, by_s: float) -> None:
         """From where it stands now."""
         ...
 
-    async def offset_s(self, node: Node) -> float: ...
+    async def skew(self, node: Node, rate: float) -> None:
+        """From now on; 1.0 is true time, 1.001 gains a millisecond each second."""
+        ...
+
+    async def offset_s(self, node: Node) -> float:
+        """How far it is ahead of true time."""
+        ...
 
     async def heal(self) -> None:
-        """Safe at any time."""
+        """True time on every node. Safe at any time."""
         ...
 
 
 class Wire(Protocol):
-    """Faults of single messages between clients and nodes; what they may be, a proxy decides."""
+    """Faults of single messages, between clients and nodes and between nodes."""
+
+    async def add(self, fault: MessageFault) -> None:
+        """From now on, on open connections too. Its name must be a new one."""
+        ...
+
+    async def hits(self, name: str) -> int:
+        """How many messages it took hold of. While that is 0 the fault has proved nothing."""
+        ...
 
     async def heal(self) -> None:
-        """Safe at any time."""
+        """No message is touched any more; the counts stay. Safe at any time."""
         ...
 
 

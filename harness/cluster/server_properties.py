@@ -56,7 +56,14 @@ QUICK_FAILOVER = Settings(
 
 def server_properties(member: Member, members: Sequence[Member], settings: Settings) -> str:
     """`members` are all of the quorum, this one included."""
-    found = {
+    found = properties_by_name(member, members, settings)
+    return "".join(f"{name}={_written(name, value)}\n" for name, value in found.items())
+
+
+def properties_by_name(
+    member: Member, members: Sequence[Member], settings: Settings
+) -> dict[str, str]:
+    return {
         "process.roles": "broker,controller",
         "node.id": str(member.node_id),
         "controller.quorum.voters": ",".join(
@@ -74,7 +81,6 @@ def server_properties(member: Member, members: Sequence[Member], settings: Setti
         **_typed(member, settings),
         **settings.properties,
     }
-    return "".join(f"{name}={_written(name, value)}\n" for name, value in found.items())
 
 
 def _internal_topics(count: int) -> dict[str, str]:

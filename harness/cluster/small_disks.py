@@ -11,12 +11,16 @@ import errno
 import os
 from pathlib import Path
 
-from harness.cluster.base import Disks, Node
+from harness.cluster.base import DiskFault, Disks, Node
 from harness.cluster.errors import FaultMissedError
 from harness.errors import EnvironmentFailure
 
 _BALLAST = "ballast"
 _ATTEMPTS = 100
+_REASONS: dict[DiskFault, str] = {
+    "slow": "a file system in memory waits for no device, so nothing can slow it down",
+    "fail": "a file system in memory has no device that could fail",
+}
 
 
 class SmallDisks:
@@ -34,6 +38,15 @@ class SmallDisks:
             _, directory = self._mounts.popitem()
             # Lazily: a process that is only just gone may still count as a user of it.
             await _must("umount", "--lazy", str(directory))
+
+    def why_not(self, fault: DiskFault) -> str | None:
+        return _REASONS.get(fault)
+
+    async def slow(self, node: Node, by_s: float) -> None:
+        raise FaultMissedError(_REASONS["slow"])
+
+    async def fail(self, node: Node) -> None:
+        raise FaultMissedError(_REASONS["fail"])
 
     async def fill(self, node: Node) -> None:
         directory = self._mounts[node]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.cluster.errors import FaultMissedError
 from harness.cluster.local import LocalPlace
 from harness.errors import EnvironmentFailure
 
@@ -31,6 +32,17 @@ async def place_of_two(directory: Path) -> AsyncIterator[LocalPlace | None]:
 
 def is_mount(directory: Path) -> bool:
     return directory.is_mount()
+
+
+async def test_a_disk_in_memory_can_be_full_and_nothing_else(tmp_path: Path) -> None:
+    disk = LocalPlace(tmp_path, disk_bytes=SIZE).disk
+    assert disk is not None
+    assert disk.why_not("fill") is None
+    assert disk.why_not("slow") != disk.why_not("fail")
+    with pytest.raises(FaultMissedError, match=disk.why_not("slow")):
+        await disk.slow("n1", 1.0)
+    with pytest.raises(FaultMissedError, match=disk.why_not("fail")):
+        await disk.fail("n1")
 
 
 async def test_a_disk_is_filled_and_given_back(tmp_path: Path) -> None:
