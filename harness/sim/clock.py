@@ -16,11 +16,16 @@ class SimClock:
     def __init__(self, loop: SimLoop, *, offset_ms: float = 0.0) -> None:
         self._loop = loop
         self._rate = 1.0
-        self._shown_ms = START_MS + offset_ms
+        self._shown_ms = START_MS + loop.now_ns / _NS_PER_MS + offset_ms
         self._since_ns = loop.now_ns
 
     def now_ms(self) -> int:
         return int(self._now_ms())
+
+    @property
+    def offset_ms(self) -> float:
+        """How far it is ahead of true time."""
+        return self._now_ms() - (START_MS + self._loop.now_ns / _NS_PER_MS)
 
     def jump(self, by_ms: float) -> None:
         self._settle()

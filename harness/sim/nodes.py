@@ -33,9 +33,15 @@ STOP_PATIENCE_S = 30.0
 
 Properties = Mapping[str, str]
 
+_KILLED = -9
+
 
 class NodeDownError(SimulationError):
-    """The node died, or could not start."""
+    """The node died, or could not start. A signal's exit code is negative."""
+
+    def __init__(self, told: str, exit_code: int = 1) -> None:
+        super().__init__(told)
+        self.exit_code = exit_code
 
 
 class SimNode:
@@ -77,7 +83,7 @@ class SimNode:
         )
         self._sink = TraceSink(simulation.trace, self.name)
         self._started: asyncio.Future[Node] | None = None
-        self._when_ended: list[asyncio.Future[None]] = []
+        self._when_ended: list[asyncio.Future[NodeDownError]] = []
         self._outages = 0
         self._power_losses = 0
         self._pauses = 0
@@ -179,25 +185,30 @@ class SimNode:
             raise NodeDownError(f"{self.name} was never started")
         return await asyncio.shield(self._started)
 
+    def when_ended(self) -> asyncio.Future[NodeDownError]:
+        """Done when its present life is over, and says how. Not to be cancelled: shield it."""
+        ended: asyncio.Future[NodeDownError] = self._simulation.loop.create_future()
+        self._when_ended.append(ended)
+        return ended
+
     async def stop(self) -> None:
         """The clean way, as far as the node comes with it before it is killed."""
         node, life = self.node, self.life
         if node is None or life is None:
             return
-        ended: asyncio.Future[None] = self._simulation.loop.create_future()
-        self._when_ended.append(ended)
+        ended = self.when_ended()
 
         async def stopping() -> None:
             await node.stop()
             row = self._simulation.trace.emit("stop", self.name)
             self._simulation.network.process_ended(life, row)
-            self._end(NodeDownError(f"{self.name} was stopped"))
+            self._end(NodeDownError(f"{self.name} was stopped", 0))
 
         context = life.context()
         context.run(event_sink.set, self._sink)
         task = self._simulation.loop.create_task(stopping(), context=context)
         assert not task.done()
-        await ended
+        await asyncio.shield(ended)
 
     def kill(self) -> bool:
         """SIGKILL: what it wrote is still in the page cache, and its peers see resets.
@@ -211,7 +222,7 @@ class SimNode:
         for disk in self.disks.values():
             disk.process_crash()
         self._outages += 1
-        self._end(NodeDownError(f"{self.name} was killed"))
+        self._end(NodeDownError(f"{self.name} was killed", _KILLED))
         return True
 
     def power_loss(self, *, torn: bool = True) -> bool:
@@ -227,7 +238,7 @@ class SimNode:
         )
         network.power_lost(self.name, row)
         self._outages += 1
-        self._end(NodeDownError(f"{self.name} lost its power"))
+        self._end(NodeDownError(f"{self.name} lost its power", _KILLED))
         return True
 
     def end_outage(self) -> None:
@@ -247,7 +258,7 @@ class SimNode:
             self._started.set_exception(reason)
         ended, self._when_ended = self._when_ended, []
         for each in ended:
-            each.set_result(None)
+            each.set_result(reason)
 
     def pause(self) -> bool:
         """As often as it is paused it must be resumed."""
@@ -292,6 +303,7 @@ class SimCluster:
     ) -> None:
         """With `restart_after_exit_s` somebody looks after processes that end by themselves."""
         self.simulation = simulation
+        self.cluster_id = text_of_id(new_id(simulation.decisions.random("cluster_id", "")))
         given = properties if properties is not None else {}
         points = tuple(crash_points)
         self.nodes: dict[str, SimNode] = {}
@@ -312,9 +324,8 @@ class SimCluster:
 
     async def start(self) -> None:
         """Formats and starts all, and waits until each is ready, unless a fault struck it down."""
-        cluster_id = text_of_id(new_id(self.simulation.decisions.random("cluster_id", "")))
         for node in self.nodes.values():
-            await node.format(cluster_id)
+            await node.format(self.cluster_id)
         for node in self.nodes.values():
             node.start()
         for node in self.nodes.values():
