@@ -18,8 +18,6 @@ from harness.sim.simulation import Simulation
 from harness.sim.trace_sink import News
 from tests.unit.harness.sim.invariants.cluster_by_hand import cluster_by_hand
 
-NODES = ("n1", "n2", "n3")
-
 
 class Remembering:
     """Notes what each step was about, and finds fault when it is told to."""
@@ -39,13 +37,17 @@ class Remembering:
         return None
 
 
-async def write(simulation: Simulation, count: int) -> None:
-    client = Client(
+def client_of(simulation: Simulation, cluster_size: int = 3) -> Client:
+    return Client(
         simulation.network.of("c1"),
-        [Address(name, PORT) for name in NODES],
+        [Address(f"n{number}", PORT) for number in range(1, cluster_size + 1)],
         random=simulation.decisions.random("client", "c1"),
         now_ms=lambda: 1_700_000_000_000,
     )
+
+
+async def write(simulation: Simulation, count: int) -> None:
+    client = client_of(simulation)
     await client.admin.create_topic("t", partitions=2, replication_factor=3)
     producer = client.producer()
     for number in range(count):
@@ -158,3 +160,53 @@ def test_what_a_dead_node_left_open_is_forgotten() -> None:
         cluster.cluster["n1"].kill()
         cluster.tell("append", 2)
         assert list(rule.steps[-1].replicas) == [("n2", "t", 0)]
+
+
+def test_a_topic_that_is_made_again_under_its_name_owes_nothing_to_the_first_one() -> None:
+    with Simulation(4) as simulation:
+        cluster = SimCluster(simulation, 3, {"min.insync.replicas": "2"})
+        watch = Watch(cluster, invariants(Cost.EXPENSIVE))
+
+        async def twice() -> None:
+            client = client_of(simulation)
+            for count in (5, 2):
+                await client.admin.create_topic("t", partitions=1, replication_factor=3)
+                producer = client.producer()
+                for number in range(count):
+                    await producer.send("t", 0, b"%d of %d" % (number, count))
+                await client.admin.delete_topic("t")
+                await asyncio.sleep(1.0)
+
+        async def main() -> None:
+            await cluster.start()
+            await SimProcess(simulation, "c1").start(twice())
+
+        simulation.run(main(), deadline_s=60.0)
+        assert watch.scene.decided.infos == {}
+        assert watch.looks["W-CAND"] > 0
+
+
+def test_a_replica_that_moved_away_and_came_back_has_another_log() -> None:
+    with Simulation(5) as simulation:
+        cluster = SimCluster(simulation, 4, {"min.insync.replicas": "2"})
+        Watch(cluster, invariants(Cost.EXPENSIVE))
+        held: list[list[int]] = []
+
+        async def move() -> None:
+            client = client_of(simulation, 4)
+            await client.admin.create_topic("t", assignment={0: [1, 2, 3]})
+            producer = client.producer()
+            for replicas in ([1, 2, 4], [1, 2, 3]):
+                for number in range(3):
+                    await producer.send("t", 0, b"%d" % number)
+                await client.admin.alter_partition_reassignments({("t", 0): replicas})
+                await asyncio.sleep(5.0)
+                view = await client.admin.describe_topic("t")
+                held.append(sorted(view.partitions[0].replicas))
+
+        async def main() -> None:
+            await cluster.start()
+            await SimProcess(simulation, "c1").start(move())
+
+        simulation.run(main(), deadline_s=60.0)
+        assert held == [[1, 2, 4], [1, 2, 3]]
