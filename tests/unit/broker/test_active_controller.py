@@ -10,7 +10,6 @@ from functools import partial
 
 import pytest
 
-from broker.api.broker_heartbeat import broker_heartbeat
 from broker.api.broker_registration import broker_registration
 from broker.disk.memory import MemoryDisk
 from broker.metadata.changes import Change
@@ -22,7 +21,8 @@ from broker.protocol.errors import ErrorCode, KafkaError
 from broker.quorum.quorum import NotLeaderError
 from broker.raft import events as e
 from tests.nodes import wait_until
-from tests.unit.broker.api.nodes import CLUSTER_ID, ask, running_node
+from tests.unit.broker.api.nodes import ask, running_node
+from tests.unit.broker.api.other_brokers import beat, let_in, register
 from tests.unit.broker.quorum.metadata import topic
 
 SESSION_S = 0.3
@@ -30,40 +30,6 @@ PROPERTIES = {
     "broker.session.timeout.ms": str(int(SESSION_S * 1000)),
     "broker.heartbeat.interval.ms": "50",
 }
-
-
-async def register(node: Node, broker_id: int, incarnation: bytes = b"i" * 16) -> tuple[int, int]:
-    """Another broker does; its error and its epoch."""
-    listener = m.BrokerRegistrationRequestListener(
-        name="PLAINTEXT", host="elsewhere", port=9092, security_protocol=0
-    )
-    body = m.BrokerRegistrationRequest(
-        broker_id=broker_id,
-        cluster_id=CLUSTER_ID,
-        incarnation_id=incarnation,
-        listeners=[listener],
-        rack=None,
-        previous_broker_epoch=-1,
-    )
-    answer = await broker_registration(node, ask(ApiKey.BROKER_REGISTRATION, body))
-    return answer.error_code, answer.broker_epoch
-
-
-async def beat(node: Node, broker_id: int, epoch: int) -> m.BrokerHeartbeatResponse:
-    body = m.BrokerHeartbeatRequest(
-        broker_id=broker_id,
-        broker_epoch=epoch,
-        current_metadata_offset=node.metadata.applied_offset,
-        want_fence=False,
-    )
-    return await broker_heartbeat(node, ask(ApiKey.BROKER_HEARTBEAT, body))
-
-
-async def let_in(node: Node, broker_id: int) -> int:
-    code, epoch = await register(node, broker_id)
-    assert code == 0
-    assert not (await beat(node, broker_id, epoch)).is_fenced
-    return epoch
 
 
 def is_fenced(node: Node, broker_id: int) -> bool:
