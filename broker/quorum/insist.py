@@ -18,6 +18,12 @@ _RETRY_S = 1.0
 _Result = TypeVar("_Result")
 
 
+def lack_of_room(error: OSError | KafkaError) -> OSError | None:
+    """The disk's refusal for this one reason, also where a log has put it in Kafka's words."""
+    problem = error if isinstance(error, OSError) else error.__cause__
+    return problem if isinstance(problem, OSError) and is_lack_of_room(problem) else None
+
+
 async def insist(
     deed: Callable[[], Awaitable[_Result]], tell: Callable[[OSError | None], None]
 ) -> _Result:
@@ -27,8 +33,8 @@ async def insist(
         try:
             result = await deed()
         except (OSError, KafkaError) as error:
-            problem = error if isinstance(error, OSError) else error.__cause__
-            if not isinstance(problem, OSError) or not is_lack_of_room(problem):
+            problem = lack_of_room(error)
+            if problem is None:
                 raise
             was_refused = True
             tell(problem)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from broker.metadata.changes import Change
 from broker.metadata.image import Image
 from broker.observe.events import emit
+from broker.protocol.errors import KafkaError
+from broker.quorum.insist import lack_of_room
 from broker.quorum.metadata_log import TOPIC, MetadataLog
 from broker.raft.events import SnapshotId
+
+_log = logging.getLogger(__name__)
 
 OnApplied = Callable[[Sequence[Change] | None], None]
 """Told the changes of each batch, right after the image has them; None: the image is a new one."""
@@ -99,5 +104,13 @@ class Replay:
         if self._bytes_since_snapshot >= self._snapshot_after_bytes:
             self._bytes_since_snapshot = 0
             snapshot_id = SnapshotId(self.applied_offset, self.applied_epoch)
-            await self._log.write_snapshot(self.image, snapshot_id)
+            try:
+                await self._log.write_snapshot(self.image, snapshot_id)
+            except (OSError, KafkaError) as error:
+                problem = lack_of_room(error)
+                if problem is None:
+                    raise
+                # The log has everything: the next one is due when as much has come again.
+                _log.warning("no snapshot of the metadata, for lack of room: %s", problem)
+                return
             emit("snapshot", TOPIC, 0, *snapshot_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
@@ -174,6 +175,21 @@ async def test_a_snapshot_is_made_when_enough_was_written_and_a_start_begins_the
         await stage.replay.committed(stage.log.end_offset)
         await stage.replay.until(stage.log.end_offset)
         assert content_of(stage.replay.image) == before
+
+
+async def test_a_snapshot_that_finds_no_room_is_made_later() -> None:
+    disk = MemoryDisk()
+    full = disk.fail("*", "*.checkpoint*", error=errno.ENOSPC)
+    async with replaying(disk, snapshot_after_bytes=1) as stage:
+        await stage.commit([topic("a")])
+        await asyncio.sleep(0.01)
+        assert stage.log.snapshot_id is None
+        full.times = 0
+        await stage.commit([topic("b")])
+        async with asyncio.timeout(5):
+            while stage.log.snapshot_id is None:  # noqa: ASYNC110 - it knows no event
+                await asyncio.sleep(0.001)
+        assert stage.names == ["a", "b"]
 
 
 async def test_what_cannot_be_applied_stops_it() -> None:
