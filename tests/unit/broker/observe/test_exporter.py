@@ -111,3 +111,15 @@ def test_every_metric_that_an_alert_names_exists() -> None:
     assert named
     assert named <= known, named - known
     assert text.count("- alert:") == text.count("expr:") == text.count("summary:") >= 10
+
+
+async def test_a_node_that_is_only_a_controller_tells_of_itself() -> None:
+    properties = {
+        "process.roles": "controller",
+        "listeners": "CONTROLLER://localhost:9093",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "1@localhost:9093",
+    }
+    async with running_node(properties) as node:
+        found = await samples(node)
+        assert found["kafka_server_replicamanager_partitioncount"][0][1] == 0
