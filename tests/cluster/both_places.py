@@ -23,8 +23,8 @@ from harness.sim.sim_broker import SimBroker
 from harness.sim.simulation import Simulation
 from tests.cluster import confluent
 from tests.cluster.clusters import LAG
-from tests.cluster.confluent import Position
-from tests.cluster.sim_clients import SimClients
+from tests.cluster.confluent import PATIENCE_S, Position
+from tests.cluster.sim_clients import GIVE_UP_S, SimClients
 
 DEADLINE_S = 600.0
 SETTINGS = replace(QUICK_FAILOVER, properties=LAG)
@@ -45,7 +45,7 @@ class Clients(Protocol):
     async def produce(
         self, topic: str, values: Sequence[bytes], *, partition: int, may_fail: bool = False
     ) -> dict[bytes, Position]:
-        """acks=all; where each was stored. With `may_fail`, of those that were acknowledged."""
+        """acks=all; where each was stored. With `may_fail`, of those acknowledged soon."""
         ...
 
     async def read_all(self, topic: str) -> dict[bytes, Position]:
@@ -76,7 +76,12 @@ class ConfluentClients:
         self, topic: str, values: Sequence[bytes], *, partition: int, may_fail: bool = False
     ) -> dict[bytes, Position]:
         return await confluent.produce(
-            self._cluster, topic, values, partition=partition, may_fail=may_fail
+            self._cluster,
+            topic,
+            values,
+            partition=partition,
+            may_fail=may_fail,
+            timeout_s=GIVE_UP_S if may_fail else PATIENCE_S,
         )
 
     async def read_all(self, topic: str) -> dict[bytes, Position]:

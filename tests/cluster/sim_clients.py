@@ -8,6 +8,7 @@ from broker.network.interface import Address
 from harness.cluster import Cluster
 from harness.sim.client import Client
 from harness.sim.client_produce_queue import Delivered
+from harness.sim.client_producer import ProducerSettings
 from harness.sim.client_reader import LATEST, FetchSettings
 from harness.sim.client_settings import ClientSettings
 from harness.sim.clock import START_MS
@@ -16,9 +17,8 @@ from harness.sim.simulation import Simulation
 from tests.cluster.confluent import PATIENCE_S, Position
 
 HOST = "c1"
-SETTINGS = ClientSettings(
-    connect_timeout_s=2.0, request_timeout_s=5.0, delivery_timeout_s=PATIENCE_S
-)
+GIVE_UP_S = 6.0
+SETTINGS = ClientSettings(connect_timeout_s=2.0, request_timeout_s=5.0)
 AT_ONCE = FetchSettings(max_wait_s=0.0)
 
 
@@ -61,7 +61,8 @@ class SimClients:
     ) -> dict[bytes, Position]:
         async def send() -> dict[bytes, Position]:
             async with self.client() as client:
-                producer = client.producer()
+                patience_s = GIVE_UP_S if may_fail else PATIENCE_S
+                producer = client.producer(ProducerSettings(delivery_timeout_s=patience_s))
                 sent = {
                     value: producer.submit(topic, partition, [(None, value)]) for value in values
                 }
