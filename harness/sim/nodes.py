@@ -154,6 +154,8 @@ class SimNode:
         except Exception as error:
             problem = error
         row = trace.emit("exit", self.name, detail=repr(problem))
+        if self._sink.onlooker is not None:
+            self._sink.onlooker.life_failed(self.name, row, problem)
         assert self.life is not None
         self._simulation.network.process_ended(self.life, row)
         self._end(NodeDownError(f"{self.name} ended by itself: {problem!r}"))

@@ -34,6 +34,9 @@ class Onlooker(Protocol):
 
     def life_ended(self, node: str) -> None: ...
 
+    def life_failed(self, node: str, row: int, problem: BaseException) -> None:
+        """It is about to end, and by itself; `row` is that of the trace."""
+
 
 class TraceSink:
     def __init__(self, trace: Trace, node: str) -> None:

@@ -13,6 +13,7 @@ from harness.sim.invariants.leader_counts_all import LeaderCountsAll
 from harness.sim.invariants.leader_has_all import LeaderHasAll
 from harness.sim.invariants.marks_are_held import MarksAreHeld
 from harness.sim.invariants.marks_rise import MarksRise
+from harness.sim.invariants.no_surrender import NoSurrender
 from harness.sim.invariants.offsets_in_order import OffsetsInOrder
 from harness.sim.invariants.one_leader import OneLeader
 from harness.sim.invariants.rising_epochs import RisingEpochs
@@ -35,6 +36,7 @@ INVARIANTS = (
     EpochsFence,
     SnapshotCovers,
     DurableCommits,
+    NoSurrender,
     EqualImages,
 )
 """In the order in which they are asked: the first one that is broken is told."""

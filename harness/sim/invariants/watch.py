@@ -61,10 +61,13 @@ class Watch:
         self._news.append(news)
 
     def life_began(self, node: str) -> None:
-        pass
+        self.hear(News(0, node, "begin", "", None, None, None, ""))
 
     def life_ended(self, node: str) -> None:
         self._postponed = {place: None for place in self._postponed if place[0] != node}
+
+    def life_failed(self, node: str, row: int, problem: BaseException) -> None:
+        self.hear(News(row, node, "exit", "", None, None, None, problem))
 
     # The look
 

@@ -94,7 +94,7 @@ def test_a_watcher_that_nobody_tells_anything_has_looked_at_nothing() -> None:
     with Simulation(1) as simulation:
         watch = Watch(SimCluster(simulation, 3), invariants(Cost.EXPENSIVE))
         assert set(watch.looks.values()) == {0}
-        assert len(watch.looks) == 15
+        assert len(watch.looks) == 16
 
 
 def test_the_expensive_can_be_left_out() -> None:
