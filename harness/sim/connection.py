@@ -35,6 +35,7 @@ class SimConnection:
         life: Life,
         is_server: bool,
     ) -> None:
+        self.name = conversation.connection
         self.own_address = own_address
         self.peer = peer
         self.unsent_bytes = 0
@@ -56,10 +57,6 @@ class SimConnection:
         self._take_bytes: Callable[[bytes], None] | None = None
         self._on_end: Callable[[], bool] | None = None
         self._context: Context = copy_context()
-
-    @property
-    def name(self) -> str:
-        return self._conversation.connection
 
     @property
     def is_reading(self) -> bool:
@@ -193,7 +190,7 @@ class SimConnection:
         """One at a time: what a message sets off in its process begins before the next comes."""
         if self._is_reading and self._inbox and not self._is_take_due:
             self._is_take_due = True
-            self._tell_later(self._inbox[0].row, self._take)
+            self._loop.call_in_life(self.life, self._context, self._inbox[0].row, self._take)
 
     def _take(self) -> None:
         """In the process: hands over what has arrived, if it is wanted."""
@@ -270,6 +267,11 @@ def _read(piece: FileSlice) -> bytes:
 
 
 def _fill(buffers: Sequence[memoryview], parcel: Parcel) -> int:
+    size, first = len(parcel.data), buffers[0]
+    if parcel.taken == 0 and len(first) >= size:
+        first[:size] = parcel.data
+        parcel.taken = size
+        return size
     data = memoryview(parcel.data)
     start = at = parcel.taken
     for buffer in buffers:

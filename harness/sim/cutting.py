@@ -36,14 +36,16 @@ class FrameCutter:
     def has_partial(self) -> bool:
         return bool(self._partial)
 
-    def feed(self, data: bytes) -> list[Piece]:
+    def is_one_frame(self, data: bytes) -> bool:
+        """Then there is nothing to cut, and it need not be fed."""
         size = len(data)
-        if (
+        return (
             size >= _LENGTH_SIZE + _SMALLEST_FRAME
             and not (self._partial or self._to_pass or self._passed_head or self._is_raw)
             and int.from_bytes(data[:_LENGTH_SIZE], "big") == size - _LENGTH_SIZE
-        ):
-            return [Piece(data, True)]
+        )
+
+    def feed(self, data: bytes) -> list[Piece]:
         return self._cut(self._partial + data)
 
     def flush(self) -> list[Piece]:

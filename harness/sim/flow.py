@@ -76,6 +76,9 @@ class Flow:
     # The sender's side
 
     def push(self, data: bytes) -> None:
+        if self._cutter.is_one_frame(data):
+            self._offer(Parcel(ParcelKind.DATA, data, is_frame=True))
+            return
         for piece in self._cutter.feed(data):
             self._offer(Parcel(ParcelKind.DATA, piece.data, is_frame=piece.is_frame))
         if self._cutter.has_partial and not self._is_flush_due:

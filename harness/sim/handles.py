@@ -108,24 +108,22 @@ class SimTimer(asyncio.TimerHandle):
 class SimFuture(asyncio.Future[_Result]):
     """Numbered when first put into a set, so that the set's order is the same in every process."""
 
-    _number: int
+    _number = 0
 
     def __hash__(self) -> int:
-        try:
-            return self._number
-        except AttributeError:
-            self._number = next(self.get_loop().numbers)  # type: ignore[attr-defined]
-            return self._number
+        return self._number or _numbered(self)
 
 
 class SimTask(asyncio.Task[_Result]):
     """asyncio itself keeps sets of tasks; numbered like futures."""
 
-    _number: int
+    _number = 0
 
     def __hash__(self) -> int:
-        try:
-            return self._number
-        except AttributeError:
-            self._number = next(self.get_loop().numbers)  # type: ignore[attr-defined]
-            return self._number
+        return self._number or _numbered(self)
+
+
+def _numbered(future: SimFuture[Any] | SimTask[Any]) -> int:
+    number: int = next(future.get_loop().numbers)  # type: ignore[attr-defined]
+    future._number = number
+    return number

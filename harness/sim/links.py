@@ -50,23 +50,22 @@ class Link:
         self.messages_held = 0
         """How many of them a cut has kept from arriving in time."""
         self._cuts = 0
+        self.is_cut = False
         self._slowness: list[Slowness] = []
         self._free_at_ns = 0
         self._on_heal: list[Callable[[], None]] = []
-
-    @property
-    def is_cut(self) -> bool:
-        return self._cuts > 0
 
     def cut(self) -> None:
         """Counted: two overlapping cuts must both be healed."""
         if not self.is_loopback:
             self._cuts += 1
+            self.is_cut = True
 
     def heal(self) -> None:
         if self._cuts > 0:
             self._cuts -= 1
             if self._cuts == 0:
+                self.is_cut = False
                 waiting, self._on_heal = self._on_heal, []
                 for tell in waiting:
                     tell()

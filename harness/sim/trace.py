@@ -80,6 +80,14 @@ class Columns:
             self.hash.update(codes.tobytes())
         self.count += len(rows)
 
+    def rows(self) -> Iterator[Row]:
+        text_at = self.texts.__getitem__
+        columns = (
+            self.numbers[name] if name in self.numbers else map(text_at, self.codes[name])
+            for name in _ORDER
+        )
+        return map(Row._make, zip(range(1, self.count + 1), *columns, strict=False))
+
     def row(self, at: int) -> Row:
         values = (
             self.numbers[name][at] if name in self.numbers else self.texts[self.codes[name][at]]
@@ -180,8 +188,7 @@ class Trace:
         return Row(number, *self._rows[at - self._packed.count])
 
     def rows(self) -> Iterator[Row]:
-        for at in range(self._packed.count):
-            yield self._packed.row(at)
+        yield from self._packed.rows()
         for number, values in enumerate(self._rows, self._packed.count + 1):
             yield Row(number, *values)
 
