@@ -75,6 +75,7 @@ async def open_quorum(
             for voter, address in settings.voters.items()
             if voter != config.node_id
         },
+        fetch_timeout_s=timeouts.fetch_s,
         fetch_bytes=config.controller_quorum_fetch_max_bytes,
         snapshot_bytes=config.controller_quorum_fetch_snapshot_max_bytes,
     )

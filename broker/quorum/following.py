@@ -18,6 +18,9 @@ from broker.watchers import EVER, wait_for_any
 _log = logging.getLogger(__name__)
 
 _WAIT_MAX_MS = 500
+_WAITS_PER_TIMEOUT = 4
+"""A leader's answer must get through well before the follower gives up on it, also between two
+busy nodes: so it is not held for more than this part of the time-out."""
 
 
 class Following:
@@ -28,11 +31,13 @@ class Following:
         quorum: Quorum,
         channels: Mapping[int, Channel],
         *,
+        fetch_timeout_s: float,
         fetch_bytes: int,
         snapshot_bytes: int,
     ) -> None:
         self._quorum = quorum
         self._channels = channels
+        self._wait_max_ms = min(_WAIT_MAX_MS, int(fetch_timeout_s * 1000) // _WAITS_PER_TIMEOUT)
         self._fetch_bytes = fetch_bytes
         self._snapshot_bytes = snapshot_bytes
 
@@ -54,7 +59,7 @@ class Following:
             node_id=quorum.settings.node_id,
             cluster_id=quorum.settings.cluster_id,
             high_watermark=quorum.raft.high_watermark,
-            max_wait_ms=_WAIT_MAX_MS,
+            max_wait_ms=self._wait_max_ms,
             max_bytes=self._fetch_bytes,
         )
         try:
@@ -81,7 +86,7 @@ class Following:
         quorum, channel = self._quorum, self._channels[asked.to]
 
         def look() -> None:
-            if quorum.raft.fetch_position != asked:
+            if not quorum.raft.awaits(asked):
                 channel.interrupt()
 
         quorum.changed.call(look)
@@ -90,7 +95,7 @@ class Following:
                 ApiKey.FETCH, request, timeout_s=quorum.settings.request_timeout_s
             )
         except UnansweredError:
-            if quorum.raft.fetch_position != asked:
+            if not quorum.raft.awaits(asked):
                 return None
             raise
         finally:

@@ -19,7 +19,7 @@ from broker.raft.events import (
 )
 from broker.raft.log_view import LogView
 from broker.raft.quorum import Quorum
-from broker.raft.roles import Follower, Unattached
+from broker.raft.roles import Campaign, Follower, Unattached
 
 
 def fetch_position(quorum: Quorum) -> FetchPosition | None:
@@ -37,8 +37,27 @@ def fetch_position(quorum: Quorum) -> FetchPosition | None:
     return FetchPosition(to, quorum.epoch, log.end_offset, log.last_epoch)
 
 
+def awaits(quorum: Quorum, asked: FetchPosition) -> bool:
+    """Whether an answer to that can still count."""
+    return asked == fetch_position(quorum) or _doubts(quorum, asked)
+
+
+def _doubts(quorum: Quorum, asked: FetchPosition) -> bool:
+    """The leader that was asked is still believed by the rest, for all this voter knows."""
+    standing = quorum.standing
+    return (
+        isinstance(standing, Campaign)
+        and standing.is_pre_vote
+        and (asked.to, asked.epoch) == (quorum.leader_of_epoch, quorum.epoch)
+    )
+
+
 def on_fetch_answered(quorum: Quorum, event: FetchAnswered, now: float) -> list[Effect]:
     answer = event.answer
+    leads = (answer.epoch, answer.leader_id) == (quorum.epoch, event.asked.to)
+    if leads and not answer.error and _doubts(quorum, event.asked):
+        # It only took long. Else one that always takes as long would never be followed.
+        quorum.regain_faith(now)
     is_current = event.asked == fetch_position(quorum)
     standing = quorum.standing
     quorum.learn(answer.epoch, answer.leader_id, now)

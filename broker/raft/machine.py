@@ -177,6 +177,10 @@ class Raft:
         """None: nothing to fetch now, or nobody to ask."""
         return following.fetch_position(self._quorum)
 
+    def awaits(self, asked: FetchPosition) -> bool:
+        """Whether an answer to that can still count."""
+        return following.awaits(self._quorum, asked)
+
     @property
     def wake_at(self) -> float:
         return timers.wake_at(self._quorum)

@@ -139,6 +139,10 @@ class Quorum:
         if not self.is_voter:
             self.ask_around()
 
+    def regain_faith(self, now: float) -> None:
+        """The leader was heard after all, and nothing was done yet to have another."""
+        self._begin_to_follow(now)
+
     def ask_around(self) -> None:
         self.standing = Unattached(inf)
         self.asked_around += 1
