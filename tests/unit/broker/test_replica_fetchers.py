@@ -32,12 +32,14 @@ class FakePartition:
     def __init__(self, index: int, leader: int) -> None:
         self.index = index
         self.leader: object | None = None
+        self.leader_epoch = 0
         self.info: PartitionInfo | None = None
         self.led_by(leader)
 
     def led_by(self, leader: int) -> None:
         self.info = PartitionInfo(replicas=(1, 2, 3), isr=(1, 2, 3), leader=leader)
         self.leader = object() if leader == SETTINGS.node_id else None
+        self.leader_epoch += 1
 
     def question(self) -> Question:
         return Question(0, -1, 0, 0)
@@ -123,6 +125,19 @@ async def test_a_new_leader_is_followed_and_the_old_one_let_go() -> None:
     assert (stage.fetched(), stage.running) == ({"n3": [0]}, 1)
     await stage.move(partition, 1)
     assert (stage.fetched(), stage.running) == ({}, 0)
+
+
+@in_virtual_time
+async def test_the_same_leader_in_a_new_epoch_is_asked_at_once_and_else_left_alone() -> None:
+    stage = Stage()
+    partition = await stage.hold(0, 2)
+    held = stage.network.asked[-1]
+    await stage.tell_of(partition)  # something else about it has changed
+    assert not held.connection.is_closed
+    assert stage.network.asked[-1] is held
+    await stage.move(partition, 2)
+    assert held.connection.is_closed
+    assert stage.fetched() == {"n2": [0]}
 
 
 @in_virtual_time

@@ -55,8 +55,8 @@ async def test_nothing_moves_unless_somebody_asks() -> None:
 
 async def test_a_move_is_listed_until_the_new_replica_is_in_sync() -> None:
     async with running_node() as node:
-        await let_in(node, 2)
         await create_topic(node, "t", 2)
+        await let_in(node, 2)
         assert await move(node, [2]) == ErrorCode.NONE
         assert under_way(node) == [("t", 0, [2, 1], [2], [1])]
         other = m.ListPartitionReassignmentsTopics(name="t", partition_indexes=[1])
@@ -67,8 +67,8 @@ async def test_a_move_is_listed_until_the_new_replica_is_in_sync() -> None:
 
 async def test_a_move_can_be_called_off() -> None:
     async with running_node() as node:
-        await let_in(node, 2)
         await create_topic(node, "t")
+        await let_in(node, 2)
         assert await move(node, [1, 2]) == ErrorCode.NONE
         assert await move(node, None) == ErrorCode.NONE
         assert under_way(node) == []
