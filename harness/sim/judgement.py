@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.sim.client_produce_queue import Delivered, Failed
+from harness.sim.client_produce_queue import Delivered, Failed, Unknown
 from harness.sim.record import Record, Seen, Sent
 
 
@@ -57,6 +57,8 @@ def _of_sends(
             case Failed(reason):
                 if sent.value in by_value:
                     yield f"{where}, was refused for certain ({reason}), but is in the log"
+            case Unknown() | None:
+                pass  # it may be there or not
         offset_now = by_value.get(sent.value)
         if offset_now is not None:
             before = last.get(sent.client)

@@ -58,6 +58,8 @@ class Totals:
                     self.isr_expansions += 1
             case "crash":
                 self._count_crash(detail)
+            case _:
+                pass
 
     def _count_crash(self, detail: str) -> None:
         lost = _LOST_BYTES.match(detail)
