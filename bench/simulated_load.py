@@ -15,7 +15,7 @@ from harness.sim.client_produce_queue import Delivered
 from harness.sim.client_settings import ClientSettings
 from harness.sim.decisions import Decisions
 from harness.sim.faults import Cut, Fault, Kill, Pause, PowerLoss, SlowLinks, both_ways
-from harness.sim.foreign_clients import foreign_clients
+from harness.sim.foreign_clients import BROKER_PROPERTIES, foreign_clients
 from harness.sim.invariants import invariants
 from harness.sim.invariants.base import Cost
 from harness.sim.invariants.watch import Watch
@@ -82,7 +82,7 @@ def draw_load(seed: int, length_s: float) -> Schedule:
         seed=seed,
         nodes=NODES,
         length_ms=length_s * 1000,
-        properties={"min.insync.replicas": "2"},
+        properties={"min.insync.replicas": "2", **BROKER_PROPERTIES},
         operations=_from_leaders(draw_operations(decisions, load)),
         faults=_faults(decisions, length_s),
     )

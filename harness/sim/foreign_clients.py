@@ -25,6 +25,10 @@ ENVIRONMENT = {
 }
 """What a process must have been started with."""
 
+BROKER_PROPERTIES = {"broker.rack": "the-only-one"}
+"""What the brokers of such a run need: without a rack, aiokafka keeps None in its set of brokers,
+and before Python 3.12 the hash of None is an address, which no environment pins."""
+
 _imported_in_time: dict[str, None] = {}
 
 
