@@ -14,7 +14,7 @@ from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
 from broker.metadata.broker_info import BrokerInfo
 from broker.metadata.partition_info import PartitionInfo
-from broker.observe.events import emit
+from broker.observe.events import emit, event_sink
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.replication import follower
 from broker.replication.fetch_check import Diverging, OutOfRange, ReplicaFetch
@@ -55,7 +55,9 @@ class Partition:
         """Awaited before anything is appended; raises KafkaError to have it refused."""
 
         self.watchers = Watchers()
-        """Of everything that a fetch may wait for: records, the high watermark, the role."""
+        """Of what a consumer may wait for: the high watermark, the role."""
+        self.end_watchers = Watchers()
+        """Of what a follower may wait for: the log's end, the role."""
 
         self._around = surroundings
         self._loop = asyncio.get_running_loop()
@@ -82,11 +84,6 @@ class Partition:
                 f"{len(leader.isr)} in sync ({list(leader.isr)}), min.insync.replicas is "
                 f"{leader.min_insync_replicas}",
             )
-
-    @property
-    def commits_at_once(self) -> bool:
-        """Whether an append needs nobody else."""
-        return self.leader is not None and self.leader.is_alone
 
     def append_at_once(self, records: memoryview) -> Appended | None:
         """None when the append has to wait: for a new segment, for the disk, for its turn."""
@@ -120,8 +117,10 @@ class Partition:
     def _appended(self, leader: LeaderState) -> None:
         if leader.appended(self.log.end_offset, self._loop.time()):
             self._high_watermark_moved(leader)
-        self.watchers.wake()
-        emit("append", self.topic, self.index, self.log.end_offset, self.leader_epoch)
+        if not leader.is_alone:
+            self.end_watchers.wake()
+        if event_sink.get() is not None:
+            emit("append", self.topic, self.index, self.log.end_offset, self.leader_epoch)
 
     def is_committed(self, end_offset: int) -> bool:
         return self.log.high_watermark >= end_offset
@@ -143,9 +142,11 @@ class Partition:
         emit("acknowledged", self.topic, self.index, end_offset, self.leader_epoch)
 
     def _set_expiry(self) -> None:
+        """A timer that is early is left alone: it sets itself again, and most produces are
+        answered long before their time is up."""
         deadline = self._waiting.next_deadline
         if self._expiry is not None:
-            if self._expiry.when() == deadline:
+            if deadline is not None and self._expiry.when() <= deadline:
                 return
             self._expiry.cancel()
             self._expiry = None
@@ -164,8 +165,9 @@ class Partition:
         outcome = leader.fetch_arrived(self.log, fetch, self._loop.time())
         if isinstance(outcome, Progress):
             self._progressed(leader, outcome)
-            asked = fetch.current_leader_epoch
-            emit("served", self.topic, self.index, self.leader_epoch, asked, "replica fetch")
+            if event_sink.get() is not None:
+                asked = fetch.current_leader_epoch
+                emit("served", self.topic, self.index, self.leader_epoch, asked, "replica fetch")
         return outcome
 
     def check_lag(self) -> None:
@@ -207,16 +209,18 @@ class Partition:
     def _progressed(self, leader: LeaderState, progress: Progress) -> None:
         if progress.high_watermark_moved:
             self._high_watermark_moved(leader)
-            self.watchers.wake()
         if progress.proposal is not None:
             self._around.propose(self, progress.proposal)
 
     def _high_watermark_moved(self, leader: LeaderState) -> None:
-        self.log.advance_high_watermark(leader.high_watermark)
-        emit("high_watermark", self.topic, self.index, leader.high_watermark, self.leader_epoch)
-        if self._waiting:
-            mark, too_few = leader.high_watermark, leader.is_under_min_isr
+        mark = leader.high_watermark
+        self.log.advance_high_watermark(mark)
+        if event_sink.get() is not None:
+            emit("high_watermark", self.topic, self.index, mark, self.leader_epoch)
+        if self._expiry is not None:  # or nobody waits
+            too_few = leader.is_under_min_isr
             _tell(self._waiting.take_committed(mark, is_under_min_isr=too_few))
+        self.watchers.wake()
 
     # As a follower
 
@@ -288,13 +292,10 @@ class Partition:
             emit("role", self.topic, self.index, info.leader, info.leader_epoch, "follower")
         self.leader = None
         self.leader_epoch = info.leader_epoch
-        _tell(self._waiting.take_all())
-        self._set_expiry()
-        self.watchers.wake()
+        self._release_all()
 
     async def _step_up(self, info: PartitionInfo) -> None:
-        _tell(self._waiting.take_all())
-        self._set_expiry()
+        self._release_all()
         self.leader = None
         if info.leader_epoch != self.leader_epoch:
             self.before_append = None
@@ -312,7 +313,7 @@ class Partition:
             now=self._loop.time(),
         )
         self._high_watermark_moved(self.leader)
-        self.watchers.wake()
+        self.end_watchers.wake()
 
     async def bring_back(self, breather: Breather) -> bool:
         """Tries a log again that an I/O error took offline; raises OSError if it still fails.
@@ -336,9 +337,14 @@ class Partition:
     def retire(self) -> None:
         """Nobody is served from it any more."""
         self.leader = None
+        self._release_all()
+
+    def _release_all(self) -> None:
+        """Those who wait for this leadership: it is over."""
         _tell(self._waiting.take_all())
         self._set_expiry()
         self.watchers.wake()
+        self.end_watchers.wake()
 
 
 def _tell(outcomes: Iterable[tuple[asyncio.Future[ErrorCode], ErrorCode]]) -> None:
@@ -347,6 +353,12 @@ def _tell(outcomes: Iterable[tuple[asyncio.Future[ErrorCode], ErrorCode]]) -> No
             waiting.set_result(code)
 
 
-async def wait_for_change(partitions: Iterable[Partition], until: float) -> None:
+async def wait_for_change(
+    partitions: Iterable[Partition], until: float, *, for_follower: bool = False
+) -> None:
     """Returns when one of them has changed, or when the loop's time is `until`."""
-    await wait_for_any([partition.watchers for partition in partitions], until)
+    if for_follower:
+        watched = [partition.end_watchers for partition in partitions]
+    else:
+        watched = [partition.watchers for partition in partitions]
+    await wait_for_any(watched, until)

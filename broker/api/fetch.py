@@ -15,6 +15,7 @@ from broker.partition import wait_for_change
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import KafkaError
+from broker.replication.read_limits import Reader
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -46,6 +47,7 @@ def fetch(
         by_topic_id=by_topic_id,
         for_replica=replica != CONSUMER,
         may_follow=request.version >= _FIRST_VERSION_WITH_FOLLOWERS,
+        only_news=session.incremental,
         problems=problems,
     )
     try:
@@ -74,7 +76,8 @@ async def _fetch_later(
             continue
         if _is_enough(body, session, reading) or loop.time() >= until:
             return _answer(node, session, reading)
-        await wait_for_change(reading.partitions, until)
+        is_follower = limits.reader is Reader.FOLLOWER
+        await wait_for_change(reading.partitions, until, for_follower=is_follower)
 
 
 def _is_enough(body: m.FetchRequest, session: FetchSession, reading: Reading) -> bool:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from broker.api.fetch_sessions import FetchTarget
 from broker.api.leadership import partition_to_serve
+from broker.log.log import Log
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.replication.fetch_check import Diverging, OutOfRange, ReplicaFetch
-from broker.replication.leader import Refused
+from broker.replication.leader import Progress, Refused
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -34,42 +35,50 @@ def take_news(
     """What cannot be served, by topic id and partition; what can be served counts from now on."""
     problems: dict[TargetId, m.FetchResponsePartitionData] = {}
     for target in targets:
-        answer = m.FetchResponsePartitionData(
-            partition_index=target.index, high_watermark=-1, records=b""
-        )
         try:
-            topic = node.metadata.image.topic_by_id(target.topic_id)
-            if topic is None:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic {target.topic_id.hex()}")
-            target.topic = topic.name
-            partition = partition_to_serve(node, target.topic, target.index)
+            partition = target.partition
+            if partition is None or partition.leader is None:
+                partition = target.partition = _find(node, target)
             partition.log.check_online()
-            is_fine = _count(partition, target, replica, broker_epoch, answer)
+            outcome = partition.fetch_arrived(
+                ReplicaFetch(
+                    replica,
+                    broker_epoch,
+                    target.current_leader_epoch,
+                    target.fetch_offset,
+                    target.last_fetched_epoch,
+                    target.log_start_offset,
+                )
+            )
         except KafkaError as error:
-            answer.error_code, is_fine = error.code, False
-        if not is_fine:
-            problems[target.topic_id, target.index] = answer
+            problem = _nothing_for(target)
+            problem.error_code = error.code
+            problems[target.topic_id, target.index] = problem
+        else:
+            if not isinstance(outcome, Progress):
+                problem = _told(partition.log, target, outcome)
+                problems[target.topic_id, target.index] = problem
     return problems
 
 
-def _count(
-    partition: Partition,
-    target: FetchTarget,
-    replica: int,
-    broker_epoch: int,
-    answer: m.FetchResponsePartitionData,
-) -> bool:
-    outcome = partition.fetch_arrived(
-        ReplicaFetch(
-            replica=replica,
-            broker_epoch=broker_epoch,
-            current_leader_epoch=target.current_leader_epoch,
-            fetch_offset=target.fetch_offset,
-            last_fetched_epoch=target.last_fetched_epoch,
-            log_start_offset=target.log_start_offset,
-        )
+def _find(node: Node, target: FetchTarget) -> Partition:
+    topic = node.metadata.image.topic_by_id(target.topic_id)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic {target.topic_id.hex()}")
+    target.topic = topic.name
+    return partition_to_serve(node, target.topic, target.index)
+
+
+def _nothing_for(target: FetchTarget) -> m.FetchResponsePartitionData:
+    return m.FetchResponsePartitionData(
+        partition_index=target.index, high_watermark=-1, records=b""
     )
-    log = partition.log
+
+
+def _told(
+    log: Log, target: FetchTarget, outcome: Diverging | OutOfRange | Refused
+) -> m.FetchResponsePartitionData:
+    answer = _nothing_for(target)
     match outcome:
         case Refused(code):
             answer.error_code = code
@@ -83,6 +92,4 @@ def _count(
             )
             answer.high_watermark = log.high_watermark
             answer.log_start_offset = log.start_offset
-        case _:
-            return True
-    return False
+    return answer

@@ -38,6 +38,7 @@ class FetchLimits:
     reader: Reader
     by_topic_id: bool
     may_follow: bool  # whether a replica that does not lead may answer
+    only_news: bool  # whether a partition of which there is nothing to say is left out
     problems: Mapping[TargetId, m.FetchResponsePartitionData]
     client_rack: str
 
@@ -50,6 +51,7 @@ class FetchLimits:
         by_topic_id: bool,
         for_replica: bool,
         may_follow: bool,
+        only_news: bool,
         problems: Mapping[TargetId, m.FetchResponsePartitionData],
     ) -> FetchLimits:
         if for_replica:
@@ -63,6 +65,7 @@ class FetchLimits:
             reader=reader,
             by_topic_id=by_topic_id,
             may_follow=may_follow and not for_replica,
+            only_news=only_news and not request.rack_id,
             problems=problems,
             client_rack=request.rack_id,
         )
@@ -78,13 +81,16 @@ def read_all(node: Node, targets: Iterable[FetchTarget], limits: FetchLimits) ->
             reading.answers.append((target, problem))
             reading.must_answer = True
             continue
+        if limits.only_news and _is_quiet(target, limits.reader):
+            reading.partitions.append(cast("Partition", target.partition))
+            continue
         # No records are an empty field and never null: librdkafka takes null for a broken answer.
         answer = m.FetchResponsePartitionData(
             partition_index=target.index, high_watermark=-1, records=b""
         )
         reading.answers.append((target, answer))
         try:
-            partition = _find(node, target, limits)
+            partition = target.partition = _find(node, target, limits)
             reading.partitions.append(partition)
             # The first batch of the first partition with data goes out whole, whatever its size,
             # or a consumer with small limits could never get past it.
@@ -102,6 +108,27 @@ def read_all(node: Node, targets: Iterable[FetchTarget], limits: FetchLimits) ->
         if answer.diverging_epoch is not None or answer.preferred_read_replica >= 0:
             reading.must_answer = True
     return reading
+
+
+def _is_quiet(target: FetchTarget, reader: Reader) -> bool:
+    """Whether its reader has everything and knows it, which is quicker to see than to say."""
+    partition = target.partition
+    if partition is None or partition.leader is None:
+        return False
+    log = partition.log
+    if reader is Reader.FOLLOWER:
+        end = log.end_offset
+    elif target.last_fetched_epoch >= 0:
+        return False  # it may diverge
+    else:
+        end = log.high_watermark
+    return (
+        target.fetch_offset == end
+        and target.told_high_watermark == log.high_watermark
+        and target.told_log_start == log.start_offset
+        and target.current_leader_epoch in (partition.leader_epoch, -1)
+        and log.failure is None
+    )
 
 
 def _find(node: Node, target: FetchTarget, limits: FetchLimits) -> Partition:
@@ -159,7 +186,11 @@ def _read_one(
         and _diverges(partition, target, answer)
     ):
         return
-    up_to = {Reader.FOLLOWER: log.end_offset, Reader.COMMITTED: stable}.get(reader, high_watermark)
+    up_to = high_watermark
+    if reader is Reader.FOLLOWER:
+        up_to = log.end_offset
+    elif reader is Reader.COMMITTED:
+        up_to = stable
     max_bytes = min(left, target.max_bytes)
     code = check_position(log, target.fetch_offset, is_leader=partition.leader is not None)
     if code:

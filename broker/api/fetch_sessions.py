@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
+from typing import TYPE_CHECKING
 
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.partition import Partition
 
 _FINAL_EPOCH = -1
 _INITIAL_EPOCH = 0
@@ -33,6 +37,8 @@ class FetchTarget:
     log_start_offset: int = -1  # of a follower's own log
     told_high_watermark: int = -1
     told_log_start: int = -1
+    partition: Partition | None = None
+    """Where it was found last. It is still the one as long as it leads."""
 
     def is_news(self, answer: m.FetchResponsePartitionData) -> bool:
         """Whether an incremental response has to mention this partition."""
@@ -68,6 +74,7 @@ class FetchSession:
             if known is not None:
                 target.told_high_watermark = known.told_high_watermark
                 target.told_log_start = known.told_log_start
+                target.partition = known.partition
             self.targets[key] = target
         for topic in request.forgotten_topics_data:
             name: str | bytes = topic.topic_id if self.by_topic_id else topic.topic

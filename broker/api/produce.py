@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine
 from struct import Struct
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.batch import HEADER_SIZE, PREFIX_SIZE, TRANSACTIONAL
 from broker.protocol.errors import ErrorCode, KafkaError
-from broker.replication.leader import ACKS_ALL
+from broker.replication.leader import ACKS_ALL, ACKS_LEADER
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -37,9 +38,10 @@ Uncommitted = tuple[Partition, int, m.PartitionProduceResponse]
 
 
 Answer = m.ProduceResponse | Coroutine[Any, Any, m.ProduceResponse | None] | None
+AnswerToOne = PreparedAnswer | Coroutine[Any, Any, PreparedAnswer | m.ProduceResponse] | None
 
 
-def produce(node: Node, request: Request[m.ProduceRequest]) -> Answer | PreparedAnswer:
+def produce(node: Node, request: Request[m.ProduceRequest]) -> Answer | AnswerToOne:
     topics = request.body.topic_data
     if len(topics) == 1 and len(topics[0].partition_data) == 1:
         answer = _produce_one(node, request, topics[0])
@@ -50,18 +52,19 @@ def produce(node: Node, request: Request[m.ProduceRequest]) -> Answer | Prepared
 
 def _produce_one(
     node: Node, request: Request[m.ProduceRequest], topic: m.TopicProduceData
-) -> PreparedAnswer | None:
+) -> AnswerToOne:
     """The usual case in few steps. None, and nothing has happened, for whatever is unusual."""
-    version, (data,) = request.version, topic.partition_data
-    if not FIRST_VERSION <= version < FIRST_VERSION_BY_TOPIC_ID or request.body.acks == 0:
+    version, acks, (data,) = request.version, request.body.acks, topic.partition_data
+    if not FIRST_VERSION <= version < FIRST_VERSION_BY_TOPIC_ID:
         return None
     partition = node.partitions.find(topic.name, data.index)
     if partition is None:
         return None
     try:
-        _check_acks(request.body, partition)
-        if request.body.acks == ACKS_ALL and not partition.commits_at_once:
-            return None
+        if acks != ACKS_LEADER:
+            if acks != ACKS_ALL:
+                return None
+            partition.check_acks(acks)
         records = _one_batch(data.records, version)
         appended = partition.append_at_once(records)
     except KafkaError:
@@ -72,12 +75,37 @@ def _produce_one(
     if not appended.duplicate:
         count = appended.last_offset - appended.base_offset + 1
         node.metrics.produced(topic.name, count, len(records))
-    return PreparedAnswer(
+    answer = PreparedAnswer(
         answer_template(version, topic.name, data.index),
         appended.base_offset,
         appended.log_append_time_ms,
         appended.log_start_offset,
     )
+    if acks == ACKS_LEADER:
+        return answer
+    end = _end(appended)
+    if partition.is_committed(end):
+        partition.acknowledged(end)
+        return answer
+    outcome = partition.committed(end, request.body.timeout_ms / 1000)
+    return _answer_when_committed(node, partition, end, outcome, answer)
+
+
+async def _answer_when_committed(
+    node: Node,
+    partition: Partition,
+    end: int,
+    outcome: asyncio.Future[ErrorCode],
+    prepared: PreparedAnswer,
+) -> PreparedAnswer | m.ProduceResponse:
+    code = await outcome
+    if not code:
+        partition.acknowledged(end)
+        return prepared
+    answer = m.PartitionProduceResponse(index=partition.index, base_offset=-1)
+    _fill_uncommitted(node, partition, end, answer, code)
+    topic = m.TopicProduceResponse(name=partition.topic, partition_responses=[answer])
+    return m.ProduceResponse(responses=[topic])
 
 
 def _produce_all(node: Node, request: Request[m.ProduceRequest]) -> Answer:
@@ -145,9 +173,7 @@ async def _finish_later(
     for (partition, end, answer), outcome in zip(uncommitted, outcomes, strict=True):
         code = await outcome
         if code:
-            problem = KafkaError(code, f"not committed up to offset {end}")
-            _fill_error(node, partition.topic, answer, problem)
-            answer.base_offset = -1
+            _fill_uncommitted(node, partition, end, answer, code)
         else:
             partition.acknowledged(end)
     return _as_asked(response, body.acks)
@@ -222,6 +248,18 @@ def _fill_error(
         size = rejected_bytes if error.code == ErrorCode.MESSAGE_TOO_LARGE else 0
         node.metrics.produce_failed(topic, size)
     node.metrics.request_failed(ApiKey.PRODUCE, error.code)
+
+
+def _fill_uncommitted(
+    node: Node,
+    partition: Partition,
+    end: int,
+    answer: m.PartitionProduceResponse,
+    code: ErrorCode,
+) -> None:
+    problem = KafkaError(code, f"not committed up to offset {end}")
+    _fill_error(node, partition.topic, answer, problem)
+    answer.base_offset = -1
 
 
 def _as_asked(response: m.ProduceResponse, acks: int) -> m.ProduceResponse | None:

@@ -23,6 +23,7 @@ from broker.replication.in_sync import UNKNOWN_BROKER_EPOCH, InSync, IsrProposal
 from broker.replication.log_view import LogView
 
 ACKS_ALL = -1
+ACKS_LEADER = 1
 
 
 class Progress(NamedTuple):

@@ -1,0 +1,125 @@
+"""A partition wakes those whom a change concerns; whoever waits for a commit is told in time."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from broker.disk.memory import MemoryDisk
+from broker.metadata.partition_info import PartitionInfo
+from broker.partition import Partition, Surroundings
+from broker.protocol.errors import ErrorCode
+from broker.replication.fetch_check import ReplicaFetch
+from broker.watchers import EVER, Watchers, wait_for_any
+from tests.unit.broker.log.builders import batch, open_log
+from tests.unit.broker.replication.builders import LAG_S, brokers
+from tests.virtual_time import in_virtual_time
+
+EPOCH = 5
+LED_HERE = PartitionInfo(replicas=(0, 1, 2), isr=(0, 1, 2), leader=0, leader_epoch=EPOCH)
+
+
+async def leading(info: PartitionInfo = LED_HERE) -> Partition:
+    partition = Partition(
+        await open_log(MemoryDisk()),
+        topic_id=b"t" * 16,
+        log_dir="data",
+        surroundings=Surroundings(
+            node_id=0,
+            lag_time_max_s=lambda: LAG_S,
+            brokers=brokers,
+            propose=lambda _, proposal: None,
+        ),
+    )
+    await partition.become(info)
+    return partition
+
+
+def append(partition: Partition) -> int:
+    """Where the log ends then."""
+    appended = partition.append_at_once(batch())
+    assert appended is not None
+    return appended.last_offset + 1
+
+
+def fetch(partition: Partition, replica: int, offset: int) -> None:
+    partition.fetch_arrived(
+        ReplicaFetch(
+            replica=replica,
+            broker_epoch=1,
+            current_leader_epoch=EPOCH,
+            fetch_offset=offset,
+            last_fetched_epoch=EPOCH if offset else -1,
+            log_start_offset=0,
+        )
+    )
+
+
+async def waiting_for(watchers: Watchers) -> asyncio.Future[None]:
+    waiting = asyncio.ensure_future(wait_for_any([watchers], EVER))
+    await asyncio.sleep(0)
+    return waiting
+
+
+@in_virtual_time
+async def test_an_append_wakes_followers_and_its_commit_wakes_consumers() -> None:
+    partition = await leading()
+    follower = await waiting_for(partition.end_watchers)
+    consumer = await waiting_for(partition.watchers)
+    end = append(partition)
+    await asyncio.sleep(1)
+    assert (follower.done(), consumer.done()) == (True, False)
+    follower = await waiting_for(partition.end_watchers)
+    fetch(partition, 1, end)
+    await asyncio.sleep(1)
+    assert (follower.done(), consumer.done()) == (False, False)
+    fetch(partition, 2, end)
+    await asyncio.sleep(1)
+    assert (follower.done(), consumer.done()) == (False, True)
+
+
+@in_virtual_time
+async def test_without_followers_an_append_wakes_consumers_at_once() -> None:
+    partition = await leading(replace(LED_HERE, replicas=(0,), isr=(0,)))
+    consumer = await waiting_for(partition.watchers)
+    append(partition)
+    await asyncio.sleep(1)
+    assert consumer.done()
+
+
+@in_virtual_time
+async def test_a_lost_leadership_wakes_everybody_and_is_told_to_those_who_wait() -> None:
+    partition = await leading()
+    everybody = [await waiting_for(partition.end_watchers), await waiting_for(partition.watchers)]
+    outcome = partition.committed(append(partition), timeout_s=30)
+    await partition.become(replace(LED_HERE, leader=1, leader_epoch=EPOCH + 1))
+    assert await outcome == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    await asyncio.gather(*everybody)
+
+
+@in_virtual_time
+async def test_a_produce_runs_out_of_time_when_its_time_is_up() -> None:
+    """Also if the timer was set for another one, which has been answered since."""
+    partition, loop = await leading(), asyncio.get_running_loop()
+    begun = loop.time()
+    first_end = append(partition)
+    first = partition.committed(first_end, timeout_s=10)
+    await asyncio.sleep(4)
+    second = partition.committed(append(partition), timeout_s=20)
+    for replica in (1, 2):
+        fetch(partition, replica, first_end)
+    assert await first == ErrorCode.NONE
+    assert await second == ErrorCode.REQUEST_TIMED_OUT
+    assert loop.time() - begun == 24
+
+
+@in_virtual_time
+async def test_a_produce_with_less_patience_is_not_held_up_by_one_with_more() -> None:
+    partition, loop = await leading(), asyncio.get_running_loop()
+    begun = loop.time()
+    patient = partition.committed(append(partition), timeout_s=20)
+    hasty = partition.committed(append(partition), timeout_s=3)
+    assert await hasty == ErrorCode.REQUEST_TIMED_OUT
+    assert loop.time() - begun == 3
+    assert await patient == ErrorCode.REQUEST_TIMED_OUT
+    assert loop.time() - begun == 20
