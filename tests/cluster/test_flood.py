@@ -18,6 +18,10 @@ pytestmark = pytest.mark.clients
 
 NODES = ("n1", "n2", "n3")
 PRODUCERS = 4
+KAFKA_DEFAULTS = {
+    "controller.quorum.fetch.timeout.ms": "2000",
+    "controller.quorum.election.timeout.ms": "1000",
+}
 
 
 def flood(bootstrap: str, number: int, seconds: float) -> int:
@@ -51,7 +55,7 @@ async def quorum_of(cluster: Cluster) -> QuorumState:
 
 @pytest.mark.parametrize("seconds", [4.0, pytest.param(30.0, marks=pytest.mark.slow)])
 async def test_a_flood_of_small_batches_causes_no_election(tmp_path: Path, seconds: float) -> None:
-    async with running(tmp_path, 3) as (cluster, _):
+    async with running(tmp_path, 3, properties=KAFKA_DEFAULTS) as (cluster, _):
         await create_topic(cluster, "t", partitions=6, replicas=3)
         await until_isr_is(cluster, "t", NODES)
         before = await quorum_of(cluster)
