@@ -9,17 +9,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from harness.sim import simulation as simulation_module
-from harness.sim.decisions import Decisions, Override, Stream
+from harness.sim.decisions import Decisions, Stream
+from harness.sim.disks import DiskPoints
+from harness.sim.flow import Flow
+from harness.sim.parcels import Parcel
 from harness.sim.run import draw_schedule, run_schedule
 from harness.sim.schedule import Schedule
+from harness.sim.simulation import Simulation
 from harness.sim.trace import Row
 from tests.simulation import drawn_runs
 
@@ -72,58 +77,73 @@ def test_a_second_run_in_the_same_process_is_the_same() -> None:
 # One entry less
 
 
-class WritingStream(Stream):
-    __slots__ = ("about", "drawn")
+class Spy:
+    """Writes down what each object is dealt, and counts for itself: the n-th message of a
+    connection, the n-th fdatasync of a node, the n-th throw of a process."""
 
-    drawn: Drawn
-    about: tuple[str, str]
+    def __init__(self) -> None:
+        self.drawn: Drawn = {}
+        self._counts: Counter[tuple[str, str]] = Counter()
 
-    def at(self, ordinal: int) -> float:
-        value = super().at(ordinal)
-        self.drawn[*self.about, ordinal] = value
+    def note(self, what: str, of: str, value: float) -> None:
+        self._counts[what, of] += 1
+        self.drawn[what, of, self._counts[what, of]] = value
+
+    def patch(self, patch: pytest.MonkeyPatch) -> None:
+        depart, before, dice = Flow._depart, DiskPoints.before, Decisions.random
+
+        def spied_depart(flow: Flow, parcel: Parcel, size: int, delays: Stream) -> None:
+            way = f"{flow._link.source} to {flow._link.target} on {flow._target.name}"
+            self.note(f"delay of {parcel.kind.name}", way, delays.at(delays.ordinal))
+            depart(flow, parcel, size, delays)
+
+        async def spied_before(points: DiskPoints, operation: str, path: str) -> None:
+            stream = points._loop.decisions.of(f"disk_{operation}", points._node)
+            self.note(operation, points._node, stream.at(stream.ordinal))
+            await before(points, operation, path)
+
+        def spied_dice(decisions: Decisions, purpose: str, name: str) -> Random:
+            return SpiedDice(self, f"{purpose} {name}", dice(decisions, purpose, name))
+
+        patch.setattr(Flow, "_depart", spied_depart)
+        patch.setattr(DiskPoints, "before", spied_before)
+        patch.setattr(Decisions, "random", spied_dice)
+
+
+class SpiedDice(Random):
+    def __init__(self, spy: Spy, of: str, dice: Random) -> None:
+        self._spy, self._of, self._dice = spy, of, dice
+        super().__init__()
+
+    def seed(self, *args: object, **kwargs: object) -> None:
+        """The dice were seeded by their name."""
+
+    def random(self) -> float:
+        value = self._dice.random()
+        self._spy.note("throw", self._of, value)
         return value
 
-    def next(self) -> float:
-        ordinal = self.ordinal
-        self.ordinal = ordinal + 1
-        return self.at(ordinal)
-
-
-class WritingDecisions(Decisions):
-    """Writes down every decision that is taken."""
-
-    drawn: Drawn
-
-    def of(self, purpose: str, name: str) -> Stream:
-        stream = self._streams.get((purpose, name))
-        if stream is None:
-            overrides = self._overrides.get((purpose, name))
-            stream = WritingStream(self._base(purpose, name), overrides)
-            stream.drawn, stream.about = self.drawn, (purpose, name)
-            self._streams[purpose, name] = stream
-        return stream
+    def getrandbits(self, k: int, /) -> int:
+        value = self._dice.getrandbits(k)
+        self._spy.note(f"throw of {k} bits", self._of, value)
+        return value
 
 
 def played(schedule: Schedule) -> tuple[Drawn, list[Row]]:
-    drawn: Drawn = {}
+    spy = Spy()
     rows: list[Row] = []
-    close = simulation_module.Simulation.close
+    close = Simulation.close
 
-    def make(seed: int, overrides: Iterable[Override] = ()) -> Decisions:
-        decisions = WritingDecisions(seed, overrides)
-        decisions.drawn = drawn
-        return decisions
-
-    def keep_rows(simulation: simulation_module.Simulation) -> None:
+    def keep_rows(simulation: Simulation) -> None:
         rows.extend(simulation.trace.rows())
         close(simulation)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulation_module, "Decisions", make)
-        patch.setattr(simulation_module.Simulation, "close", keep_rows)
+        spy.patch(patch)
+        patch.setattr(Simulation, "close", keep_rows)
         ended = run_schedule(schedule, watching=None)
     assert ended.problems == []
-    return drawn, rows
+    return spy.drawn, rows
 
 
 @cache
