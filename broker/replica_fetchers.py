@@ -82,6 +82,7 @@ class ReplicaFetchers:
             random=world.random,
             backoff_s=_FIRST_REST_S,
             backoff_max_s=world.rest_max_s,
+            reuses_memory=True,
         )
         fetcher = ReplicaFetcher(
             channel,

@@ -41,8 +41,11 @@ class Channel:
         random: Random,
         backoff_s: float,
         backoff_max_s: float,
+        reuses_memory: bool = False,
     ) -> None:
+        """`reuses_memory`: an answer is good until the next question is asked."""
         self.address = address
+        self._reuses_memory = reuses_memory
         self._network = network
         self._client_id = client_id
         self._backoff = Backoff(backoff_s, backoff_max_s, random)
@@ -114,7 +117,8 @@ class Channel:
                 await asyncio.sleep(self._retry_at - now)
             # Set before the attempt, which may be given up: whoever comes next waits all the same.
             self._retry_at = asyncio.get_running_loop().time() + self._backoff.next_s()
-            self._session = _Session(await self._network.connect(self.address))
+            connection = await self._network.connect(self.address)
+            self._session = _Session(connection, self._reuses_memory)
             return self._session
 
     def close(self) -> None:
@@ -125,9 +129,11 @@ class Channel:
 class _Session:
     """One connection's life: who waits for which answer."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, reuses_memory: bool) -> None:
         self._connection = connection
-        self._frames = IncomingFrames(self._on_frame, frame_bytes_max=_FRAME_BYTES_MAX)
+        self._frames = IncomingFrames(
+            self._on_frame, frame_bytes_max=_FRAME_BYTES_MAX, reuses_memory=reuses_memory
+        )
         self._waiting: dict[int, asyncio.Future[memoryview]] = {}
         self.is_closed = False
         connection.start(self)
