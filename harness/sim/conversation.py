@@ -21,6 +21,8 @@ _read_reply = Struct(">xxxxi").unpack_from
 _SMALLEST_REQUEST = 12
 _API_KEY_MAX = 100
 _LENGTH_SIZE = 4
+_HELD = "Fetch"
+"""Answered when there is something to tell, or when its time is up."""
 
 UNANSWERED_MAX = 1000
 """A producer that wants no acknowledgements leaves every request unanswered."""
@@ -77,14 +79,17 @@ class Conversation:
                 asked.popleft()
 
     def reply_sent(self, parcel: Parcel) -> None:
-        """Its cause is its request's delivery, whatever else woke the one who answers."""
+        """Its cause is its request's delivery, whatever else woke the one who answers.
+
+        Not so for a fetch: there it is of interest which append, or what else, ended the wait.
+        """
         cause = None
         if parcel.is_frame:
             [correlation_id] = _read_reply(parcel.data)
             answered = self._answered(correlation_id)
             if answered is not None:
                 parcel.api, parcel.correlation_id = answered.api, correlation_id
-                cause = answered.row
+                cause = None if answered.api == _HELD else answered.row
         parcel.row = self._trace.emit(
             "send", self._server, self.connection, parcel.api, parcel.correlation_id, cause=cause
         )
