@@ -10,10 +10,14 @@ from broker.log.producer_table import Step
 from broker.log.recovery import LARGEST_RELATIVE_OFFSET
 from broker.log.validation import CheckedBatch
 from broker.protocol.batch import (
+    CONTROL,
+    HEADER_SIZE,
+    PREFIX_SIZE,
+    SMALLEST_LENGTH,
     BatchHeader,
     CorruptBatchError,
-    iterate_headers,
     patch,
+    read_extent,
     read_header,
     verify_crc,
 )
@@ -107,19 +111,26 @@ def _find_duplicate(log: Log, batches: list[CheckedBatch]) -> Appended | None:
 
 def append_replicated(log: Log, records: memoryview) -> Appended:
     placed: list[Placed] = []
-    end = log.end_offset
-    size = 0
+    end, has_producer = log.end_offset, False
+    position, there = 0, len(records)
     try:
-        for position, header in iterate_headers(_without_torn_end(records)):
+        while position + HEADER_SIZE <= there:
+            header = read_header(records, position)
+            after = position + PREFIX_SIZE + header.length
+            if after > there:
+                break  # a fetch may end in the middle of a batch
             if not verify_crc(records, position, header):
                 raise CorruptBatchError(f"the CRC of the batch at byte {position} does not match")
-            if header.base_offset < end or header.last_offset_delta < 0:
-                raise CorruptBatchError(f"offset {header.base_offset} follows {end - 1}")
-            batch = records[position : position + header.size]
-            marker = validation.marker_of(batch, header) if header.is_control else None
-            placed.append((header, header.base_offset, marker))
-            end = header.last_offset + 1
-            size = position + header.size
+            base_offset = header.base_offset
+            if base_offset < end or header.last_offset_delta < 0:
+                raise CorruptBatchError(f"offset {base_offset} follows {end - 1}")
+            marker = None
+            if header.attributes & CONTROL:
+                marker = validation.marker_of(records[position:after], header)
+            placed.append((header, base_offset, marker))
+            has_producer = has_producer or header.producer_id >= 0
+            end = base_offset + header.last_offset_delta + 1
+            position = after
     except CorruptBatchError as problem:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(problem)) from None
     if not placed:
@@ -129,11 +140,14 @@ def append_replicated(log: Log, records: memoryview) -> Appended:
             ErrorCode.INVALID_RECORD,
             f"offset {end - 1} is too far from {log.active.base_offset}, where the segment begins",
         )
-    now_ms = log.clock.now_ms()
-    steps = log.producers.plan(placed, log.uptime_ms(), Origin.REPLICA)
-    _write(log, records[:size], placed, steps, now_ms)
+    steps: list[Step] = []
+    if has_producer:
+        steps = log.producers.plan(placed, log.uptime_ms(), Origin.REPLICA)
+    _write(log, records[:position], placed, steps, log.clock.now_ms())
+    epochs = log.epochs
     for header, base_offset, _ in placed:
-        log.epochs.assign(header.leader_epoch, base_offset)
+        if header.leader_epoch > epochs.latest:
+            epochs.assign(header.leader_epoch, base_offset)
     return Appended(placed[0][1], end - 1, -1, log.start_offset, False)
 
 
@@ -141,28 +155,19 @@ def fits(log: Log, records: memoryview) -> bool:
     """Whether the active segment can hold the offsets that these batches have already."""
     if not log.active.size:
         return True  # no other segment could, either
-    try:
-        return all(
-            _is_within_reach(log, header.last_offset)
-            for _, header in iterate_headers(_without_torn_end(records))
-        )
-    except CorruptBatchError:
-        return True  # the append will say what is wrong
+    position, there, last_offset = 0, len(records), -1
+    while position + HEADER_SIZE <= there:
+        base_offset, length, delta = read_extent(records, position)
+        if length < SMALLEST_LENGTH:
+            return True  # the append will say what is wrong
+        position += PREFIX_SIZE + length
+        if position <= there:
+            last_offset = base_offset + delta
+    return _is_within_reach(log, last_offset)
 
 
 def _is_within_reach(log: Log, offset: int) -> bool:
     return offset - log.active.base_offset <= LARGEST_RELATIVE_OFFSET
-
-
-def _without_torn_end(records: memoryview) -> memoryview:
-    """A fetch may end in the middle of a batch."""
-    position = 0
-    while position + 61 <= len(records):
-        size = read_header(records, position).size
-        if position + size > len(records):
-            break
-        position += size
-    return records[:position]
 
 
 def _write(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from struct import Struct
-
 from broker.disk.interface import ColdReadError, Disk, File
 from broker.log import file_names
 from broker.log.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
@@ -11,16 +9,20 @@ from broker.log.offset_index import CorruptIndexError, OffsetIndex
 from broker.log.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from broker.log.time_index import TimeIndex
 from broker.log.txn_index import TxnIndex
-from broker.protocol.batch import HEADER_SIZE, BatchHeader, CorruptBatchError, read_header
+from broker.protocol.batch import (
+    EXTENT_SIZE,
+    HEADER_SIZE,
+    SMALLEST_LENGTH,
+    BatchHeader,
+    CorruptBatchError,
+    read_extent,
+    read_header,
+)
 
 WALK_SIZE = 4096
 """A walk over headers reads this much at a time: small batches come many in one read."""
 
 RECENT_COUNT = 128
-
-# Base offset, length and last offset delta: all that a walk looks at.
-_EXTENT = Struct(">qi11xi")
-_SMALLEST_LENGTH = HEADER_SIZE - 12
 
 
 class FailedSyncError(OSError):
@@ -139,11 +141,11 @@ class Segment:
         while position < self.size:
             chunk = self.read_hot(position, min(WALK_SIZE, self.size - position))
             at = 0
-            while at + _EXTENT.size <= len(chunk):
-                base_offset, length, delta = _EXTENT.unpack_from(chunk, at)
+            while at + EXTENT_SIZE <= len(chunk):
+                base_offset, length, delta = read_extent(chunk, at)
                 if base_offset + delta >= offset:
                     return position + at
-                if length < _SMALLEST_LENGTH:
+                if length < SMALLEST_LENGTH:
                     raise CorruptBatchError(
                         f"{self.file.path} has no batch at byte {position + at}"
                     )
