@@ -30,10 +30,14 @@ _DICE = ("betavariate", "choice", "choices", "expovariate", "gauss", "getrandbit
 _bound: list[Simulation] = []
 """The one in force is the last."""
 
+_dice: dict[str, random.Random] = {}
+"""Of the processes of the one in force, by the names of their lives."""
+
 
 @contextmanager
 def bound_to(simulation: Simulation) -> Iterator[None]:
     _bound.append(simulation)
+    _dice.clear()
     for name, stand_in in _STAND_INS["time"].items():
         setattr(time, name, stand_in)
     for name, stand_in in _STAND_INS["random"].items():
@@ -42,6 +46,7 @@ def bound_to(simulation: Simulation) -> Iterator[None]:
         yield
     finally:
         _bound.pop()
+        _dice.clear()
         if not _bound:
             for name, original in _ORIGINALS["time"].items():
                 setattr(time, name, original)
@@ -60,9 +65,10 @@ def _throw(name: str) -> Callable[..., Any]:
     def thrown(*args: Any, **kwargs: Any) -> Any:
         if not _bound:
             return original(*args, **kwargs)
-        life = _bound[-1].loop.present_life()
-        dice = _bound[-1].decisions.random("module_random", life.name)
-        return getattr(dice, name)(*args, **kwargs)
+        life = _bound[-1].loop.present_life().name
+        if life not in _dice:
+            _dice[life] = _bound[-1].decisions.random("module_random", life)
+        return getattr(_dice[life], name)(*args, **kwargs)
 
     return thrown
 
