@@ -81,8 +81,9 @@ def read_all(node: Node, targets: Iterable[FetchTarget], limits: FetchLimits) ->
             reading.answers.append((target, problem))
             reading.must_answer = True
             continue
-        if limits.only_news and _is_quiet(target, limits.reader):
-            reading.partitions.append(cast("Partition", target.partition))
+        quiet = _quiet_partition(target, limits.reader) if limits.only_news else None
+        if quiet is not None:
+            reading.partitions.append(quiet)
             continue
         # No records are an empty field and never null: librdkafka takes null for a broken answer.
         answer = m.FetchResponsePartitionData(
@@ -110,25 +111,26 @@ def read_all(node: Node, targets: Iterable[FetchTarget], limits: FetchLimits) ->
     return reading
 
 
-def _is_quiet(target: FetchTarget, reader: Reader) -> bool:
-    """Whether its reader has everything and knows it, which is quicker to see than to say."""
+def _quiet_partition(target: FetchTarget, reader: Reader) -> Partition | None:
+    """The partition, if its reader has everything and knows it: quicker to see than to say."""
     partition = target.partition
     if partition is None or partition.leader is None:
-        return False
+        return None
     log = partition.log
     if reader is Reader.FOLLOWER:
         end = log.end_offset
     elif target.last_fetched_epoch >= 0:
-        return False  # it may diverge
+        return None  # it may diverge
     else:
         end = log.high_watermark
-    return (
+    is_quiet = (
         target.fetch_offset == end
         and target.told_high_watermark == log.high_watermark
         and target.told_log_start == log.start_offset
         and target.current_leader_epoch in (partition.leader_epoch, -1)
         and log.failure is None
     )
+    return partition if is_quiet else None
 
 
 def _find(node: Node, target: FetchTarget, limits: FetchLimits) -> Partition:

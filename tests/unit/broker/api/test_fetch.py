@@ -142,6 +142,68 @@ async def test_an_incremental_session_tells_only_news() -> None:
         assert wrong.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
 
 
+async def test_a_session_in_which_all_is_quiet_hears_of_whatever_happens() -> None:
+    async with running_node() as node, wire(node) as reader, wire(node) as writer:
+        await create_topic(writer, "t", partitions=2)
+        ask = fetch_request(0, session_epoch=0)
+        ask.topics[0].partitions.append(
+            m.FetchPartition(partition=1, fetch_offset=0, partition_max_bytes=1 << 20)
+        )
+        session_id = (await reader.ask(ApiKey.FETCH, 12, ask)).session_id
+        number = 0
+
+        async def news(max_wait_ms: int, at: int | None = None) -> dict[int, tuple[int, int, int]]:
+            """Error, log start and count of bytes of each partition that is mentioned."""
+            nonlocal number
+            number += 1
+            again = fetch_request(at or 0, session_epoch=number, max_wait_ms=max_wait_ms)
+            again.session_id = session_id
+            again.topics[0].partitions[0].partition = 1
+            if at is None:
+                again.topics = []
+            parts = [
+                part
+                for topic in (await reader.ask(ApiKey.FETCH, 12, again)).responses
+                for part in topic.partitions
+            ]
+            return {
+                part.partition_index: (
+                    part.error_code,
+                    part.log_start_offset,
+                    len(part.records or b""),
+                )
+                for part in parts
+            }
+
+        async def until_it_waits() -> None:
+            partition = node.partitions.find("t", 1)
+            assert partition is not None
+            await wait_until(lambda: bool(partition.watchers))
+
+        assert await news(0) == {}
+        waiting = asyncio.create_task(news(15_000))
+        await until_it_waits()
+        await produce(writer, batch(b"now"), index=1)
+        assert await waiting == {1: (0, 0, len(batch(b"now")))}
+        assert await news(0, at=1) == {}
+        partition = node.partitions.find("t", 1)
+        assert partition is not None
+        await partition.log.delete_records(1)
+        assert await news(0) == {1: (0, 1, 0)}
+        waiting = asyncio.create_task(news(15_000))
+        await until_it_waits()
+        await writer.ask(
+            ApiKey.DELETE_TOPICS, 5, m.DeleteTopicsRequest(topic_names=["t"], timeout_ms=15_000)
+        )
+        # Which one is gone first, and whether only its log is yet, is nobody's promise.
+        told = [error for error, _, _ in (await waiting).values()]
+        assert told
+        assert set(told) <= {
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        }
+
+
 async def test_topics_are_found_by_id_from_version_13_on() -> None:
     async with running_node() as node, wire(node) as client:
         await create_topic(client, "t")

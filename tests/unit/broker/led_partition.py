@@ -1,0 +1,49 @@
+"""A partition of three replicas that node 0 leads, on a disk in memory."""
+
+from __future__ import annotations
+
+from broker.disk.memory import MemoryDisk
+from broker.metadata.partition_info import PartitionInfo
+from broker.partition import Partition, Surroundings
+from broker.replication.fetch_check import ReplicaFetch
+from tests.unit.broker.log.builders import batch, open_log
+from tests.unit.broker.replication.builders import LAG_S, brokers
+
+EPOCH = 5
+LED_HERE = PartitionInfo(replicas=(0, 1, 2), isr=(0, 1, 2), leader=0, leader_epoch=EPOCH)
+
+
+async def leading(info: PartitionInfo = LED_HERE) -> Partition:
+    partition = Partition(
+        await open_log(MemoryDisk()),
+        topic_id=b"t" * 16,
+        log_dir="data",
+        surroundings=Surroundings(
+            node_id=0,
+            lag_time_max_s=lambda: LAG_S,
+            brokers=brokers,
+            propose=lambda _, proposal: None,
+        ),
+    )
+    await partition.become(info)
+    return partition
+
+
+def append(partition: Partition) -> int:
+    """Where the log ends then."""
+    appended = partition.append_at_once(batch())
+    assert appended is not None
+    return appended.last_offset + 1
+
+
+def fetch(partition: Partition, replica: int, offset: int) -> None:
+    partition.fetch_arrived(
+        ReplicaFetch(
+            replica=replica,
+            broker_epoch=1,
+            current_leader_epoch=EPOCH,
+            fetch_offset=offset,
+            last_fetched_epoch=EPOCH if offset else -1,
+            log_start_offset=0,
+        )
+    )
