@@ -103,13 +103,14 @@ async def test_a_consumer_hears_of_records_when_they_are_committed(reader: Reade
 
 
 @pytest.mark.parametrize("reader", list(Reader))
+@pytest.mark.parametrize("next_leader", [0, 1])
 @in_virtual_time
-async def test_the_end_of_a_leadership_is_told(reader: Reader) -> None:
+async def test_the_end_of_a_leadership_is_told(reader: Reader, next_leader: int) -> None:
     partition = await leading()
     session = Session(partition, reader)
     session.is_passed_over()
     assert session.is_passed_over()
-    await partition.become(replace(LED_HERE, leader=1, leader_epoch=EPOCH + 1))
+    await partition.become(replace(LED_HERE, leader=next_leader, leader_epoch=EPOCH + 1))
     ((_, answer),) = session.read().answers
     assert answer.error_code == ErrorCode.FENCED_LEADER_EPOCH
 
