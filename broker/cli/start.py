@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ import click
 
 from broker.cli.config_file import config_option, override_option, read_config
 from broker.cli.errors import INTERRUPTED, OK, EnvironmentFailure, sentence
+from broker.cli.lasting import leave_out, leave_out_what_lasts
 from broker.cli.process import boot_id, lock_directory, process_figures, raise_file_limit
 from broker.clock import SystemClock
 from broker.config.broker import BrokerConfig
@@ -88,25 +88,28 @@ async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> i
             boot_id=boot_id(),
         )
         ended = _signals()
-        node = await Node.start(config, world, process_figures=process_figures)
-        # Here and not in the node: a loop in virtual time is never late.
-        watching = asyncio.ensure_future(watch_loop_lag(node.metrics))
+        unasked: list[asyncio.Future[None]] = []
+
+        def look_after(node: Node) -> None:
+            """Here and not in the node: a loop in virtual time is never late."""
+            unasked.append(asyncio.ensure_future(watch_loop_lag(node.metrics)))
+            unasked.append(asyncio.ensure_future(leave_out_what_lasts(node.partitions)))
+
+        node = await Node.start(config, world, process_figures=process_figures, on_made=look_after)
         metrics = None
         try:
             metrics = await _serve_metrics(node)
             await _until_ready(node, ended)
             if not ended.done():
-                # What stands now stays for good. Left out of the collector's rounds, it does not
-                # cost a request milliseconds every few thousand of them.
-                gc.collect()
-                gc.freeze()
+                leave_out()
                 click.echo(f"ready on {_address(node)}")
             await _first_of(ended, node.failed)
             if node.failed.done():
                 raise EnvironmentFailure(f"stopped, for it cannot go on: {_told(node.failed)}")
             return ended.result()
         finally:
-            watching.cancel()
+            for each in unasked:
+                each.cancel()
             if metrics is not None:
                 await metrics.close()
             await node.stop()
