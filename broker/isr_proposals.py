@@ -18,12 +18,15 @@ from broker.to_controller import ToController
 
 _log = logging.getLogger(__name__)
 
+_AT_ONCE = 500
+"""Partitions in one request. A leader of thousands would keep itself and the controller busy."""
+
 _Key = tuple[bytes, int]
 _Proposed = tuple[Partition, IsrProposal]
 
 
 class IsrProposals:
-    """One request at a time, with all that was proposed meanwhile."""
+    """One request at a time, with what was proposed meanwhile."""
 
     def __init__(
         self,
@@ -50,16 +53,23 @@ class IsrProposals:
         while True:
             await self._something.wait()
             self._something.clear()
-            pending = {
-                key: (partition, proposal)
-                for key, (partition, proposal) in self._pending.items()
-                if partition.is_in_flight(proposal)
-            }
-            self._pending.clear()
+            pending = self._next()
             if pending and not await self._send(pending):
                 await asyncio.sleep(self._backoff.next_s())
             else:
                 self._backoff.reset()
+
+    def _next(self) -> dict[_Key, _Proposed]:
+        """The oldest of those that are still wanted."""
+        pending: dict[_Key, _Proposed] = {}
+        for key, (partition, proposal) in list(self._pending.items()):
+            if len(pending) == _AT_ONCE:
+                self._something.set()
+                break
+            del self._pending[key]
+            if partition.is_in_flight(proposal):
+                pending[key] = (partition, proposal)
+        return pending
 
     async def _send(self, pending: Mapping[_Key, _Proposed]) -> bool:
         """Whether all was answered. What was not is proposed again."""

@@ -65,6 +65,7 @@ class Node:
         self.world = world
         self.metrics = metrics
         self.config = self._file_config = config
+        self._log_configs = stored.LogConfigs()
         self.cluster_id = directories[config.metadata_log_dir].cluster_id
         self.addresses: dict[str, Address] = {}  # what clients are told, by listener
         self.failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
@@ -183,7 +184,7 @@ class Node:
         return self.addresses.get(listener) or self.advertised
 
     def log_config(self, topic: str) -> LogConfig:
-        return stored.log_config(self.config, topic, self.metadata.image.topic_configs(topic))
+        return self._log_configs.of(self.config, topic, self.metadata.image.topic_configs(topic))
 
     def topic_rules(self, topic: str) -> TopicRules:
         return _rules(self.log_config(topic))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from broker.config.topic import LogConfig
@@ -188,8 +189,8 @@ class Partitions:
 
     def _emptiest_first(self) -> list[str]:
         """As Kafka: the directory with the fewest partitions, the first of several."""
-        counts = dict.fromkeys(self.directories, 0)
-        for partition in self._partitions.values():
-            counts[partition.log_dir] += 1
-        online = [path for path in counts if not self.directories[path].is_offline]
+        online = [path for path, each in self.directories.items() if not each.is_offline]
+        if len(online) < 2:
+            return online
+        counts = Counter(partition.log_dir for partition in self._partitions.values())
         return sorted(online, key=counts.__getitem__)

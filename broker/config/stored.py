@@ -14,6 +14,27 @@ from broker.protocol.errors import KafkaError
 _log = logging.getLogger(__name__)
 
 _Config = TypeVar("_Config")
+_TOPICS_KNOWN_MAX = 100_000
+
+
+class LogConfigs:
+    """Of topics: each is built once, for as long as all that it is made of stays the same.
+
+    A decision about thousands of partitions asks as often.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[BrokerConfig, Mapping[str, str], LogConfig]] = {}
+
+    def of(self, broker: BrokerConfig, topic: str, stored: Mapping[str, str]) -> LogConfig:
+        known = self._known.get(topic)
+        if known is not None and known[0] is broker and known[1] == stored:
+            return known[2]
+        if len(self._known) >= _TOPICS_KNOWN_MAX:
+            self._known.clear()
+        config = log_config(broker, topic, stored)
+        self._known[topic] = broker, dict(stored), config
+        return config
 
 
 def log_config(broker: BrokerConfig, topic: str, stored: Mapping[str, str]) -> LogConfig:

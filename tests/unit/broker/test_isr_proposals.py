@@ -261,3 +261,15 @@ async def test_who_leads_no_more_learns_nothing() -> None:
     await asyncio.sleep(2)
     assert (partition.accepted, partition.refused) == ([], [])
     assert len(stage.requests) == 1
+
+
+@in_virtual_time
+async def test_thousands_of_proposals_go_out_a_few_hundred_at_a_time() -> None:
+    stage = Stage()
+    partitions = [FakePartition("t", index) for index in range(1200)]
+    for partition in partitions:
+        stage.propose(partition, proposal(1, 2))
+    await asyncio.sleep(1)
+    sizes = [len(topic.partitions) for request in stage.requests for topic in request.topics]
+    assert sizes == [500, 500, 200]
+    assert all(len(partition.accepted) == 1 for partition in partitions)
