@@ -40,6 +40,7 @@ class MetadataLog:
         self._clock = clock
         self.snapshots = snapshots
         self.flushed_offset = log.end_offset
+        self._cuts = 0
 
     @classmethod
     async def open(cls, disk: Disk, clock: WallClock, segment_bytes: int) -> MetadataLog:
@@ -123,12 +124,15 @@ class MetadataLog:
 
     async def flush(self) -> int:
         """What was appended before is durable after it, and counts; the offset behind it."""
-        end = self.log.end_offset
+        end, cuts = self.log.end_offset, self._cuts
         await self.log.flush()
-        self.flushed_offset = max(min(end, self.log.end_offset), self.flushed_offset)
+        if cuts == self._cuts:
+            self.flushed_offset = max(end, self.flushed_offset)
         return self.flushed_offset
 
     async def truncate_to(self, offset: int) -> None:
+        # A flush that is under way says nothing of what is appended here afterwards.
+        self._cuts += 1
         await self.log.truncate_to(offset)
         self.flushed_offset = min(self.flushed_offset, offset)
 
@@ -160,6 +164,7 @@ class MetadataLog:
     async def start_over_at_snapshot(self) -> None:
         """The snapshot of another node is here, and everything in the log is older."""
         assert self.snapshot_id is not None
+        self._cuts += 1
         await self.log.truncate_fully_and_start_at(self.snapshot_id.end_offset)
         self.log.advance_high_watermark(self.snapshot_id.end_offset)
         self.flushed_offset = self.log.end_offset
