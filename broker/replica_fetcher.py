@@ -19,6 +19,9 @@ from broker.watchers import Watchers, wait_for_any
 
 _log = logging.getLogger(__name__)
 
+_LOOK_THROUGH_S = 0.5
+"""How often to look for what has changed in a log without an answer: its start, by retention."""
+
 _Key = tuple[bytes, int]
 
 
@@ -35,13 +38,12 @@ class FetcherSettings:
 class _Followed:
     """One partition in the fetcher's care."""
 
-    __slots__ = ("asked", "backoff", "partition", "resting_until")
+    __slots__ = ("asked", "backoff", "partition")
 
     def __init__(self, partition: Partition, backoff: Backoff) -> None:
         self.partition = partition
         self.backoff = backoff
         self.asked: Question | None = None  # what the leader's session knows
-        self.resting_until = 0.0
 
 
 class ReplicaFetcher:
@@ -58,6 +60,11 @@ class ReplicaFetcher:
         self._broker_epoch = broker_epoch
         self._new_backoff = new_backoff
         self._followed: dict[_Key, _Followed] = {}
+        self._resting: dict[_Key, float] = {}  # until when
+        self._moved: dict[_Key, None] = {}
+        """Of which something else may have to be asked now. All others are as they were, and a
+        follower of thousands of partitions does not look at them before each fetch."""
+        self._look_through_at = 0.0
         self._changed = Watchers()
         self._session_id = 0
         self._session_epoch = 0
@@ -71,12 +78,16 @@ class ReplicaFetcher:
         """Also for one that is followed already, when its leader epoch has changed."""
         key = (partition.topic_id, partition.index)
         self._followed[key] = _Followed(partition, self._new_backoff())
+        self._moved[key] = None
+        self._resting.pop(key, None)
         self._forgotten.pop(key, None)
         self._interrupt()
 
     def forget(self, partition: Partition) -> None:
         key = (partition.topic_id, partition.index)
         if self._followed.pop(key, None) is not None:
+            self._moved.pop(key, None)
+            self._resting.pop(key, None)
             self._forgotten[key] = None
 
     def close(self) -> None:
@@ -93,20 +104,26 @@ class ReplicaFetcher:
         loop = asyncio.get_running_loop()
         while True:
             now = loop.time()
-            due = {key: each for key, each in self._followed.items() if each.resting_until <= now}
+            self._wake_the_rested(now)
             epoch = self._broker_epoch()
-            if not due or epoch is None:
-                wake_at = min(
-                    (each.resting_until for each in self._followed.values()), default=float("inf")
-                )
+            if len(self._resting) == len(self._followed) or epoch is None:
+                wake_at = min(self._resting.values(), default=float("inf"))
                 until = max(wake_at, now + 0.01) if epoch is not None else now + 0.05
                 await wait_for_any([self._changed], until)
                 continue
-            await self._fetch(due, epoch)
+            if now >= self._look_through_at:
+                self._look_through_at = now + _LOOK_THROUGH_S
+                self._moved.update(dict.fromkeys(self._followed))
+            await self._fetch(epoch)
 
-    async def _fetch(self, due: dict[_Key, _Followed], broker_epoch: int) -> None:
-        asked = {key: each.partition.question() for key, each in due.items()}
-        request = self._request(due, asked, broker_epoch)
+    def _wake_the_rested(self, now: float) -> None:
+        for key, until in list(self._resting.items()):
+            if until <= now:
+                del self._resting[key]
+                self._moved[key] = None
+
+    async def _fetch(self, broker_epoch: int) -> None:
+        request = self._request(broker_epoch)
         self._is_asking = True
         try:
             answer: m.FetchResponse = await self._channel.ask(
@@ -124,23 +141,27 @@ class ReplicaFetcher:
             return
         self._session_id = answer.session_id
         self._session_epoch = 1 if not self._session_epoch else self._session_epoch + 1
-        if not answer.session_id:
-            self._begin_session()
         for topic in answer.responses:
             for part in topic.partitions:
                 key = (topic.topic_id, part.partition_index)
-                if key in due and self._followed.get(key) is due[key]:
-                    await self._take(due[key], asked[key], part)
+                followed = self._followed.get(key)
+                # One that came anew meanwhile has not asked yet.
+                if followed is not None and followed.asked is not None:
+                    await self._take(key, followed, followed.asked, part)
+        if not answer.session_id:
+            self._begin_session()
 
     def _begin_session(self) -> None:
         self._session_id = self._session_epoch = 0
         self._forgotten.clear()
         for each in self._followed.values():
             each.asked = None
+        self._moved = dict.fromkeys(self._followed)
 
     async def _take(
-        self, followed: _Followed, asked: Question, part: m.FetchResponsePartitionData
+        self, key: _Key, followed: _Followed, asked: Question, part: m.FetchResponsePartitionData
     ) -> None:
+        self._moved[key] = None
         parting, records = part.diverging_epoch, part.records
         has_records = isinstance(records, memoryview) and len(records) > 0
         answer = Answer(
@@ -160,8 +181,10 @@ class ReplicaFetcher:
         if is_well:
             followed.backoff.reset()
             return
+        if self._followed.get(key) is not followed:
+            return
         rest_s = followed.backoff.next_s()
-        followed.resting_until = asyncio.get_running_loop().time() + rest_s
+        self._resting[key] = asyncio.get_running_loop().time() + rest_s
         followed.asked = None
         if part.error_code not in (ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.NONE):
             _log.info(
@@ -169,15 +192,17 @@ class ReplicaFetcher:
                 partition.topic, partition.index, part.error_code, rest_s,
             )  # fmt: skip
         # A resting partition is out of the session, or its error would answer every fetch at once.
-        self._forgotten[partition.topic_id, partition.index] = None
+        self._forgotten[key] = None
 
-    def _request(
-        self, due: dict[_Key, _Followed], asked: dict[_Key, Question], broker_epoch: int
-    ) -> m.FetchRequest:
+    def _request(self, broker_epoch: int) -> m.FetchRequest:
         settings = self._settings
         topics: dict[bytes, m.FetchTopic] = {}
-        for key, followed in due.items():
-            question = asked[key]
+        moved, self._moved = self._moved, {}
+        for key in moved:
+            if key in self._resting:
+                continue
+            followed = self._followed[key]
+            question = followed.partition.question()
             if self._session_id and followed.asked == question:
                 continue
             followed.asked = question

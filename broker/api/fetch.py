@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _FIRST_VERSION_BY_TOPIC_ID = 13
 _FIRST_VERSION_WITH_SESSIONS = 7
 _FIRST_VERSION_WITH_FOLLOWERS = 11
+_LOOK_THROUGH_S = 0.1
 
 
 def fetch(
@@ -40,7 +41,9 @@ def fetch(
     replica, broker_epoch = replica_of(body)
     problems: Mapping[TargetId, m.FetchResponsePartitionData] = {}
     if replica != CONSUMER:
-        problems = take_news(node, session.targets.values(), replica, broker_epoch)
+        every_s = min(_LOOK_THROUGH_S, node.config.replica_lag_time_max_ms / 10_000)
+        told = session.told_by_follower(now, every_s)
+        problems = take_news(node, told, replica, broker_epoch)
     limits = FetchLimits.of(
         body,
         max_bytes=node.config.fetch_max_bytes,

@@ -5,8 +5,9 @@ No I/O and no clock: the caller says what time it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import inf
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -66,8 +67,23 @@ class FetchSession:
     epoch: int = 1
     targets: dict[TargetKey, FetchTarget] = field(default_factory=dict)
     incremental: bool = False
+    named: list[FetchTarget] = field(default_factory=list)
+    """What the last request spoke of."""
+    looked_through_at: float = -inf
+
+    def told_by_follower(self, now: float, every_s: float) -> Iterable[FetchTarget]:
+        """What a follower's request says something new about.
+
+        Where it names nothing it is where it was, and still in step. That is worth a look only
+        every so often: a leader of thousands of partitions would do nothing else.
+        """
+        if not self.incremental or now - self.looked_through_at >= every_s:
+            self.looked_through_at = now
+            return self.targets.values()
+        return self.named
 
     def update(self, request: m.FetchRequest) -> None:
+        self.named = []
         for target in _targets_of(request):
             key = self._key(target)
             known = self.targets.get(key)
@@ -76,6 +92,7 @@ class FetchSession:
                 target.told_log_start = known.told_log_start
                 target.partition = known.partition
             self.targets[key] = target
+            self.named.append(target)
         for topic in request.forgotten_topics_data:
             name: str | bytes = topic.topic_id if self.by_topic_id else topic.topic
             for index in topic.partitions:

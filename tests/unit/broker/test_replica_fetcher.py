@@ -94,11 +94,14 @@ class FakePartition:
         self.index = index
         self.end_offset = 0
         self.epoch = 3
+        self.start_offset = 0
+        self.questions = 0
         self.taken: list[tuple[Question, Answer, bytes]] = []
         self.problem: Exception | None = None
 
     def question(self) -> Question:
-        return Question(self.end_offset, 2, self.epoch, 0)
+        self.questions += 1
+        return Question(self.end_offset, 2, self.epoch, self.start_offset)
 
     async def take(self, asked: Question, answer: Answer, records: memoryview | None) -> bool:
         await asyncio.sleep(0)
@@ -275,6 +278,43 @@ async def test_a_leader_without_room_for_a_session_is_told_everything_each_time(
         asked = await stage.next()
         assert (asked.session, set(asked.partitions)) == ((0, 0), {0, 1})
         asked.answer(part(0, b"x"), session_id=0)
+
+
+@in_virtual_time
+async def test_without_a_session_answers_are_taken_as_well() -> None:
+    stage = Stage(0, 1)
+    (await stage.next()).answer(part(0, b"x"), part(1), session_id=0)
+    assert (await stage.next()).partitions == {0: 1, 1: 0}
+    assert [len(each.taken) for each in stage.partitions.values()] == [1, 1]
+
+
+@in_virtual_time
+async def test_of_many_partitions_only_those_are_looked_at_that_were_answered() -> None:
+    stage = Stage(*range(100))
+    (await stage.next()).answer()
+    await stage.next()
+    before = sum(each.questions for each in stage.partitions.values())
+    for _ in range(20):
+        (await stage.next()).answer(part(7, b"x"))
+    await stage.next()
+    assert sum(each.questions for each in stage.partitions.values()) - before <= 20 + 100
+
+
+@in_virtual_time
+async def test_what_a_log_loses_by_itself_is_told_soon() -> None:
+    """Retention raises a log's start while no answer comes for its partition."""
+    stage = Stage(0, 1)
+    (await stage.next()).answer()
+    await stage.next()
+    stage.partitions[1].start_offset = 5
+    told: list[int] = []
+    until = asyncio.get_running_loop().time() + 1.0
+    while asyncio.get_running_loop().time() < until:
+        asked = await stage.next()
+        told += asked.partitions
+        await asyncio.sleep(0.1)
+        asked.answer()
+    assert told == [1]
 
 
 @in_virtual_time

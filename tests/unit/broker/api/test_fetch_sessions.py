@@ -129,3 +129,25 @@ def test_who_was_served_queues_up_again() -> None:
     session = begin(sessions(), request(0, 1, 2))
     session.to_the_back(next(iter(session.targets.values())))
     assert indexes(session) == [1, 2, 0]
+
+
+def test_a_followers_session_is_looked_through_only_every_so_often() -> None:
+    cache = sessions()
+    session = begin(cache, request(0, 1, 2))
+
+    def told(*named: int, epoch: int, now: float) -> list[int]:
+        begun = begin(cache, request(*named, session_id=session.session_id, epoch=epoch), now=now)
+        return [target.index for target in begun.told_by_follower(now, every_s=1.0)]
+
+    assert [target.index for target in session.told_by_follower(10.0, 1.0)] == [0, 1, 2]
+    assert told(2, epoch=1, now=10.5) == [2]
+    assert told(epoch=2, now=10.9) == []
+    assert sorted(told(1, epoch=3, now=11.0)) == [0, 1, 2]
+    assert told(1, epoch=4, now=11.5) == [1]
+
+
+def test_without_a_session_a_follower_tells_everything_each_time() -> None:
+    cache = sessions(slots=0)
+    for now in (1.0, 1.1):
+        begun = begin(cache, request(0, 1), now=now)
+        assert len(list(begun.told_by_follower(now, every_s=1.0))) == 2
