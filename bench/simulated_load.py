@@ -9,12 +9,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from harness.decisions import Decisions
+from harness.schedule.faults import Cut, Fault, Kill, Pause, PowerLoss, SlowLinks, both_ways
+from harness.schedule.schedule import Schedule
 from harness.sim.actors import Actor
 from harness.sim.aiokafka_actor import AiokafkaActor
 from harness.sim.client_produce_queue import Delivered
 from harness.sim.client_settings import ClientSettings
-from harness.sim.decisions import Decisions
-from harness.sim.faults import Cut, Fault, Kill, Pause, PowerLoss, SlowLinks, both_ways
 from harness.sim.foreign_clients import BROKER_PROPERTIES, foreign_clients
 from harness.sim.invariants import invariants
 from harness.sim.invariants.base import Cost
@@ -22,7 +23,6 @@ from harness.sim.invariants.watch import Watch
 from harness.sim.operations import Load, Operations, draw_operations
 from harness.sim.processes import SimProcess
 from harness.sim.record import Record
-from harness.sim.schedule import Schedule
 from harness.sim.stage import Stage, set_up
 
 Client = Literal["own", "aiokafka"]

@@ -10,8 +10,8 @@ import click
 from harness.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
+    from harness.schedule.schedule import Schedule
     from harness.sim.run import Ended
-    from harness.sim.schedule import Schedule
 
 EXIT_VALID, EXIT_INVALID, EXIT_UNKNOWN = 0, 1, 2
 _WRITES_MIN = 100
@@ -55,10 +55,10 @@ def sim(
     node_logs: bool,
 ) -> int:
     """Run a cluster inside one process: the same seed gives the same run, byte for byte."""
+    from harness.schedule.schedule import Schedule, ScheduleError
     from harness.sim.invariants.base import Cost
     from harness.sim.node_logs import node_logs as logs_of_nodes
     from harness.sim.run import draw_schedule, run_schedule
-    from harness.sim.schedule import Schedule, ScheduleError
 
     if (seed is None) == (schedule_file is None):
         raise click.UsageError("give either --seed or --schedule")

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from broker.network.interface import Address
 from broker.protocol.errors import ErrorCode
+from harness.schedule.schedule import Operation
 from harness.sim.client import Client
 from harness.sim.client_errors import BrokerError, ClientError
 from harness.sim.client_produce_queue import Outcome
@@ -14,7 +15,6 @@ from harness.sim.client_reader import FetchSettings, Reader
 from harness.sim.client_settings import ClientSettings
 from harness.sim.operations import REPLICAS, TOPIC
 from harness.sim.record import Record, Seen, Sent
-from harness.sim.schedule import Operation
 from harness.sim.stage import Stage
 
 _START_MS = 1_700_000_000_000

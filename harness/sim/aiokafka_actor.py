@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.schedule.schedule import Operation
 from harness.sim.client_produce_queue import Delivered, Unknown
 from harness.sim.operations import TOPIC
 from harness.sim.record import Record, Seen, Sent
-from harness.sim.schedule import Operation
 from harness.sim.stage import Stage
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import errno
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
-from harness.sim.faults import (
+from harness.schedule.faults import (
     ClockJump,
     ClockSkew,
     Cut,

@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.schedule.crash_points import CRASHABLE, CrashPoint
 from harness.sim.loop import SimLoop
 from harness.sim.trace import Trace
-
-CRASHABLE = ("fdatasync", "replace", "rename", "delete")
-"""The operations that make something durable. Each has a before and an after."""
 
 _KINDS = {"fdatasync": "fsync"}
 
@@ -37,21 +35,6 @@ _TIMES = {
     "warm": OperationTimes(50_000, 100_000),
     "write_again": OperationTimes(50_000, 100_000),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrashPoint:
-    """The node dies at the `nth` operation of this name, before or after it takes effect."""
-
-    node: str
-    operation: str
-    nth: int
-    when: Literal["before", "after"] = "before"
-    how: Literal["kill", "power_loss"] = "power_loss"
-    torn: bool = True
-    """Of what was not synced, a power loss leaves some, in some shape; otherwise nothing."""
-    for_ms: float | None = None
-    """How long the node stays down; None for ever."""
 
 
 class DiskPoints:

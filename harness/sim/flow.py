@@ -15,8 +15,8 @@ from harness.sim.links import Link, next_try_ns
 from harness.sim.parcels import Parcel, ParcelKind
 
 if TYPE_CHECKING:
+    from harness.decisions import Decisions, Stream
     from harness.sim.connection import SimConnection
-    from harness.sim.decisions import Decisions, Stream
     from harness.sim.loop import SimLoop
 
 WINDOW_BYTES = 512 << 10

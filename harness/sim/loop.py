@@ -20,7 +20,7 @@ from contextvars import Context, copy_context
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from harness.sim.decisions import Decisions
+from harness.decisions import Decisions
 from harness.sim.handles import Cause, Fired, ReadyHandle, SimFuture, SimTask, SimTimer
 from harness.sim.lives import Life, current_life
 

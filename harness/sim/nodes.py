@@ -17,9 +17,10 @@ from broker.network.interface import Address
 from broker.node import Node
 from broker.observe.events import event_sink
 from broker.world import World
+from harness.schedule.crash_points import CrashPoint
 from harness.sim.clock import SimClock
 from harness.sim.disk_faults import DiskFaults
-from harness.sim.disks import CrashPoint, DiskPoints
+from harness.sim.disks import DiskPoints
 from harness.sim.lives import Life
 from harness.sim.loop import SimulationError
 from harness.sim.simulation import Simulation

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.sim.decisions import Decisions
-from harness.sim.schedule import Operation
+from harness.decisions import Decisions
+from harness.schedule.schedule import Operation
 
 TOPIC = "t"
 REPLICAS = 3

@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.decisions import Decisions
+from harness.schedule.schedule import Schedule
 from harness.sim.actors import Actor
 from harness.sim.client_produce_queue import Delivered
 from harness.sim.client_settings import ClientSettings
-from harness.sim.decisions import Decisions
 from harness.sim.invariants import invariants
 from harness.sim.invariants.base import Cost, InvariantBroken, Violation
 from harness.sim.invariants.watch import Watch
@@ -19,7 +20,6 @@ from harness.sim.nodes import NodeDownError
 from harness.sim.operations import Load, draw_operations
 from harness.sim.processes import SimProcess
 from harness.sim.record import Record
-from harness.sim.schedule import Schedule
 from harness.sim.stage import Stage, set_up
 from harness.sim.swarm import Setting, with_swarm
 from harness.sim.totals import Totals

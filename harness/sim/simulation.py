@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from harness.sim.decisions import Decisions, Override
+from harness.decisions import Decisions, Override
 from harness.sim.disposal import dispose
 from harness.sim.links import LinkTimes
 from harness.sim.loop import SimLoop, SimulationError

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.schedule.schedule import Schedule
 from harness.sim.director import Director
 from harness.sim.nodes import SimCluster
-from harness.sim.schedule import Schedule
 from harness.sim.simulation import Simulation
 from harness.wire.match import MessageFaults
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from harness.sim.decisions import Decisions
-from harness.sim.disks import CRASHABLE, CrashPoint
-from harness.sim.faults import (
+from harness.decisions import Decisions
+from harness.schedule.crash_points import CRASHABLE, CrashPoint
+from harness.schedule.faults import (
     ClockJump,
     ClockSkew,
     Cut,
@@ -27,7 +27,7 @@ from harness.sim.faults import (
     SlowLinks,
     both_ways,
 )
-from harness.sim.schedule import Schedule
+from harness.schedule.schedule import Schedule
 from harness.sim.swarm_messages import draw_message_faults
 
 SHARE_OF_KINDS = 0.5

@@ -10,7 +10,7 @@ from random import Random
 
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.decisions import Decisions
+from harness.decisions import Decisions
 from harness.wire.match import (
     Action,
     Delay,

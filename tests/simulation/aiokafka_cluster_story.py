@@ -11,6 +11,7 @@ import logging
 import sys
 from dataclasses import asdict, dataclass
 
+from harness.schedule.schedule import Operation, Schedule
 from harness.sim.actors import Actor
 from harness.sim.aiokafka_actor import AiokafkaActor
 from harness.sim.client import Client
@@ -22,7 +23,6 @@ from harness.sim.nodes import SimNode
 from harness.sim.operations import TOPIC
 from harness.sim.processes import SimProcess
 from harness.sim.record import Record
-from harness.sim.schedule import Operation, Schedule
 from harness.sim.stage import Stage, set_up
 
 NODES = 5

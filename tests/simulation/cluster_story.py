@@ -12,12 +12,12 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
+from harness.schedule.schedule import Schedule
 from harness.sim.client import Client
 from harness.sim.client_errors import ClientError
 from harness.sim.client_produce_queue import Delivered, Outcome
 from harness.sim.client_reader import FetchSettings
 from harness.sim.processes import SimProcess
-from harness.sim.schedule import Schedule
 from harness.sim.stage import Stage, set_up
 from harness.sim.swarm import Setting, with_swarm
 

@@ -9,7 +9,7 @@ import pytest
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from broker.protocol.records import Record, build_batch
-from harness.sim.disks import CrashPoint
+from harness.schedule.crash_points import CrashPoint
 from harness.sim.nodes import NodeDownError, SimCluster
 from harness.sim.simulation import Simulation
 from harness.sim.trace import Trace

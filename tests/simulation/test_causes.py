@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Iterator
 from functools import cache
 
+from harness.schedule.schedule import Operation, Schedule
 from harness.sim.actors import Actor
 from harness.sim.client_settings import ClientSettings
 from harness.sim.processes import SimProcess
 from harness.sim.record import Record
-from harness.sim.schedule import Operation, Schedule
 from harness.sim.stage import set_up
 from harness.sim.trace import Row, Trace
 

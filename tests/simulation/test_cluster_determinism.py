@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.sim.decisions import Decisions, Stream, StreamRandom
+from harness.decisions import Decisions, Stream, StreamRandom
+from harness.schedule.schedule import Schedule
 from harness.sim.disks import DiskPoints
 from harness.sim.flow import Flow
 from harness.sim.parcels import Parcel
 from harness.sim.run import draw_schedule, run_schedule
-from harness.sim.schedule import Schedule
 from harness.sim.simulation import Simulation
 from harness.sim.trace import Row
 from tests.simulation import drawn_runs

@@ -3,7 +3,7 @@
 import asyncio
 import errno
 
-from harness.sim.faults import (
+from harness.schedule.faults import (
     ClockJump,
     ClockSkew,
     Cut,
@@ -17,7 +17,7 @@ from harness.sim.faults import (
     SlowLinks,
     both_ways,
 )
-from harness.sim.schedule import Schedule
+from harness.schedule.schedule import Schedule
 from harness.sim.stage import Stage, set_up
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from broker.protocol.records import Record, build_batch
-from harness.sim.faults import ClockJump, Cut, DiskSlow, Kill, Pause, PowerLoss, both_ways
+from harness.schedule.faults import ClockJump, Cut, DiskSlow, Kill, Pause, PowerLoss, both_ways
+from harness.schedule.schedule import Operation, Schedule
 from harness.sim.processes import SimProcess
-from harness.sim.schedule import Operation, Schedule
 from harness.sim.stage import Stage, set_up
 from harness.sim.trace import Row
 from tests.nodes import Wire, create_topic, produce

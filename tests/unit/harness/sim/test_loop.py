@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from harness.decisions import Decisions, Override
 from harness.sim import loop as sim_loop
-from harness.sim.decisions import Decisions, Override
 from harness.sim.disposal import dispose
 from harness.sim.loop import DeadlineError, DeadlockError, LivelockError, SimLoop, SimulationError
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from broker.disk.memory import MemoryDisk
-from harness.sim.decisions import Override
+from harness.decisions import Override
 from harness.sim.flow import WINDOW_BYTES
 from harness.sim.links import Slowness
 from harness.sim.simulation import Simulation

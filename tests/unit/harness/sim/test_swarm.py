@@ -3,9 +3,9 @@
 from collections import Counter
 from itertools import pairwise
 
-from harness.sim.decisions import Decisions
-from harness.sim.faults import Kill, Pause, PowerLoss, kind_of
-from harness.sim.schedule import Schedule
+from harness.decisions import Decisions
+from harness.schedule.faults import Kill, Pause, PowerLoss, kind_of
+from harness.schedule.schedule import Schedule
 from harness.sim.swarm import _KINDS, SETTLE_MS, Setting, swarm_of, with_swarm
 
 SETTING = Setting(

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.sim.decisions import Override
-from harness.sim.disks import CRASHABLE, CrashPoint
-from harness.sim.faults import FAULTS, Fault, kind_of
-from harness.sim.json_form import FormError, object_of, read, text_of, write
+from harness.decisions import Override
+from harness.schedule.crash_points import CRASHABLE, CrashPoint
+from harness.schedule.faults import FAULTS, Fault, kind_of
+from harness.schedule.json_form import FormError, object_of, read, text_of, write
 from harness.wire.match import MessageFault, MessageFaultError
 from harness.wire.match_json import faults_from_json, faults_to_json
 

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from harness.sim.decisions import Decisions, Override
+from harness.decisions import Decisions, Override
 
 
 def test_a_decision_does_not_depend_on_the_others() -> None:

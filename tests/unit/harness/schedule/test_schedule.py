@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from broker.protocol.errors import ErrorCode
-from harness.sim.decisions import Override
-from harness.sim.disks import CrashPoint
-from harness.sim.faults import (
+from harness.decisions import Override
+from harness.schedule.crash_points import CrashPoint
+from harness.schedule.faults import (
     FAULTS,
     ClockJump,
     ClockSkew,
@@ -25,7 +25,7 @@ from harness.sim.faults import (
     both_ways,
     kind_of,
 )
-from harness.sim.schedule import Operation, Schedule, ScheduleError
+from harness.schedule.schedule import Operation, Schedule, ScheduleError
 from harness.wire.match import Delay, Drop, Matcher, MessageFault, ReplaceByError
 
 FULL = Schedule(

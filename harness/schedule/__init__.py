@@ -1,0 +1,1 @@
+"""What is to happen in a run, as data: faults, crash points, operations, and their file."""
