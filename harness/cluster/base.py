@@ -11,21 +11,12 @@ make the same promises in virtual time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import Literal, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from harness.wire.match import MessageFault
-
-Node = str
-"""A node's name, n1 for the first."""
-
-Capability = Literal["network", "process", "disk", "clock", "wire"]
-CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
-
-DiskFault = Literal["fill", "slow", "fail"]
+from harness.cluster.capabilities import Capability, Clocks, Disks, Network, Node, Wire
 
 Stream = Literal["stdout", "stderr"]
 
@@ -58,6 +49,14 @@ class PartitionState:
     leader: Node | None
     replicas: tuple[Node, ...]
     isr: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTopic:
+    name: str
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str] = field(default_factory=dict)
 
 
 class RunningProcess(Protocol):
@@ -97,118 +96,15 @@ class RunningProcess(Protocol):
         ...
 
 
-class Network(Protocol):
-    """The links between the nodes. Faults add up until `heal` ends them all."""
-
-    async def isolate(self, groups: Sequence[frozenset[Node]]) -> None:
-        """Nodes reach those of their own group only. Who is in no group keeps all links."""
-        ...
-
-    async def cut(self, source: Node, target: Node) -> None:
-        """One way: the target hears nothing of the source any more."""
-        ...
-
-    async def slow(self, source: Node, target: Node, by_s: float) -> None:
-        """One way: whatever the source sends arrives so much later."""
-        ...
-
-    async def heal(self) -> None:
-        """Safe at any time."""
-        ...
-
-    async def can_reach(self, source: Node, target: Node) -> bool:
-        """Whether what the source sends arrives. The way back is another question."""
-        ...
-
-
-class Processes(Protocol):
-    """The broker's process on each node. To ask for what already is does nothing."""
-
-    async def kill(self, node: Node) -> None: ...
-
-    async def pause(self, node: Node) -> None: ...
-
-    async def resume(self, node: Node) -> None: ...
-
-    async def start(self, node: Node) -> None:
-        """Returns when the node serves."""
-        ...
-
-    async def stop(self, node: Node) -> None:
-        """Cleanly, as an operator would."""
-        ...
-
-    async def is_running(self, node: Node) -> bool: ...
-
-    async def is_paused(self, node: Node) -> bool: ...
-
-
-class Disks(Protocol):
-    """Where the nodes keep their data. A fault that cannot be had here raises FaultMissedError."""
-
-    def why_not(self, fault: DiskFault) -> str | None:
-        """Why these disks cannot show it, in a sentence; None if they can."""
-        ...
-
-    async def fill(self, node: Node) -> None:
-        """Returns when no byte is free where the node keeps its data."""
-        ...
-
-    async def slow(self, node: Node, by_s: float) -> None:
-        """Whatever waits for the device waits so much longer."""
-        ...
-
-    async def fail(self, node: Node) -> None:
-        """Every operation ends in EIO."""
-        ...
-
-    async def heal(self) -> None:
-        """Ends every fault on every node. Safe at any time."""
-        ...
-
-    async def free_bytes(self, node: Node) -> int: ...
-
-
-class Clocks(Protocol):
-    """The wall clocks. What a node measures durations by is not touched."""
-
-    async def jump(self, node: Node, by_s: float) -> None:
-        """From where it stands now."""
-        ...
-
-    async def skew(self, node: Node, rate: float) -> None:
-        """From now on; 1.0 is true time, 1.001 gains a millisecond each second."""
-        ...
-
-    async def offset_s(self, node: Node) -> float:
-        """How far it is ahead of true time."""
-        ...
-
-    async def heal(self) -> None:
-        """True time on every node. Safe at any time."""
-        ...
-
-
-class Wire(Protocol):
-    """Faults of single messages, between clients and nodes and between nodes."""
-
-    async def add(self, fault: MessageFault) -> None:
-        """From now on, on open connections too. Its name must be a new one."""
-        ...
-
-    async def hits(self, name: str) -> int:
-        """How many messages it took hold of. While that is 0 the fault has proved nothing."""
-        ...
-
-    async def heal(self) -> None:
-        """No message is touched any more; the counts stay. Safe at any time."""
-        ...
+_Answer = TypeVar("_Answer")
 
 
 class Place(Protocol):
     """Where hosts come from. Whatever it starts or makes, `down` ends."""
 
     name: str
+    client_host: Node | None
+    """What the network calls the host of all clients; None where clients share the nodes' host."""
     network: Network | None
     disk: Disks | None
     clock: Clocks | None
@@ -246,6 +142,17 @@ class Place(Protocol):
         stderr: PurePosixPath,
     ) -> RunningProcess:
         """A long-lived process. What it writes is added to these files of its host."""
+        ...
+
+    def client_command(self, argv: Sequence[str]) -> Sequence[str]:
+        """What to execute on this machine so that `argv` runs where the clients live."""
+        ...
+
+    async def ask(self, question: Callable[[], _Answer]) -> _Answer:
+        """A blocking call, in a thread from which the nodes can be reached as clients reach them.
+
+        What it opens, the threads it starts included, reaches the nodes, too.
+        """
         ...
 
     async def put(self, node: Node, content: bytes, target: PurePosixPath) -> None:
@@ -291,4 +198,20 @@ class System(Protocol):
 
     async def controller(self, asking: Sequence[Node]) -> Node | None:
         """The active one as those asked know it. Raises NoAnswerError as above."""
+        ...
+
+    async def create_topic(self, topic: NewTopic) -> None:
+        """Returns when every partition has a leader. A topic that is there already is left alone."""
+        ...
+
+    async def alter_topic(self, topic: str, configs: Mapping[str, str | None]) -> None:
+        """None takes the topic's own setting away."""
+        ...
+
+    async def reassign(self, topic: str, index: int, replicas: Sequence[Node]) -> None:
+        """The first replica is the preferred leader. Returns when it is decided, not when done."""
+        ...
+
+    async def elect(self, topic: str, index: int) -> None:
+        """Makes the preferred replica the leader."""
         ...

@@ -1,0 +1,63 @@
+"""What a process of a run asks of its client: one operation, one completion.
+
+An operation is `f` and `value` as docs/reference/history.md writes them down, and so is its
+completion. A client never raises for what a cluster does to it: whatever happens is an outcome.
+`fail` is for what certainly did not happen; everything that is not known for certain is `info`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Outcome = Literal["ok", "fail", "info"]
+Acks = Literal["0", "1", "all"]
+IsolationLevel = Literal["read_uncommitted", "read_committed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    f: str
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    type: Outcome
+    value: Any = None
+    """Whatever is known, of operations that did not end well, too."""
+    error: str | None = None
+    """Kafka's name of the error, then what the client says: `NOT_ENOUGH_REPLICAS: Broker: ...`."""
+    node: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings:
+    """What a run decides for all of its clients. Names and meanings are Kafka's."""
+
+    bootstrap: str
+    acks: Acks = "all"
+    enable_idempotence: bool = True
+    retries: int | None = None
+    """None leaves it to the client, which then retries until the delivery times out."""
+    isolation_level: IsolationLevel = "read_committed"
+    delivery_timeout_ms: int = 10_000
+    request_timeout_ms: int = 3_000
+    poll_ms: int = 100
+    producer_config: Mapping[str, str] = field(default_factory=dict)
+    consumer_config: Mapping[str, str] = field(default_factory=dict)
+
+
+class Client(Protocol):
+    """Of one process, which does one thing at a time. Retired after an operation that was `info`."""
+
+    async def open(self) -> None:
+        """Connects lazily where the library does; raises EnvironmentFailure if it cannot be made."""
+        ...
+
+    async def invoke(self, invocation: Invocation) -> Completion: ...
+
+    async def close(self) -> None:
+        """At once: nothing is flushed or committed on the way out."""
+        ...

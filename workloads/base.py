@@ -1,0 +1,49 @@
+"""A workload: what clients do, as data, and who judges it.
+
+Everything is a pure function of the seed, the client's number and the operation's ordinal, so the
+same run can be had again, taking one operation away moves no other, and nothing has to be stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from harness.client.base import Invocation
+from harness.cluster.base import NewTopic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What a run tells its workload."""
+
+    seed: int
+    clients: int
+    replication_factor: int = 3
+    topic_configs: Mapping[str, str]
+    key_dist: str = "uniform"
+    """uniform, zipf, or hot:90 (so many percent of all operations on one key)."""
+
+
+class Workload(Protocol):
+    """Its docstring's first sentence is what `harness workloads` says of it."""
+
+    name: str
+    checkers: tuple[str, ...]
+    """By name, in the order in which they are told of."""
+
+    @property
+    def topics(self) -> Sequence[NewTopic]: ...
+
+    def opening(self, client: int, process: int) -> Sequence[Invocation]:
+        """What a process does first: a client that is new has nothing assigned."""
+        ...
+
+    def operation(self, client: int, ordinal: int) -> Invocation:
+        """`client` counts from 0 and lives through the whole run; processes come and go."""
+        ...
+
+    def drained_keys(self, client: int) -> Sequence[str]:
+        """What this client reads back from the beginning when all is healed."""
+        ...
