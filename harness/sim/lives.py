@@ -56,11 +56,16 @@ class Life:
         tasks = self._tasks
         tasks.append(task)
         if len(tasks) > self._prune_at:
-            self._tasks = tasks = [each for each in tasks if not each.done()]
+            # A failed one stays until somebody has taken notice: whoever waits may be late.
+            self._tasks = tasks = [each for each in tasks if not each.done() or is_untold(each)]
             self._prune_at = max(_PRUNE_AT_LEAST, 2 * len(tasks))
 
     def unfinished_tasks(self) -> list[asyncio.Task[Any]]:
         return [task for task in self._tasks if not task.done()]
+
+    def untold_failures(self) -> list[asyncio.Task[Any]]:
+        """Tasks that failed, and whose errors were never asked for."""
+        return [each for each in self._tasks if is_untold(each)]
 
     def set_aside(self) -> None:
         """Whoever runs the queue at this moment finds it empty; what is in it is kept."""
@@ -68,3 +73,7 @@ class Life:
         self.ready.clear()
         self.ready = kept
         self.is_enlisted = True
+
+
+def is_untold(task: asyncio.Task[Any]) -> bool:
+    return task.done() and task._log_traceback

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -69,12 +69,25 @@ class Simulation:
         return result
 
     def _raise_uncaught(self) -> None:
-        errors = self.loop.errors
+        errors = [*self.loop.errors, *self._untold_failures()]
         if errors:
             first = errors[0]
             raise UncaughtError(
                 f"{len(errors)} failures that nobody took; the first: {first['message']}"
             ) from first.get("exception")
+
+    def _untold_failures(self) -> Iterator[dict[str, Any]]:
+        """Tasks are kept, so asyncio, which tells of them as they are collected, is not heard.
+
+        Not those whose failure somebody is about to hear of.
+        """
+        lives = self.loop.lives
+        told_soon = {id(each) for life in lives for handle in life.ready for each in handle._args}
+        for life in lives:
+            for task in life.untold_failures():
+                if id(task) not in told_soon:
+                    name = getattr(task.get_coro(), "__qualname__", "a task")
+                    yield {"message": f"{name} of {life.name}", "exception": task.exception()}
 
     def close(self) -> None:
         """Nothing that this sets free leaves a row in the trace."""
