@@ -33,8 +33,9 @@ _ATTRIBUTES = Struct(">h")
 _ATTRIBUTES_AT = 21
 
 Waiting = tuple[Partition, memoryview, m.PartitionProduceResponse]
-Uncommitted = tuple[Partition, int, m.PartitionProduceResponse]
-"""With the offset behind what was appended."""
+Uncommitted = tuple[Partition, int, asyncio.Future[ErrorCode], m.PartitionProduceResponse]
+"""With the offset behind what was appended, and what will come of it. Waited for from the append
+on: a later leadership of this node's must not vouch for what another one appended."""
 
 
 Answer = m.ProduceResponse | Coroutine[Any, Any, m.ProduceResponse | None] | None
@@ -140,7 +141,7 @@ def _produce_all(node: Node, request: Request[m.ProduceRequest]) -> Answer:
                         if partition.is_committed(_end(appended)):
                             partition.acknowledged(_end(appended))
                         else:
-                            uncommitted.append((partition, _end(appended), answer))
+                            uncommitted.append(_wait_for_commit(partition, appended, answer, body))
             except KafkaError as error:
                 _fill_error(node, topic.name, answer, error, len(data.records or b""))
     if waiting or uncommitted:
@@ -163,20 +164,28 @@ async def _finish_later(
                 appended = await partition.append(records)
                 _fill(node, partition, records, answer, appended)
                 if body.acks == ACKS_ALL:
-                    uncommitted.append((partition, _end(appended), answer))
+                    uncommitted.append(_wait_for_commit(partition, appended, answer, body))
             except KafkaError as error:
                 _fill_error(node, partition.topic, answer, error)
     finally:
         node.server.memory.let_go(held_bytes)
-    timeout_s = body.timeout_ms / 1000
-    outcomes = [partition.committed(end, timeout_s) for partition, end, _ in uncommitted]
-    for (partition, end, answer), outcome in zip(uncommitted, outcomes, strict=True):
+    for partition, end, outcome, answer in uncommitted:
         code = await outcome
         if code:
             _fill_uncommitted(node, partition, end, answer, code)
         else:
             partition.acknowledged(end)
     return _as_asked(response, body.acks)
+
+
+def _wait_for_commit(
+    partition: Partition,
+    appended: Appended,
+    answer: m.PartitionProduceResponse,
+    body: m.ProduceRequest,
+) -> Uncommitted:
+    end = _end(appended)
+    return partition, end, partition.committed(end, body.timeout_ms / 1000), answer
 
 
 def _topic_name(node: Node, version: int, topic: m.TopicProduceData) -> str:

@@ -19,7 +19,7 @@ from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from broker.replication.leader import ACKS_ALL
-from tests.unit.broker.led_partition import EPOCH, LED_HERE, fetch, leading
+from tests.unit.broker.led_partition import EPOCH, LED_HERE, append, fetch, leading
 from tests.unit.broker.log.builders import batch
 from tests.virtual_time import in_virtual_time
 
@@ -27,13 +27,19 @@ VERSION = 9
 TIMEOUT_S = 5
 
 
-def node_with(partition: Partition) -> Node:
-    known = SimpleNamespace(name=partition.topic, partitions=[LED_HERE])
+def ignore(_held_bytes: int) -> None:
+    pass
+
+
+def node_with(*partitions: Partition) -> Node:
+    known = SimpleNamespace(name=partitions[0].topic, partitions=[LED_HERE] * len(partitions))
+    found = {partition.index: partition for partition in partitions}
     return cast(
         "Node",
         SimpleNamespace(
             metrics=Metrics(),
-            partitions=SimpleNamespace(find=lambda topic, index: partition),
+            partitions=SimpleNamespace(find=lambda topic, index: found.get(index)),
+            server=SimpleNamespace(memory=SimpleNamespace(hold=ignore, let_go=ignore)),
             metadata=SimpleNamespace(image=SimpleNamespace(topic=lambda name: known)),
         ),
     )
@@ -115,3 +121,30 @@ async def test_too_few_in_sync_refuse_it_before_it_is_written() -> None:
     assert told(produced(partition)).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
     assert partition.log.end_offset == 0
     assert told(produced(partition, acks=1)).error_code == 0
+
+
+@in_virtual_time
+async def test_a_later_leadership_of_the_same_node_does_not_vouch_for_the_record() -> None:
+    """One partition's record is there at once; until the other's is, a lot may happen."""
+    moved, slow = await leading(), await leading(directory="orders-1")
+    may_go_on = asyncio.Event()
+
+    async def wait_for_it() -> None:
+        await may_go_on.wait()
+
+    slow.before_append = wait_for_it
+    data = [m.PartitionProduceData(index=each.index, records=batch()) for each in (moved, slow)]
+    topic = m.TopicProduceData(name=moved.topic, partition_data=data)
+    body = m.ProduceRequest(acks=ACKS_ALL, timeout_ms=TIMEOUT_S * 1000, topic_data=[topic])
+    request = Request(ApiKey.PRODUCE, VERSION, 7, "c", HERE, body)
+    answer = asyncio.ensure_future(cast("Any", produce(node_with(moved, slow), request)))
+    await asyncio.sleep(1)
+    await moved.become(replace(LED_HERE, leader=1, leader_epoch=EPOCH + 1))
+    await moved.log.truncate_to(0)
+    await moved.become(replace(LED_HERE, replicas=(0,), isr=(0,), leader_epoch=EPOCH + 2))
+    append(moved)
+    assert moved.is_committed(1)
+    may_go_on.set()
+    parts = (await answer).responses[0].partition_responses
+    assert parts[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert parts[0].base_offset == -1
