@@ -262,7 +262,8 @@ class BrokerRole:
             return None
         name = self._node.config.inter_broker_listener_name
         for endpoint in broker.endpoints:
-            if endpoint.name == name:
+            # A node that is only a controller may not know how brokers reach each other.
+            if endpoint.name == name or not name:
                 return Address(endpoint.host, endpoint.port)
         return None
 

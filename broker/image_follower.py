@@ -113,8 +113,6 @@ class ImageFollower:
         configured, self._configured = self._configured, {}
         brokers_changed, self._brokers_changed = self._brokers_changed, False
         everything, self._everything_changed = self._everything_changed, False
-        if everything or None in configured:
-            node.reload_config()
         for topic in (None,) if everything else configured:
             node.partitions.reconfigure(topic)
         if brokers_changed or everything:

@@ -22,7 +22,7 @@ from broker.controller.topic_rules import RulesOf, TopicRules
 from broker.log.breather import Breather
 from broker.log.identity import WrongDirectoryError
 from broker.log.log_directory import LogDirectory
-from broker.metadata.changes import Change
+from broker.metadata.changes import Change, ConfigChanged, ResourceType
 from broker.metadata.ids import ZERO_ID
 from broker.metadata.image import Image
 from broker.network.interface import Address
@@ -148,10 +148,11 @@ class Node:
             self.world,
             self.cluster_id,
             now=asyncio.get_running_loop().time(),
-            on_applied=self.role.follower.applied,
+            on_applied=self._applied,
             on_fatal=self.fail,
         )
         self.metadata = self.quorum.replay
+        self.reload_config()
         balance_s = config.leader_imbalance_check_interval_seconds
         self.controller = ActiveController(
             self.quorum,
@@ -195,7 +196,15 @@ class Node:
         config = stored.broker_config(self._file_config, dynamic)
         return lambda topic: _rules(stored.log_config(config, topic, image.topic_configs(topic)))
 
+    def _applied(self, changes: Sequence[Change] | None) -> None:
+        """The next decision may come at once, also where no broker follows the image."""
+        if changes is None or any(_concerns_brokers(each) for each in changes):
+            self.reload_config()
+        if self.config.is_broker:
+            self.role.follower.applied(changes)
+
     def reload_config(self) -> None:
+        """What the image says of this node, over what its file says."""
         dynamic = self.metadata.image.broker_configs(self.node_id)
         self.config = stored.broker_config(self._file_config, dynamic)
 
@@ -319,6 +328,10 @@ class Node:
         if hasattr(self, "quorum"):
             self.controller.close()
             await self.quorum.stop()
+
+
+def _concerns_brokers(change: Change) -> bool:
+    return isinstance(change, ConfigChanged) and change.resource_type != ResourceType.TOPIC
 
 
 def _rules(config: LogConfig) -> TopicRules:

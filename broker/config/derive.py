@@ -165,7 +165,7 @@ def _inter_broker_listener(values: Mapping[str, Value], derived: Mapping[str, ob
     wanted = cast("str | None", values["inter.broker.listener.name"])
     if wanted is None:
         return offered[0] if offered else ""
-    if wanted.upper() not in offered:
+    if offered and wanted.upper() not in offered:
         raise WrongValueError(f"{wanted} is none of the listeners for clients ({offered})")
     return wanted.upper()
 
