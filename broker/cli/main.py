@@ -12,6 +12,7 @@ import click
 from broker.cli.dump_log import dump_log
 from broker.cli.errors import CRASH, INTERRUPTED, OK, USAGE, CommandError
 from broker.cli.format import format_directories
+from broker.cli.partitions import partitions
 from broker.cli.quorum import quorum
 from broker.cli.start import start
 from broker.cli.topics import topics
@@ -23,7 +24,7 @@ def broker() -> None:
     """A broker that speaks Kafka's wire protocol."""
 
 
-for command in (start, format_directories, dump_log, topics, quorum):
+for command in (start, format_directories, dump_log, topics, partitions, quorum):
     broker.add_command(command)
 
 

@@ -1,16 +1,15 @@
 """Places, systems and clusters: the nodes under test, and what may be done to them."""
 
 from harness.cluster.base import (
-    CAPABILITIES,
-    Capability,
     Completed,
     Host,
-    Node,
+    NewTopic,
     PartitionState,
     Place,
     RunningProcess,
     System,
 )
+from harness.cluster.capabilities import CAPABILITIES, Capability, Link, Node, PacketFault
 from harness.cluster.cluster import Cluster
 
 __all__ = [
@@ -19,7 +18,10 @@ __all__ = [
     "Cluster",
     "Completed",
     "Host",
+    "Link",
+    "NewTopic",
     "Node",
+    "PacketFault",
     "PartitionState",
     "Place",
     "RunningProcess",

@@ -201,7 +201,7 @@ class System(Protocol):
         ...
 
     async def create_topic(self, topic: NewTopic) -> None:
-        """Returns when every partition has a leader. A topic that is there already is left alone."""
+        """Returns when every partition has a leader. One that is there already is left alone."""
         ...
 
     async def alter_topic(self, topic: str, configs: Mapping[str, str | None]) -> None:
@@ -214,4 +214,19 @@ class System(Protocol):
 
     async def elect(self, topic: str, index: int) -> None:
         """Makes the preferred replica the leader."""
+        ...
+
+    async def log_starts(self, topic: str) -> Mapping[int, int]:
+        """By partition: the first offset that can still be read."""
+        ...
+
+    async def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
+        """By partition: everything below this offset, and at once."""
+        ...
+
+    async def segments(self, topic: str, node: Node) -> Mapping[int, Sequence[int]]:
+        """By partition: the sizes of the log's files on this node's disk, the oldest first.
+
+        Found on the host, not asked of the broker, so it can be had while that is down.
+        """
         ...

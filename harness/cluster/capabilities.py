@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.wire.match import MessageFault
 
 Node = str
-"""A node's name, n1 for the first. The network knows the host of the clients by such a name, too."""
+"""A node's name, n1 for the first. The network has such a name for the host of the clients, too."""
 
 Link = tuple[Node, Node]
 """One way: from the first to the second."""

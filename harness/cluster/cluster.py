@@ -7,16 +7,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Self
 
-from harness.cluster.base import (
+from harness.cluster.base import PartitionState, Place, System
+from harness.cluster.capabilities import (
     Capability,
     Clocks,
     Disks,
     Network,
     Node,
-    PartitionState,
-    Place,
     Processes,
-    System,
     Wire,
 )
 from harness.cluster.node_processes import NodeProcesses

@@ -4,6 +4,7 @@ EnvironmentFailure
 ├── NodeFailedError     a node did not start, or ended by itself, or ended badly
 ├── NotInTimeError      what was waited for did not come about
 ├── NoAnswerError       no node answered a question about the cluster
+├── RefusedError        the cluster answered, and will not do what it was asked
 └── FaultMissedError    a fault was injected and did not take hold: at best an unknown verdict
 """
 
@@ -20,6 +21,10 @@ class NotInTimeError(EnvironmentFailure):
 
 class NoAnswerError(EnvironmentFailure):
     """Nobody answered. During an election that is to be expected."""
+
+
+class RefusedError(EnvironmentFailure):
+    """The cluster will not do it, and says why."""
 
 
 class FaultMissedError(EnvironmentFailure):

@@ -1,17 +1,17 @@
 """Asks a running cluster about itself, as any Kafka client can: by its addresses alone.
 
 Each question gets a client of its own: one that lives on would keep what it learned, and would wait
-longer and longer before it knocks again at a node that was down. librdkafka blocks, so a thread
+longer and longer before it knocks again at a node that was down. librdkafka blocks, so the place
 asks.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.cluster.base import Place
 from harness.cluster.errors import NoAnswerError
 
 if TYPE_CHECKING:
@@ -28,9 +28,11 @@ class DescribedPartition:
     isr_ids: tuple[int, ...]
 
 
-async def describe_partitions(bootstrap: str, topic: str) -> Sequence[DescribedPartition]:
+async def describe_partitions(
+    place: Place, bootstrap: str, topic: str
+) -> Sequence[DescribedPartition]:
     """By index."""
-    found = (await _metadata(bootstrap, topic)).topics[topic]
+    found = (await place.ask(lambda: _metadata(bootstrap, topic))).topics[topic]
     if found.error is not None:
         raise NoAnswerError(f"{bootstrap} does not know {topic}: {found.error}")
     return [
@@ -44,29 +46,25 @@ async def describe_partitions(bootstrap: str, topic: str) -> Sequence[DescribedP
     ]
 
 
-async def _metadata(bootstrap: str, topic: str) -> ClusterMetadata:
+def _metadata(bootstrap: str, topic: str) -> ClusterMetadata:
     """Any node answers this; what else there is goes to the controller, if it lives."""
+    from confluent_kafka import Consumer, KafkaException
 
-    def in_thread() -> ClusterMetadata:
-        from confluent_kafka import Consumer, KafkaException
-
-        # A consumer, since from any other client the question would make a topic that is missing.
-        client = Consumer(
-            {
-                "bootstrap.servers": bootstrap,
-                "group.id": "unused",
-                "allow.auto.create.topics": False,
-                "log_level": 0,
-                "reconnect.backoff.ms": 10,
-                "reconnect.backoff.max.ms": 200,
-            }
-        )
-        try:
-            answer: ClusterMetadata = client.list_topics(topic, timeout=_PATIENCE_S)
-        except KafkaException as error:
-            raise NoAnswerError(f"{bootstrap} did not answer: {error}") from None
-        finally:
-            client.close()
-        return answer
-
-    return await asyncio.to_thread(in_thread)
+    # A consumer, since from any other client the question would make a topic that is missing.
+    client = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",
+            "allow.auto.create.topics": False,
+            "log_level": 0,
+            "reconnect.backoff.ms": 10,
+            "reconnect.backoff.max.ms": 200,
+        }
+    )
+    try:
+        answer: ClusterMetadata = client.list_topics(topic, timeout=_PATIENCE_S)
+    except KafkaException as error:
+        raise NoAnswerError(f"{bootstrap} did not answer: {error}") from None
+    finally:
+        client.close()
+    return answer

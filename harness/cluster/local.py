@@ -14,27 +14,20 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
-from harness.cluster.base import (
-    Capability,
-    Clocks,
-    Completed,
-    Disks,
-    Host,
-    Network,
-    Node,
-    Place,
-    Wire,
-)
+from harness.cluster.base import Completed, Host, Place
+from harness.cluster.capabilities import Capability, Clocks, Disks, Network, Node, Wire
 from harness.cluster.errors import NotInTimeError
 from harness.cluster.held_ports import LOOPBACK, HeldPorts
 from harness.cluster.local_process import LocalProcess
 from harness.cluster.small_disks import SmallDisks
+
+_Answer = TypeVar("_Answer")
 
 _REASONS: dict[Capability, str] = {
     "network": "all local nodes share one loopback address, so no link between two can be cut",
@@ -46,6 +39,7 @@ _REASONS: dict[Capability, str] = {
 
 class LocalPlace:
     name = "local"
+    client_host: Node | None = None
 
     def __init__(self, directory: Path, *, disk_bytes: int | None = None) -> None:
         """With `disk_bytes` each node stores on a disk of that size, in memory; needs root.
@@ -154,6 +148,13 @@ class LocalPlace:
         process = LocalProcess(argv, cwd=home, stdout=stdout, stderr=stderr)
         self._processes.append(process)
         return process
+
+    def client_command(self, argv: Sequence[str]) -> Sequence[str]:
+        """As it is: clients live where the nodes do."""
+        return argv
+
+    async def ask(self, question: Callable[[], _Answer]) -> _Answer:
+        return await asyncio.to_thread(question)
 
     async def put(self, node: Node, content: bytes, target: PurePosixPath) -> None:
         self._host(node)

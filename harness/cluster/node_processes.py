@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from harness.cluster.base import Node, Processes, RunningProcess, System
+from harness.cluster.base import RunningProcess, System
+from harness.cluster.capabilities import Node, Processes
 from harness.cluster.errors import FaultMissedError
 
 

@@ -6,19 +6,31 @@ import base64
 import json
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
-from harness.cluster.base import Host, Node, PartitionState, Place, RunningProcess, System
-from harness.cluster.errors import NoAnswerError, NodeFailedError, NotInTimeError
+from harness.cluster import kafka_admin
+from harness.cluster.base import Host, NewTopic, PartitionState, Place, RunningProcess, System
+from harness.cluster.capabilities import Node
+from harness.cluster.errors import (
+    NoAnswerError,
+    NodeFailedError,
+    NotInTimeError,
+    RefusedError,
+)
 from harness.cluster.kafka_questions import describe_partitions
 from harness.cluster.server_properties import Member, Settings, server_properties
+from harness.cluster.stored_segments import stored_segments
 from harness.cluster.waiting import wait_until
 
 _CLIENT_PORT = 9092
 _CONTROLLER_PORT = 9093
 _READY = "ready on "
 _LAST_LINES = 12
+_REFUSED = 1
+"""How the broker's commands end when a broker answered and what it said was no."""
+_COMMAND_WITHIN_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +127,7 @@ class ReferenceBroker:
                 replicas=tuple(map(self._node, one.replica_ids)),
                 isr=tuple(map(self._node, one.isr_ids)),
             )
-            for one in await describe_partitions(self.bootstrap(asking), topic)
+            for one in await describe_partitions(self.place, self.bootstrap(asking), topic)
         ]
 
     async def controller(self, asking: Sequence[Node]) -> Node | None:
@@ -134,6 +146,66 @@ class ReferenceBroker:
             complaint = done.stderr.strip()
         raise NoAnswerError(f"none of {', '.join(asking)} knows who leads the quorum: {complaint}")
 
+    async def create_topic(self, topic: NewTopic) -> None:
+        bootstrap = self._bootstrap_of_all()
+        await self.place.ask(lambda: kafka_admin.create_topic(bootstrap, topic))
+
+        async def is_led() -> bool:
+            found = await describe_partitions(self.place, bootstrap, topic.name)
+            return len(found) >= topic.partitions and all(
+                one.leader_id is not None for one in found
+            )
+
+        what = f"every partition of {topic.name} has a leader"
+        await wait_until(is_led, within_s=self._start_within_s, what=what)
+
+    async def alter_topic(self, topic: str, configs: Mapping[str, str | None]) -> None:
+        bootstrap = self._bootstrap_of_all()
+        await self.place.ask(lambda: kafka_admin.alter_topic(bootstrap, topic, configs))
+
+    async def reassign(self, topic: str, index: int, replicas: Sequence[Node]) -> None:
+        ids = ",".join(str(self._member(self._host(node)).node_id) for node in replicas)
+        await self._command_anyone(["partitions", "reassign", topic, str(index), ids])
+
+    async def elect(self, topic: str, index: int) -> None:
+        await self._command_anyone(["partitions", "elect", topic, str(index)])
+
+    async def log_starts(self, topic: str) -> Mapping[int, int]:
+        bootstrap = self._bootstrap_of_all()
+        return await self.place.ask(lambda: kafka_admin.log_starts(bootstrap, topic))
+
+    async def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
+        bootstrap = self._bootstrap_of_all()
+        await self.place.ask(lambda: kafka_admin.delete_records(bootstrap, topic, before))
+
+    async def segments(self, topic: str, node: Node) -> Mapping[int, Sequence[int]]:
+        return await stored_segments(self.place, node, self._log_dir(self._host(node)), topic)
+
+    def _bootstrap_of_all(self) -> str:
+        return self.bootstrap([host.node for host in self.place.hosts])
+
+    async def _command_anyone(self, words: Sequence[str]) -> None:
+        """On one host after the other, until a broker has answered yes or no."""
+        complaint = ""
+        for host in self.place.hosts:
+            process = self._processes.get(host.node)
+            if process is None or not await process.is_running() or await process.is_paused():
+                continue
+            address = f"--bootstrap-server={self._member(host).client_address}"
+            try:
+                done = await self.place.run(
+                    host.node, [*self._command, *words, address], within_s=_COMMAND_WITHIN_S
+                )
+            except NotInTimeError as late:
+                complaint = str(late)
+                continue
+            if done.exit_code == 0:
+                return
+            complaint = done.stderr.strip()
+            if done.exit_code == _REFUSED:
+                raise RefusedError(complaint)
+        raise NoAnswerError(f"no broker answered {' '.join(words)}: {complaint}")
+
     def _node(self, node_id: int) -> Node:
         """Nodes are numbered as the place lists them, from 1."""
         return self.place.hosts[node_id - 1].node
@@ -147,8 +219,11 @@ class ReferenceBroker:
             address=host.address,
             client_port=self.place.port(host.node, _CLIENT_PORT),
             controller_port=self.place.port(host.node, _CONTROLLER_PORT),
-            log_dirs=(host.data / "logs",),
+            log_dirs=(self._log_dir(host),),
         )
+
+    def _log_dir(self, host: Host) -> PurePosixPath:
+        return host.data / "logs"
 
 
 def _drawn_id() -> str:

@@ -11,7 +11,7 @@ import errno
 import os
 from pathlib import Path
 
-from harness.cluster.base import DiskFault, Disks, Node
+from harness.cluster.capabilities import DiskFault, Disks, Node
 from harness.cluster.errors import FaultMissedError
 from harness.errors import EnvironmentFailure
 
@@ -20,6 +20,10 @@ _ATTEMPTS = 100
 _REASONS: dict[DiskFault, str] = {
     "slow": "a file system in memory waits for no device, so nothing can slow it down",
     "fail": "a file system in memory has no device that could fail",
+    "read-only": "a file system in memory that is in use cannot be made read-only",
+    "bit-flip": "nobody flips bits in a file system in memory",
+    "truncate": "nobody cuts files in a file system in memory",
+    "power": "local nodes share this machine's power",
 }
 
 
@@ -47,6 +51,21 @@ class SmallDisks:
 
     async def fail(self, node: Node) -> None:
         raise FaultMissedError(_REASONS["fail"])
+
+    async def make_read_only(self, node: Node) -> None:
+        raise FaultMissedError(_REASONS["read-only"])
+
+    async def flip_bit(self, node: Node, draw: float) -> str:
+        raise FaultMissedError(_REASONS["bit-flip"])
+
+    async def truncate_tail(self, node: Node, draw: float) -> str:
+        raise FaultMissedError(_REASONS["truncate"])
+
+    async def lose_power(self, node: Node) -> None:
+        raise FaultMissedError(_REASONS["power"])
+
+    async def restore_power(self, node: Node) -> None:
+        """It never went."""
 
     async def fill(self, node: Node) -> None:
         directory = self._mounts[node]

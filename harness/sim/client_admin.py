@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 PREFERRED = 0
 UNCLEAN = 1
 
+_TOPIC_RESOURCE = 2
+_SET = 0
+_DELETE = 1
+
 METADATA_TOPIC = "__cluster_metadata"
 
 
@@ -92,6 +96,39 @@ class Admin:
         (deleted,) = (await self._ask_controller(ApiKey.DELETE_TOPICS, body)).responses
         check(deleted.error_code, deleted.error_message, place=name)
         self._client.metadata.invalidate()
+
+    async def alter_topic(self, name: str, configs: Mapping[str, str | None]) -> None:
+        """None takes the topic's own setting away."""
+        resource = m.IncrementalAlterConfigsRequestAlterConfigsResource(
+            resource_type=_TOPIC_RESOURCE,
+            resource_name=name,
+            configs=[
+                m.IncrementalAlterConfigsRequestAlterableConfig(
+                    name=key, config_operation=_DELETE if value is None else _SET, value=value
+                )
+                for key, value in configs.items()
+            ],
+        )
+        body = m.IncrementalAlterConfigsRequest(resources=[resource])
+        answer = await self._ask_controller(ApiKey.INCREMENTAL_ALTER_CONFIGS, body)
+        (altered,) = answer.responses
+        check(altered.error_code, altered.error_message, place=name)
+
+    async def delete_records(self, topic: str, partition: int, before: int) -> None:
+        """Asks the leader, and again until one has done it: a second time changes nothing."""
+
+        async def attempt() -> None:
+            leader = await self._client.metadata.leader(topic, partition)
+            asked = m.DeleteRecordsTopic(
+                name=topic,
+                partitions=[m.DeleteRecordsPartition(partition_index=partition, offset=before)],
+            )
+            body = m.DeleteRecordsRequest(topics=[asked], timeout_ms=self._timeout_ms)
+            answer = await self._client.nodes.ask(leader.node_id, ApiKey.DELETE_RECORDS, body)
+            (done,) = answer.topics[0].partitions
+            check(done.error_code, place=f"{topic}-{partition}")
+
+        await self._client.retried(attempt)
 
     async def describe_topic(self, name: str, *, node: int | None = None) -> TopicView:
         """As `node` sees it, or the first that answers."""

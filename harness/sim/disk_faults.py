@@ -48,6 +48,17 @@ class DiskFaults:
 
         return undo
 
+    def make_read_only(self) -> Undo:
+        """A second one takes the place of the first, and the first undo ends both."""
+        for disk in self._disks:
+            disk.faults.is_read_only = True
+
+        def undo() -> None:
+            for disk in self._disks:
+                disk.faults.is_read_only = False
+
+        return undo
+
     def heal(self) -> None:
         """Ends them all."""
         for disk in self._disks:

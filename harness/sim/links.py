@@ -39,6 +39,27 @@ class Slowness:
     extra_ns: int = 0
     factor: float = 1.0
     bytes_per_s: float | None = None
+    jitter_ns: int = 0
+    """So much earlier or later than that, at most."""
+    late_share: float = 0.0
+    """Of all messages: they lose a packet, and arrive when it has been sent again."""
+    overtaking_share: float = 0.0
+    """Of all messages: they are not delayed, and so overtake those of other connections."""
+
+    def apply(self, delay_ns: float, draw: float) -> float:
+        """Further digits of the draw that has decided the delay decide the rest."""
+        delay_ns *= self.factor
+        if self.overtaking_share and _digits(draw, 1) < self.overtaking_share:
+            return delay_ns
+        delay_ns += self.extra_ns + self.jitter_ns * (2 * _digits(draw, 2) - 1)
+        if self.late_share and _digits(draw, 3) < self.late_share:
+            delay_ns += FIRST_RETRY_NS
+        return max(delay_ns, 0.0)
+
+
+def _digits(draw: float, which: int) -> float:
+    """Twelve bits of it that the first ones do not decide, as a number in [0, 1)."""
+    return int(draw * 2 ** (12 * which + 5)) % 4096 / 4096
 
 
 class Link:
@@ -87,7 +108,7 @@ class Link:
         if not self._slowness:
             return now_ns + int(delay_ns)
         for each in self._slowness:
-            delay_ns = delay_ns * each.factor + each.extra_ns
+            delay_ns = each.apply(delay_ns, draw)
         rates = [each.bytes_per_s for each in self._slowness if each.bytes_per_s is not None]
         if rates:
             self._free_at_ns = max(self._free_at_ns, now_ns) + int(size / min(rates) * NS)

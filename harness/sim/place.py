@@ -9,23 +9,14 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
+from typing import TypeVar
 
 from broker.disk.memory import MemoryDisk
-from harness.cluster.base import (
-    Capability,
-    Clocks,
-    Completed,
-    Disks,
-    Host,
-    Network,
-    Node,
-    Place,
-    RunningProcess,
-    Wire,
-)
+from harness.cluster.base import Completed, Host, Place, RunningProcess
+from harness.cluster.capabilities import Capability, Clocks, Disks, Network, Node, Wire
 from harness.errors import EnvironmentFailure
 from harness.sim.nodes import SimCluster, SimNode
 from harness.sim.place_clocks import PlaceClocks
@@ -38,21 +29,27 @@ from harness.sim.simulation import Simulation
 HOME = PurePosixPath("/home")
 DATA = PurePosixPath("/data")
 CONTROL = "control"
-"""The host of whoever asks the nodes about the cluster. No isolation of nodes touches it."""
+"""The host of whoever asks the nodes about the cluster. No fault of the network touches it."""
+CLIENTS = "clients"
+
+_Answer = TypeVar("_Answer")
 
 
 class SimPlace:
     name = "sim"
+    client_host: Node | None = CLIENTS
 
     def __init__(self, simulation: Simulation) -> None:
         """Before the simulation has connections. One place to a simulation, which comes up once."""
         self.simulation = simulation
         self.control = SimProcess(simulation, CONTROL)
+        simulation.network.host(CLIENTS)
         self._hosts: list[Host] = []
+        self._names: list[Node] = []
         self._homes: dict[Node, MemoryDisk] = {}
         self._cluster: SimCluster | None = None
         self._nodes: dict[Node, SimNode] = {}
-        self.network: Network | None = PlaceNetwork(simulation)
+        self.network: Network | None = PlaceNetwork(simulation, self._names)
         self.disk: Disks | None = PlaceDisks(simulation, self._nodes)
         self.clock: Clocks | None = PlaceClocks(simulation, self._nodes)
         self.wire: Wire | None = PlaceWire(simulation, self._topic_name)
@@ -77,6 +74,7 @@ class SimPlace:
             self.simulation.network.host(node)
             self._homes[node] = MemoryDisk()
             self._hosts.append(Host(node=node, address=node, home=HOME, data=DATA))
+        self._names += [*self._homes, CLIENTS]
         return self.hosts
 
     def settle(self, cluster: SimCluster) -> None:
@@ -112,6 +110,12 @@ class SimPlace:
         stderr: PurePosixPath,
     ) -> RunningProcess:
         raise EnvironmentFailure(f"{argv[0]} cannot run on {node}: {_NO_COMMANDS}")
+
+    def client_command(self, argv: Sequence[str]) -> Sequence[str]:
+        raise EnvironmentFailure(f"{argv[0]} cannot run: {_NO_COMMANDS}")
+
+    async def ask(self, question: Callable[[], _Answer]) -> _Answer:
+        raise EnvironmentFailure("a simulation has no threads, so nothing that blocks can be asked")
 
     async def put(self, node: Node, content: bytes, target: PurePosixPath) -> None:
         disk, path = self._where(node, target)

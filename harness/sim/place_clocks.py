@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from harness.cluster.base import Clocks, Node
+from harness.cluster.capabilities import Clocks, Node
 from harness.cluster.errors import FaultMissedError
 from harness.sim.nodes import SimNode
 from harness.sim.simulation import Simulation

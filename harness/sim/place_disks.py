@@ -1,16 +1,19 @@
-"""disk: fills, slows and breaks the disks of simulated nodes."""
+"""disk: fills, slows, breaks and damages the disks of simulated nodes, and takes their power."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from harness.cluster.base import DiskFault, Disks, Node
+from harness.cluster.capabilities import DiskFault, Disks, Node
 from harness.cluster.errors import FaultMissedError
 from harness.errors import EnvironmentFailure
 from harness.sim.nodes import SimNode
 from harness.sim.simulation import Simulation
+from harness.sim.stored_logs import StoredLogs
+
+Damage = Callable[[StoredLogs], str | None]
 
 
 class PlaceDisks:
@@ -46,10 +49,55 @@ class PlaceDisks:
             if not isinstance(answer, OSError) or answer.errno != errno.EIO:
                 raise FaultMissedError(f"{node} still has a disk that works")
 
+    async def make_read_only(self, node: Node) -> None:
+        self._tell("fault", node, "disk read-only")
+        self._nodes[node].disk_faults.make_read_only()
+        for disk in self._nodes[node].disks.values():
+            try:
+                # Its root is there already, so a disk that can be written to is left as it was.
+                await self._simulation.loop.create_task(disk.make_directory(""))
+            except OSError as refusal:
+                # One that is broken besides says so instead.
+                if refusal.errno in (errno.EROFS, errno.EIO):
+                    continue
+            raise FaultMissedError(f"{node} still has a disk that can be written to")
+
+    async def flip_bit(self, node: Node, draw: float) -> str:
+        return self._damage(node, lambda logs: logs.flip_bit(draw))
+
+    async def truncate_tail(self, node: Node, draw: float) -> str:
+        return self._damage(node, lambda logs: logs.truncate_tail(draw))
+
+    def _damage(self, node: Node, act: Damage) -> str:
+        if self._nodes[node].is_running:
+            raise FaultMissedError(f"{node} runs, and its files are not to be touched meanwhile")
+        for disk in self._nodes[node].disks.values():
+            where = act(StoredLogs(disk))
+            if where is not None:
+                self._tell("fault", node, where)
+                return f"{node}: {where}"
+        raise FaultMissedError(f"{node} has stored nothing yet that could be damaged so")
+
+    async def lose_power(self, node: Node) -> None:
+        self._nodes[node].power_loss()
+        if self._nodes[node].is_running or self._simulation.network.host(node).is_up:
+            raise FaultMissedError(f"{node} still has power")
+
+    async def restore_power(self, node: Node) -> None:
+        host = self._simulation.network.host(node)
+        if not host.is_up:
+            row = self._simulation.trace.emit("heal", node, detail="power")
+            self._simulation.network.power_back(node, row)
+        if not host.is_up:
+            raise FaultMissedError(f"{node} has no power yet")
+
     async def heal(self) -> None:
         for name, node in self._nodes.items():
             self._tell("heal", name, "disk")
             node.disk_faults.heal()
+            await self.restore_power(name)
+            if not await self.free_bytes(name):
+                raise FaultMissedError(f"{name} still has a full disk after the healing")
 
     async def free_bytes(self, node: Node) -> int:
         """Of the fullest of its disks, as the node itself would ask for it."""

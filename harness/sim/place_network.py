@@ -1,82 +1,136 @@
-"""network: cuts and slows the links between simulated hosts.
+"""network: cuts and shapes the links between simulated hosts.
 
-Each fault is asked for its effect, by datagrams that go the same way as every message. Clients have
-hosts of their own: to cut one off, name its host as if it were a node.
+Each fault is asked for its effect, by datagrams that go the same way as every message. A simulated
+connection is TCP's: a packet that is lost or spoilt is sent again and comes late, and of a packet
+that is there twice nobody hears. So loss and corruption show as messages that are late by a
+retransmission, and duplicates do not show at all.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterable, Sequence
 from itertools import permutations
 
-from harness.cluster.base import Network, Node
+from harness.cluster.capabilities import Link, Network, Node, PacketFault
 from harness.cluster.errors import FaultMissedError
-from harness.sim.links import NS, Link, Slowness
+from harness.sim.links import FIRST_RETRY_NS, NS, Slowness
+from harness.sim.links import Link as SimLink
 from harness.sim.simulation import Simulation
 
-Way = tuple[Node, Node]
+_MS = NS // 1000
+_LOOK_S = 0.1
+"""How long a probe that is to feel the rate would occupy a link at that rate."""
+_DOUBT = 1e-6
+"""How likely a fault that is in force may be to spare every probe."""
 
 
 class PlaceNetwork:
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Simulation, hosts: Sequence[Node]) -> None:
+        """`hosts` may be filled later."""
         self._simulation = simulation
         self._network = simulation.network
-        self._cuts: list[Link] = []
-        self._slowed: list[tuple[Link, Slowness]] = []
+        self._hosts = hosts
+        self._cuts: list[SimLink] = []
+        self._shaped: dict[Link, Slowness] = {}
 
-    async def isolate(self, groups: Sequence[frozenset[Node]]) -> None:
-        members = [node for group in groups for node in group]
-        if len(members) != len(set(members)):
-            raise ValueError(f"a node is in several of {_shown(groups)}")
-        self._tell("fault", f"isolate {_shown(groups)}")
-        await self._cut(
-            [
-                (source, target)
-                for here, there in permutations(groups, 2)
-                for source in sorted(here)
-                for target in sorted(there)
-            ]
+    @property
+    def hosts(self) -> Sequence[Node]:
+        return tuple(self._hosts)
+
+    def why_not(self, fault: PacketFault) -> str | None:
+        if fault.duplicate:
+            return "simulated connections are TCP's, which lets nobody see a packet twice"
+        if fault.reorder and not fault.delay_ms:
+            return "a packet overtakes others only where those are delayed"
+        return None
+
+    async def cut(self, links: Sequence[Link]) -> None:
+        self._tell("fault", f"cut {_shown(links)}")
+        for link in links:
+            cut = self._network.link(*link)
+            cut.cut()
+            self._cuts.append(cut)
+        missed = await self._arriving(links)
+        if missed:
+            raise FaultMissedError(f"still open: {_shown(sorted(missed))}")
+
+    async def shape(self, links: Sequence[Link], fault: PacketFault) -> None:
+        reason = self.why_not(fault)
+        if reason is not None:
+            raise FaultMissedError(reason)
+        self._tell("fault", f"shape {_shown(links)}")
+        slowness = Slowness(
+            extra_ns=int(fault.delay_ms * _MS),
+            jitter_ns=int(fault.jitter_ms * _MS),
+            late_share=1 - (1 - fault.loss) * (1 - fault.corrupt),
+            overtaking_share=fault.reorder,
+            bytes_per_s=fault.bytes_per_s,
         )
-
-    async def cut(self, source: Node, target: Node) -> None:
-        self._tell("fault", f"cut {source} > {target}")
-        await self._cut([(source, target)])
-
-    async def slow(self, source: Node, target: Node, by_s: float) -> None:
-        self._tell("fault", f"slow {source} > {target} by {by_s:g} s")
-        link, slowness = self._network.link(source, target), Slowness(extra_ns=int(by_s * NS))
-        link.slow_down(slowness)
-        self._slowed.append((link, slowness))
-        taken_s = await self._transit_s(source, target)
-        if taken_s is not None and taken_s < by_s:
-            raise FaultMissedError(f"{source} still reaches {target} within {taken_s:g} s")
+        for link in links:
+            shaped = self._network.link(*link)
+            if link in self._shaped:
+                shaped.speed_up(self._shaped[link])
+            shaped.slow_down(slowness)
+            self._shaped[link] = slowness
+        await asyncio.gather(*(self._prove_shape(link, slowness) for link in links))
 
     async def heal(self) -> None:
-        if self._cuts or self._slowed:
+        if self._cuts or self._shaped:
             self._tell("heal", "network")
         while self._cuts:
             self._cuts.pop().heal()
-        while self._slowed:
-            link, slowness = self._slowed.pop()
-            link.speed_up(slowness)
+        while self._shaped:
+            link, slowness = self._shaped.popitem()
+            self._network.link(*link).speed_up(slowness)
+        wanted = [
+            link
+            for link in self._links()
+            if all(self._network.host(end).is_up for end in link)  # Its power is not ours to heal.
+        ]
+        still = set(wanted) - await self._arriving(wanted)
+        if still:
+            raise FaultMissedError(f"still cut after the healing: {_shown(sorted(still))}")
 
-    async def can_reach(self, source: Node, target: Node) -> bool:
-        return await self._transit_s(source, target) is not None
+    async def reachable(self) -> frozenset[Link]:
+        return frozenset(await self._arriving(self._links()))
 
-    async def _cut(self, ways: Sequence[Way]) -> None:
-        for way in ways:
-            link = self._network.link(*way)
-            link.cut()
-            self._cuts.append(link)
-        reached = await asyncio.gather(*(self.can_reach(*way) for way in ways))
-        for (source, target), is_reached in zip(ways, reached, strict=True):
-            if is_reached:
-                raise FaultMissedError(f"{source} still reaches {target}")
+    def _links(self) -> list[Link]:
+        return list(permutations(self._hosts, 2))
 
-    async def _transit_s(self, source: Node, target: Node) -> float | None:
-        """How long a datagram is under way, which nobody sends again; None if it is lost."""
-        loop, link = self._simulation.loop, self._network.link(source, target)
+    async def _arriving(self, links: Sequence[Link]) -> set[Link]:
+        taken = await asyncio.gather(*(self._transit_s(link) for link in links))
+        return {link for link, taken_s in zip(links, taken, strict=True) if taken_s is not None}
+
+    async def _prove_shape(self, link: Link, slowness: Slowness) -> None:
+        """On a link that is cut besides nothing arrives, and nothing can be said."""
+        shares = (slowness.late_share, slowness.overtaking_share)
+        count = max(_probes(share) for share in shares)
+        size = int((slowness.bytes_per_s or 0) * _LOOK_S)
+        sizes = [size, *[0] * (count - 1)]
+        taken = await asyncio.gather(*(self._transit_s(link, each) for each in sizes))
+        times_s = [taken_s for taken_s in taken if taken_s is not None]
+        if not times_s:
+            return
+        least_s = (slowness.extra_ns - slowness.jitter_ns) / NS
+        late_s = least_s + FIRST_RETRY_NS / NS
+        complaint = ""
+        if not slowness.overtaking_share and min(times_s) < least_s:
+            complaint = f"still reaches it within {min(times_s):g} s"
+        elif slowness.overtaking_share and min(times_s) >= least_s > 0:
+            complaint = f"lets none of {count} messages overtake another"
+        elif slowness.late_share and max(times_s) < late_s:
+            complaint = f"loses none of {count} messages"
+        elif slowness.bytes_per_s is not None and max(times_s) < _LOOK_S:
+            complaint = f"carries {size} bytes within {max(times_s):g} s"
+        if complaint:
+            raise FaultMissedError(f"the link {_shown([link])} {complaint}")
+
+    async def _transit_s(self, link: Link, size: int = 0) -> float | None:
+        """How long a datagram is under way, which nobody sends again; None if a cut takes it."""
+        source, target = link
+        loop, way = self._simulation.loop, self._network.link(source, target)
         sent_ns = loop.now_ns
         draw = loop.decisions.of("datagram_delay", f"{source}>{target}").next()
         arrived: asyncio.Future[bool] = loop.create_future()
@@ -84,17 +138,23 @@ class PlaceNetwork:
         def arrive(host: Node) -> None:
             # Whoever asked may have given up meanwhile.
             if not arrived.done():
-                arrived.set_result(self._network.host(host).is_up and not link.is_cut)
+                is_up = self._network.host(source).is_up and self._network.host(host).is_up
+                arrived.set_result(is_up and not way.is_cut)
 
-        loop.call_kernel(link.arrival_ns(sent_ns, 0, draw), arrive, target)
+        loop.call_kernel(way.arrival_ns(sent_ns, size, draw), arrive, target)
         return (loop.now_ns - sent_ns) / NS if await arrived else None
 
     def _tell(self, kind: str, detail: str) -> None:
         self._simulation.trace.emit(kind, "", detail=detail)
 
 
-def _shown(groups: Iterable[frozenset[Node]]) -> str:
-    return " | ".join(" ".join(sorted(group)) for group in groups)
+def _probes(share: float) -> int:
+    """So many that one of them at least is hit."""
+    return math.ceil(math.log(_DOUBT, 1 - share)) if 0 < share < 1 else 1
+
+
+def _shown(links: Iterable[Link]) -> str:
+    return ", ".join(f"{source} > {target}" for source, target in links)
 
 
 def _check(network: PlaceNetwork) -> Network:

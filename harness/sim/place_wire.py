@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.cluster.base import Wire
+from harness.cluster.capabilities import Wire
 from harness.sim.simulation import Simulation
 from harness.wire.match import MessageFault, MessageFaults
 from harness.wire.names import TopicNameOf

@@ -7,26 +7,31 @@ node that is cut off or stands still does not answer here either.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from broker.network.interface import Address
-from harness.cluster.base import Host, Node, PartitionState, Place, RunningProcess, System
-from harness.cluster.errors import NoAnswerError, NodeFailedError
+from broker.protocol.errors import ErrorCode
+from harness.cluster.base import Host, NewTopic, PartitionState, Place, RunningProcess, System
+from harness.cluster.capabilities import Node
+from harness.cluster.errors import NoAnswerError, NodeFailedError, RefusedError
 from harness.cluster.server_properties import (
     Member,
     Settings,
     properties_by_name,
     server_properties,
 )
+from harness.cluster.waiting import wait_until
 from harness.sim.client import Client
-from harness.sim.client_errors import ClientError
+from harness.sim.client_errors import BrokerError, ClientError
 from harness.sim.client_metadata import ClusterView, PartitionView
+from harness.sim.client_reader import EARLIEST
 from harness.sim.client_settings import ClientSettings
 from harness.sim.clock import START_MS
 from harness.sim.node_process import NodeProcess
 from harness.sim.nodes import CONTROLLER_PORT, PORT, NodeDownError, SimCluster
 from harness.sim.place import SimPlace
+from harness.sim.stored_logs import StoredLogs
 
 _T = TypeVar("_T")
 
@@ -143,12 +148,87 @@ class SimBroker:
 
         return self._node(await self._ask(asking, leader))
 
+    async def create_topic(self, topic: NewTopic) -> None:
+        async def create(client: Client) -> None:
+            try:
+                await client.admin.create_topic(
+                    topic.name,
+                    partitions=topic.partitions,
+                    replication_factor=topic.replication_factor,
+                    configs=topic.configs,
+                )
+            except BrokerError as error:
+                if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+                    raise
+
+        async def is_led() -> bool:
+            found = await self.partitions(topic.name, self._awake())
+            return len(found) >= topic.partitions and all(one.leader for one in found)
+
+        await self._ask(self._awake(), create)
+        what = f"every partition of {topic.name} has a leader"
+        await wait_until(is_led, within_s=self._start_within_s, what=what)
+
+    async def alter_topic(self, topic: str, configs: Mapping[str, str | None]) -> None:
+        await self._ask(self._awake(), lambda client: client.admin.alter_topic(topic, configs))
+
+    async def reassign(self, topic: str, index: int, replicas: Sequence[Node]) -> None:
+        wanted = {(topic, index): [self._member(self._host(node)).node_id for node in replicas]}
+
+        async def alter(client: Client) -> None:
+            done = await client.admin.alter_partition_reassignments(wanted)
+            _check_done(done[topic, index], f"{topic}-{index} is not reassigned")
+
+        await self._ask(self._awake(), alter)
+
+    async def elect(self, topic: str, index: int) -> None:
+        async def elect(client: Client) -> None:
+            done = await client.admin.elect_leaders([(topic, index)])
+            if done[topic, index] != ErrorCode.ELECTION_NOT_NEEDED:
+                _check_done(done[topic, index], f"{topic}-{index} gets no other leader")
+
+        await self._ask(self._awake(), elect)
+
+    async def log_starts(self, topic: str) -> Mapping[int, int]:
+        async def ask(client: Client) -> dict[int, int]:
+            reader = client.reader()
+            view = await client.admin.describe_topic(topic)
+            return {
+                index: (await reader.list_offset(topic, index, EARLIEST)).offset
+                for index in sorted(view.partitions)
+            }
+
+        return await self._ask(self._awake(), ask)
+
+    async def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
+        async def delete(client: Client) -> None:
+            for index, offset in sorted(before.items()):
+                await client.admin.delete_records(topic, index, offset)
+
+        await self._ask(self._awake(), delete)
+
+    async def segments(self, topic: str, node: Node) -> Mapping[int, Sequence[int]]:
+        found: dict[int, Sequence[int]] = {}
+        for disk in self._made()[node].disks.values():
+            found |= StoredLogs(disk).segments(topic)
+        return found
+
+    def _awake(self) -> list[Node]:
+        """Those that can answer, or all if there are none."""
+        machines = self._made().nodes.values()
+        awake = [one.name for one in machines if one.life is not None and not one.life.is_paused]
+        return awake or [one.name for one in machines]
+
     async def _ask(self, asking: Sequence[Node], question: Callable[[Client], Awaitable[_T]]) -> _T:
         """One after the other, each by a client that knows nothing yet and only this node."""
         complaint = ""
         for node in asking:
             try:
                 return await self._place.control.start(self._asked(node, question))
+            except BrokerError as error:
+                if error.is_definite and not error.is_retriable:
+                    raise RefusedError(str(error)) from None
+                complaint = str(error)
             except ClientError as error:
                 complaint = str(error)
         raise NoAnswerError(f"none of {', '.join(asking)} answered: {complaint}")
@@ -191,6 +271,11 @@ class SimBroker:
             controller_port=self.place.port(host.node, CONTROLLER_PORT),
             log_dirs=(host.data / "logs",),
         )
+
+
+def _check_done(code: ErrorCode, otherwise: str) -> None:
+    if code != ErrorCode.NONE:
+        raise RefusedError(f"{otherwise}: {code.name}")
 
 
 def _check(system: SimBroker) -> System:

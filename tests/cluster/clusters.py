@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.cluster import Cluster, Node, PartitionState
-from harness.cluster.base import Processes
+from harness.cluster.capabilities import Processes
 from harness.cluster.local import LocalPlace
 from harness.cluster.reference_broker import ReferenceBroker
 from harness.cluster.server_properties import QUICK_FAILOVER

@@ -13,7 +13,7 @@ from random import Random
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
 from harness.cluster import Cluster, Node
-from harness.cluster.base import Processes
+from harness.cluster.capabilities import Processes
 from harness.cluster.errors import NodeFailedError
 from tests.cluster.confluent import Position, position
 

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from harness.cluster import Cluster, Node
-from harness.cluster.base import Processes
+from harness.cluster.capabilities import Processes
 from tests.cluster import aiokafka_client
 from tests.cluster.clusters import others, running, until_isr_is, values
 from tests.cluster.confluent import Position, create_topic, produce, read_all

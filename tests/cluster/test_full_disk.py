@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.cluster import Cluster, Node
-from harness.cluster.base import Processes
+from harness.cluster.capabilities import Processes
 from tests.cluster.clusters import others, running, until_isr_is, values
 from tests.cluster.confluent import Position, create_topic, produce, read_all
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from harness.cluster import CAPABILITIES, Cluster, Node, PartitionState, Place, RunningProcess
+from harness.cluster import (
+    CAPABILITIES,
+    Cluster,
+    NewTopic,
+    Node,
+    PartitionState,
+    Place,
+    RunningProcess,
+)
 from harness.cluster.errors import FaultMissedError, NodeFailedError
 from harness.cluster.local import LocalPlace
 from harness.cluster.process_table import is_alive
@@ -61,6 +69,27 @@ class Sleepers:
 
     async def controller(self, asking: Sequence[Node]) -> Node | None:
         return asking[-1]
+
+    async def create_topic(self, topic: NewTopic) -> None:
+        self.told.append(f"create {topic.name}")
+
+    async def alter_topic(self, topic: str, configs: Mapping[str, str | None]) -> None:
+        self.told.append(f"alter {topic}")
+
+    async def reassign(self, topic: str, index: int, replicas: Sequence[Node]) -> None:
+        self.told.append(f"reassign {topic}-{index}")
+
+    async def elect(self, topic: str, index: int) -> None:
+        self.told.append(f"elect {topic}-{index}")
+
+    async def log_starts(self, topic: str) -> Mapping[int, int]:
+        return {}
+
+    async def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
+        self.told.append(f"delete {topic}")
+
+    async def segments(self, topic: str, node: Node) -> Mapping[int, Sequence[int]]:
+        return {}
 
 
 async def test_every_node_is_installed_configured_and_started(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from harness.cluster import Cluster
-from harness.cluster.base import Clocks, Disks, Network, Processes, Wire
+from harness.cluster.capabilities import Clocks, Disks, Network, Processes, Wire
 from harness.cluster.server_properties import QUICK_FAILOVER
 from harness.sim.client import Client
 from harness.sim.place import SimPlace

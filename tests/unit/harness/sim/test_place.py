@@ -93,7 +93,7 @@ def test_going_down_leaves_nothing_running_and_no_fault_in_force() -> None:
                 assert cluster.disk is not None
                 assert cluster.clock is not None
                 assert cluster.wire is not None
-                await cluster.network.isolate([frozenset({"n1"}), frozenset({"n2"})])
+                await cluster.network.cut([("n1", "n2"), ("n2", "n1")])
                 await cluster.disk.fill("n1")
                 await cluster.clock.jump("n1", 60.0)
                 await cluster.wire.add(MessageFault("late", Matcher(), Delay(1.0), None))
@@ -104,7 +104,7 @@ def test_going_down_leaves_nothing_running_and_no_fault_in_force() -> None:
                 disk.capacity_bytes is None for node in nodes for disk in node.disks.values()
             )
             assert cluster.nodes == ()
-            assert await cluster.network.can_reach("n1", "n2")
+            assert ("n1", "n2") in await cluster.network.reachable()
             assert simulation.network.message_faults is not None
             assert simulation.network.message_faults._in_force == {}
 

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from collections.abc import Sequence
+from itertools import permutations
 
 import pytest
 
 from broker.network.interface import Address
+from harness.cluster.capabilities import PacketFault
 from harness.cluster.errors import FaultMissedError, NoAnswerError
 from harness.errors import EnvironmentFailure
+from harness.schedule.faults import both_ways
 from harness.sim.clock import START_MS, SimClock
 from harness.sim.disk_faults import DiskFaults
-from harness.sim.links import Link
+from harness.sim.links import Link as SimLink
 from harness.sim.loop import SimLoop
 from harness.sim.nodes import PORT, SimCluster, SimNode
 from harness.sim.place_network import PlaceNetwork
@@ -88,28 +92,30 @@ async def test_a_process_that_cannot_be_broken_is_told_of(placed: Placed) -> Non
 
 
 @on_simulated_nodes(3)
-async def test_nodes_reach_those_of_their_own_group_only(placed: Placed) -> None:
-    everyone = [(a, b) for a in placed.cluster.nodes for b in placed.cluster.nodes if a != b]
-    await placed.network.isolate([frozenset({"n1"}), frozenset({"n2", "n3"})])
-    for source, target in everyone:
-        together = "n1" not in (source, target)
-        assert await placed.network.can_reach(source, target) == together
-        assert await connects(placed, source, target) == together
-    # Who is in no group is not touched.
-    assert await connects(placed, "c1", "n1")
-    await placed.network.isolate([frozenset({"n2"}), frozenset({"n3"})])
-    assert not await connects(placed, "n2", "n3")
-    assert not await connects(placed, "n1", "n2")
+async def test_what_is_cut_is_cut_and_all_else_is_reached(placed: Placed) -> None:
+    hosts = ("n1", "n2", "n3", "clients")
+    everyone = frozenset(permutations(hosts, 2))
+    assert placed.network.hosts == hosts
+    assert await placed.network.reachable() == everyone
+    cut = both_ways(("n1", "n2"), ("n1", "n3"))
+    await placed.network.cut(cut)
+    assert await placed.network.reachable() == everyone - set(cut)
+    for source, target in permutations(placed.cluster.nodes, 2):
+        assert await connects(placed, source, target) == ((source, target) not in cut)
+    assert await connects(placed, "clients", "n1")
+    # Faults add up.
+    more = both_ways(("n2", "clients"), ("n1", "n2"))
+    await placed.network.cut(more)
+    assert await placed.network.reachable() == everyone - {*cut, *more}
 
     await placed.network.heal()
-    for source, target in everyone:
-        assert await placed.network.can_reach(source, target)
-        assert await connects(placed, source, target)
+    assert await placed.network.reachable() == everyone
+    assert await connects(placed, "n1", "n2")
 
 
 def test_a_cut_is_one_way() -> None:
     with Simulation(1) as simulation:
-        pair, network = Pair(simulation), PlaceNetwork(simulation)
+        pair, network = Pair(simulation), PlaceNetwork(simulation, ["a", "b"])
 
         async def main() -> None:
             await pair.listen()
@@ -117,9 +123,8 @@ def test_a_cut_is_one_way() -> None:
             assert pair.client.connection is not None
             await asyncio.sleep(PATIENCE_S)
             assert pair.server.connection is not None
-            await network.cut("a", "b")
-            assert not await network.can_reach("a", "b")
-            assert await network.can_reach("b", "a")
+            await network.cut([("a", "b")])
+            assert await network.reachable() == {("b", "a")}
             pair.client.connection.send([frame(b"from a")])
             pair.server.connection.send([frame(b"from b")])
             await asyncio.sleep(PATIENCE_S)
@@ -139,30 +144,76 @@ async def test_a_slow_link_is_slow_one_way(placed: Placed) -> None:
         await placed.cluster.controller()
         return placed.simulation.now_s - begun_s
 
+    late = PacketFault(delay_ms=300.0)
     assert await asked_s() < 0.1
-    await placed.network.slow("control", "n1", 0.3)
+    await placed.network.shape([("control", "n1")], late)
     # There and not back: once to connect, then for each request.
     slowed_s = await asked_s()
     assert slowed_s > 0.9
-    await placed.network.slow("n1", "control", 0.3)
+    # A second fault takes the place of the first.
+    await placed.network.shape([("control", "n1")], late)
+    assert await asked_s() < slowed_s + 0.1
+    await placed.network.shape([("n1", "control")], late)
     assert await asked_s() > slowed_s + 0.5
     await placed.network.heal()
     assert await asked_s() < 0.1
 
 
+def transits_s(fault: PacketFault, sizes: Sequence[int]) -> list[float]:
+    """How long messages of these sizes take, all sent at once."""
+    with Simulation(1) as simulation:
+        network = PlaceNetwork(simulation, ["a", "b"])
+
+        async def main() -> list[float]:
+            await network.shape([("a", "b")], fault)
+            await asyncio.sleep(1)
+            taken = await asyncio.gather(*(network._transit_s(("a", "b"), size) for size in sizes))
+            return [each for each in taken if each is not None]
+
+        return simulation.run(main(), deadline_s=60)
+
+
+def test_packets_are_late_lost_and_out_of_order_as_often_as_was_asked() -> None:
+    jittery = transits_s(PacketFault(delay_ms=100.0, jitter_ms=50.0), [0] * 500)
+    assert 0.05 <= min(jittery) < 0.06
+    assert sum(jittery) / 500 == pytest.approx(0.1, abs=0.01)
+    for fault in (PacketFault(loss=0.2), PacketFault(corrupt=0.2)):
+        retried = [each for each in transits_s(fault, [0] * 500) if each >= 0.2]
+        assert 50 < len(retried) < 150
+    overtaking = transits_s(PacketFault(delay_ms=100.0, reorder=0.25), [0] * 500)
+    assert 75 < len([each for each in overtaking if each < 0.1]) < 175
+    slow = transits_s(PacketFault(bytes_per_s=1000.0), [500] * 4)
+    assert slow == pytest.approx([0.5, 1.0, 1.5, 2.0], abs=0.01)
+
+
 @on_simulated_nodes(2)
 async def test_a_link_that_cannot_be_broken_is_told_of(placed: Placed) -> None:
-    with pytest.raises(FaultMissedError, match="n1 still reaches n1"):
-        await placed.network.cut("n1", "n1")
-    with pytest.raises(ValueError, match=r"a node is in several of n1 \| n1 n2"):
-        await placed.network.isolate([frozenset({"n1"}), frozenset({"n1", "n2"})])
+    with pytest.raises(FaultMissedError, match="still open: n1 > n1"):
+        await placed.network.cut([("n1", "n1")])
+    twice, overtaking = PacketFault(duplicate=0.1), PacketFault(reorder=0.1)
+    assert placed.network.why_not(PacketFault(loss=0.1)) is None
+    assert "packet twice" in str(placed.network.why_not(twice))
+    for impossible in (twice, overtaking):
+        with pytest.raises(FaultMissedError):
+            await placed.network.shape([("n1", "n2")], impossible)
     with pytest.MonkeyPatch.context() as sabotage:
-        sabotage.setattr(Link, "cut", lambda _: None)
-        with pytest.raises(FaultMissedError, match="n1 still reaches n2"):
-            await placed.network.isolate([frozenset({"n1"}), frozenset({"n2"})])
-        sabotage.setattr(Link, "slow_down", lambda *_: None)
-        with pytest.raises(FaultMissedError, match="n1 still reaches n2 within 0"):
-            await placed.network.slow("n1", "n2", 1.0)
+        sabotage.setattr(SimLink, "cut", lambda _: None)
+        with pytest.raises(FaultMissedError, match="still open: n1 > n2, n2 > n1"):
+            await placed.network.cut([("n2", "n1"), ("n1", "n2")])
+        sabotage.setattr(SimLink, "slow_down", lambda *_: None)
+        for fault, told in (
+            (PacketFault(delay_ms=1000.0), "still reaches it within 0"),
+            (PacketFault(loss=0.5), "loses none of 20 messages"),
+            (PacketFault(bytes_per_s=1000.0), "carries 100 bytes within 0"),
+        ):
+            with pytest.raises(FaultMissedError, match=f"the link n1 > n2 {told}"):
+                await placed.network.shape([("n1", "n2")], fault)
+    with pytest.MonkeyPatch.context() as sabotage:
+        await placed.network.cut([("n1", "n2")])
+        sabotage.setattr(SimLink, "heal", lambda _: None)
+        with pytest.raises(FaultMissedError, match="still cut after the healing: n1 > n2"):
+            await placed.network.heal()
+    placed.simulation.network.link("n1", "n2").heal()
 
 
 # disk
@@ -220,7 +271,7 @@ async def test_a_broken_disk_answers_nothing_but_eio(placed: Placed) -> None:
 @on_simulated_nodes(1)
 async def test_a_disk_that_cannot_be_broken_is_told_of(placed: Placed) -> None:
     with pytest.MonkeyPatch.context() as sabotage:
-        for fault in ("fill", "slow", "fail"):
+        for fault in ("fill", "slow", "fail", "make_read_only"):
             sabotage.setattr(DiskFaults, fault, lambda *_: None)
         with pytest.raises(FaultMissedError, match=r"n1 still has \d+ bytes of disk free"):
             await placed.disk.fill("n1")
@@ -228,6 +279,49 @@ async def test_a_disk_that_cannot_be_broken_is_told_of(placed: Placed) -> None:
             await placed.disk.slow("n1", 1.0)
         with pytest.raises(FaultMissedError, match="n1 still has a disk that works"):
             await placed.disk.fail("n1")
+        with pytest.raises(FaultMissedError, match="n1 still has a disk that can be written to"):
+            await placed.disk.make_read_only("n1")
+        sabotage.setattr(SimNode, "power_loss", lambda _: True)
+        with pytest.raises(FaultMissedError, match="n1 still has power"):
+            await placed.disk.lose_power("n1")
+        for damage in (placed.disk.flip_bit, placed.disk.truncate_tail):
+            with pytest.raises(FaultMissedError, match="n1 runs, and its files are not to be"):
+                await damage("n1", 0.5)
+        await placed.process.kill("n1")
+        for damage in (placed.disk.flip_bit, placed.disk.truncate_tail):
+            with pytest.raises(FaultMissedError, match="n1 has stored nothing yet"):
+                await damage("n1", 0.5)
+
+
+@on_simulated_nodes(1)
+async def test_a_read_only_disk_is_read_and_not_written(placed: Placed) -> None:
+    assert placed.disk.why_not("read-only") is None
+    await placed.disk.make_read_only("n1")
+    assert await write(placed) == errno.EROFS
+    assert await placed.disk.free_bytes("n1") > 0
+    await placed.disk.heal()
+    assert await write(placed) == 0
+
+
+@on_simulated_nodes(2)
+async def test_a_host_without_power_is_gone_and_comes_back_empty_handed(placed: Placed) -> None:
+    (disk,) = placed.place.nodes["n1"].disks.values()
+    file = await disk.create("unsynced")
+    file.append([b"some bytes"])
+    await placed.disk.lose_power("n1")
+    assert not await placed.process.is_running("n1")
+    assert not any("n1" in link for link in await placed.network.reachable())
+    # A network that is healed does not wait for a host that is off.
+    await placed.network.heal()
+    await placed.disk.restore_power("n1")
+    await placed.disk.restore_power("n1")
+    assert {("n1", "n2"), ("n2", "n1")} <= await placed.network.reachable()
+    assert not await placed.process.is_running("n1")
+    assert disk.synced_bytes("unsynced") == len(disk.peek("unsynced", 0, 100) or b"")
+    await placed.process.start("n1")
+    await placed.disk.lose_power("n1")
+    await placed.disk.heal()
+    assert ("n2", "n1") in await placed.network.reachable()
 
 
 # clock

@@ -1,0 +1,101 @@
+"""Has a running cluster change something, as any Kafka client can: by its addresses alone.
+
+Blocking, since librdkafka is: a place asks these in a thread. Each call gets a client of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from harness.cluster.base import NewTopic
+from harness.cluster.errors import NoAnswerError, RefusedError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from confluent_kafka.admin import AdminClient
+
+PATIENCE_S = 15.0
+
+
+def create_topic(bootstrap: str, topic: NewTopic) -> None:
+    """One that is there already is left alone."""
+    from confluent_kafka import KafkaError
+    from confluent_kafka.cimpl import NewTopic as Wanted
+
+    wanted = Wanted(
+        topic.name, topic.partitions, topic.replication_factor, config=dict(topic.configs)
+    )
+    created = _admin(bootstrap).create_topics([wanted], request_timeout=PATIENCE_S)
+    _wait(created[topic.name], topic.name, content=(KafkaError.TOPIC_ALREADY_EXISTS,))
+
+
+def alter_topic(bootstrap: str, topic: str, configs: Mapping[str, str | None]) -> None:
+    from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+    from confluent_kafka.admin._resource import ResourceType
+
+    edits = [
+        ConfigEntry(
+            name,
+            value,
+            incremental_operation=AlterConfigOpType.DELETE
+            if value is None
+            else AlterConfigOpType.SET,
+        )
+        for name, value in configs.items()
+    ]
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=edits)
+    altered = _admin(bootstrap).incremental_alter_configs([resource], request_timeout=PATIENCE_S)
+    _wait(altered[resource], topic)
+
+
+def log_starts(bootstrap: str, topic: str) -> dict[int, int]:
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin._listoffsets import OffsetSpec
+
+    admin = _admin(bootstrap)
+    described = admin.list_topics(topic, timeout=PATIENCE_S).topics[topic]
+    earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+    asked = {TopicPartition(topic, index): earliest for index in described.partitions}
+    found = admin.list_offsets(asked, request_timeout=PATIENCE_S)
+    return {each.partition: _wait(future, topic).offset for each, future in found.items()}
+
+
+def delete_records(bootstrap: str, topic: str, before: Mapping[int, int]) -> None:
+    from confluent_kafka import TopicPartition
+
+    asked = [TopicPartition(topic, index, offset) for index, offset in before.items()]
+    for future in _admin(bootstrap).delete_records(asked, request_timeout=PATIENCE_S).values():
+        _wait(future, topic)
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    from confluent_kafka.admin import AdminClient
+
+    return AdminClient(
+        {
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+            "reconnect.backoff.ms": 10,
+            "reconnect.backoff.max.ms": 200,
+        }
+    )
+
+
+def _wait(future: Future[Any], what: str, content: tuple[int, ...] = ()) -> Any:
+    """`content` are errors that say as much as that it is done."""
+    from confluent_kafka import KafkaException
+
+    try:
+        return future.result(PATIENCE_S + 5)
+    except TimeoutError:
+        raise NoAnswerError(f"{what}: no answer within {PATIENCE_S:g} s") from None
+    except KafkaException as problem:
+        error = problem.args[0]
+        if error.code() in content:
+            return None
+        # The client's own errors have negative numbers: it heard nothing, or nothing in time.
+        if error.code() < 0 or error.retriable():
+            raise NoAnswerError(f"{what}: {error.str()}") from None
+        raise RefusedError(f"{what}: {error.name()}: {error.str()}") from None
