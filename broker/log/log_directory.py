@@ -38,14 +38,6 @@ _LONGEST_NAME = 255
 _log = logging.getLogger(__name__)
 
 
-def _everything_belongs(_log: TopicPartition, _topic_id: bytes | None) -> bool:
-    return True
-
-
-def _nothing_was_deleted(_topic_id: bytes | None) -> bool:
-    return False
-
-
 class LogDirectory:
     """Paths are relative to the disk, which is rooted at this `log.dir`."""
 
@@ -111,19 +103,8 @@ class LogDirectory:
         self._check_identity(self.identity)
         return self.identity
 
-    async def load(
-        self,
-        config_of: Callable[[str], LogConfig],
-        belongs: Callable[[TopicPartition, bytes | None], bool] = _everything_belongs,
-        was_deleted: Callable[[bytes | None], bool] = _nothing_was_deleted,
-        *,
-        boot_id: str = "",
-    ) -> list[Log]:
-        """All logs that belong here, recovered. Those of deleted topics are deleted.
-
-        The others are renamed and never touched again: somebody may miss them.
-        Raises what `identify` does.
-        """
+    async def load(self, config_of: Callable[[str], LogConfig], *, boot_id: str = "") -> list[Log]:
+        """All logs that are here, recovered. Raises what `identify` does."""
         await self.identify()
         names = await self.disk.list("")
         was_clean = CLEAN_SHUTDOWN in names
@@ -137,7 +118,7 @@ class LogDirectory:
         start_offsets = await self._read(checkpoints.LOG_START)
         high_watermarks = await self._read(checkpoints.HIGH_WATERMARK)
         await self.cleaner.load()
-        self._tell_what_is_missing(names, was_clean, recovery_points, belongs)
+        self._tell_what_is_missing(names, was_clean, recovery_points)
         found: list[Log] = []
         for name in names:
             if name.endswith(DELETE_SUFFIX):
@@ -146,12 +127,6 @@ class LogDirectory:
             if key is None:
                 continue
             topic_id = await identity.read_topic_id(self.disk, name)
-            if not belongs(key, topic_id):
-                if was_deleted(topic_id):
-                    await self._rename_doomed(name)
-                else:
-                    await self._leave_stray(name)
-                continue
             log = await Log.open(
                 self.disk,
                 name,
@@ -177,13 +152,12 @@ class LogDirectory:
         names: list[str],
         was_clean: bool,
         recovery_points: dict[TopicPartition, int],
-        belongs: Callable[[TopicPartition, bytes | None], bool],
     ) -> None:
         if not was_clean and any(parse_directory(each) for each in names if each != METADATA_LOG):
             _log.warning("%s was not stopped cleanly; its logs are checked", self.path)
         for (topic, partition), offset in sorted(recovery_points.items()):
             name = f"{topic}-{partition}"
-            if offset and name not in names and belongs((topic, partition), None):
+            if offset and name not in names:
                 _log.error(
                     "%s/%s is missing, with records up to offset %d; restore it from a copy",
                     self.path,
