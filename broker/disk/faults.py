@@ -63,12 +63,23 @@ class Faults:
 
     def check(self, operation: str, path: str) -> None:
         if self.is_read_only and operation in CHANGING:
-            raise disk_error(errno.EROFS, path)
+            raise fault_error(errno.EROFS, path)
         for fault in self._faults:
             if fault.error is not None and fault.meets(operation, path):
                 fault.hits += 1
-                raise disk_error(fault.error, path)
+                raise fault_error(fault.error, path)
 
 
 def disk_error(number: int, path: str) -> OSError:
     return OSError(number, _MESSAGES.get(number, errno.errorcode[number]), path)
+
+
+def fault_error(number: int, path: str) -> OSError:
+    """An error that a fault has made. Others, such as of a closed file, are the broker's own."""
+    error = disk_error(number, path)
+    error.is_from_fault = True  # type: ignore[attr-defined]
+    return error
+
+
+def is_from_fault(error: BaseException) -> bool:
+    return getattr(error, "is_from_fault", False)

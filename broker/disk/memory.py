@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from fnmatch import fnmatchcase
 from random import Random
 
-from broker.disk.faults import Fault, Faults, disk_error
+from broker.disk.faults import Fault, Faults, disk_error, fault_error
+from broker.disk.faults import is_from_fault as is_from_fault
 from broker.disk.interface import Buffer, FileSlice, SlicesInFlight
 from broker.disk.memory_tree import Change, Inode, Tree, missing, parent_of
 from broker.disk.power_loss import remains
@@ -302,7 +303,7 @@ class MemoryDisk:
 
     def take_room(self, size: int, path: str) -> None:
         if self.capacity_bytes is not None and self._used_bytes() + size > self.capacity_bytes:
-            raise disk_error(errno.ENOSPC, path)
+            raise fault_error(errno.ENOSPC, path)
 
     def sync_folder(self, folder: str) -> None:
         """Everything up to the last change in this directory is on the device, in order."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from broker.config.broker import BrokerConfig
@@ -150,10 +151,13 @@ class SimNode:
             trace.emit("ready", self.name, epoch=self._lives)
             self._started.set_result(node)
             problem = await node.failed
-            async with asyncio.timeout(STOP_PATIENCE_S):
-                await node.stop()
         except Exception as error:
             problem = error
+        else:
+            # It was about to end anyway: what goes wrong on the way out is not why.
+            with suppress(Exception):
+                async with asyncio.timeout(STOP_PATIENCE_S):
+                    await node.stop()
         row = trace.emit("exit", self.name, detail=repr(problem))
         if self._sink.onlooker is not None:
             self._sink.onlooker.life_failed(self.name, row, problem)

@@ -1,12 +1,15 @@
-"""W-EXIT: no node ends by itself, but for its disk.
+"""W-EXIT: no node ends by itself, but for a fault of its disk.
 
 A node gives up when it cannot apply what is committed, or when another member asks for what must
-never be. Then a rule is broken somewhere, though whoever noticed it may be innocent. An error of
-the disk is a reason, and so is what follows from one. It cannot see a node that merely hangs.
+never be. Then a rule is broken somewhere, though whoever noticed it may be innocent. An error that
+a fault of the disk has made is a reason, and so is what was raised from one. A file that is missing
+or closed, a connection that is reset, a time that is up: none of these is. It cannot see a node
+that merely hangs.
 """
 
 from __future__ import annotations
 
+from broker.disk.memory import is_from_fault
 from harness.sim.invariants.base import Cost, Violation
 from harness.sim.invariants.step import Step
 
@@ -28,7 +31,7 @@ class NoSurrender:
 
 def _comes_from_disk(problem: object) -> bool:
     while isinstance(problem, BaseException):
-        if isinstance(problem, OSError):
+        if is_from_fault(problem):
             return True
-        problem = problem.__cause__ or problem.__context__
+        problem = problem.__cause__
     return False
