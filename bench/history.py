@@ -1,0 +1,103 @@
+"""What it costs to record a row, and how fast a history is loaded again.
+
+    python -m bench.history --rows 10_000_000
+
+Rows are invocations and completions of sends and of polls of one record, with the completions of
+fifty processes out of order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from harness.history.history import History, finish
+from harness.history.jsonl import write_jsonl
+from harness.history.recorder import Recorder
+
+_PROCESSES = 50
+_KEYS = [f"orders-{partition}" for partition in range(64)]
+_NESTED_ROWS_MAX = 500_000
+
+T = TypeVar("T")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--directory", type=Path, help="where to write (default: a temporary one)")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=chosen.directory) as scratch:
+        measure(Path(scratch), chosen.rows)
+
+
+def measure(directory: Path, rows: int) -> None:
+    chunks = directory / "history"
+    taken_s, _ = _timed(lambda: record(chunks, rows))
+    print(f"record   {taken_s / rows * 1e6:8.2f} us a row, flushes included")
+    print(f"chunks   {_size(chunks) / rows:8.1f} bytes a row")
+    print(f"memory   {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MiB at most")
+    taken_s, history = _timed(lambda: History.load(chunks))
+    _rate("load     (chunks)", rows, taken_s)
+    assert len(history) == rows
+    taken_s, _ = _timed(lambda: finish(chunks))
+    _rate("finish   (chunks to Parquet)", rows, taken_s)
+    print(f"parquet  {_size(directory / 'history.parquet') / rows:8.1f} bytes a row")
+    taken_s, history = _timed(lambda: History.load(directory))
+    _rate("load     (Parquet)", rows, taken_s)
+    _measure_nested(history, directory / "history.jsonl")
+
+
+def _measure_nested(history: History, path: Path) -> None:
+    rows = min(len(history), _NESTED_ROWS_MAX)
+    few = History(history.tables._replace(ops=history.ops.slice(0, rows)))
+    taken_s, _ = _timed(lambda: sum(1 for _ in few))
+    _rate("iterate  (nested)", rows, taken_s)
+    taken_s, _ = _timed(lambda: write_jsonl(few, path))
+    _rate("write    (JSON Lines)", rows, taken_s)
+    taken_s, _ = _timed(lambda: History.load(path))
+    _rate("load     (JSON Lines)", rows, taken_s)
+
+
+def record(directory: Path, rows: int) -> None:
+    """Of each process in turn: its completion of two rounds ago, its invocation now."""
+    open_sends: list[tuple[int, str, int] | None] = [None] * _PROCESSES
+    with Recorder(directory) as recorder:
+        put = recorder.record
+        for row in range(rows):
+            process = row * 7 % _PROCESSES
+            time_ns = row * 10_000 + (row * 7919 % 50_000)
+            opened = open_sends[process]
+            if opened is None:
+                key, value = _KEYS[row % 64], process << 32 | row
+                put(time_ns, process, "invoke", "send", [["send", key, value]])
+                open_sends[process] = (row, key, value)
+            elif row % 3:
+                put(time_ns, process, "ok", "send", [["send", opened[1], [row, opened[2]]]])
+                open_sends[process] = None
+            else:
+                put(time_ns, process, "ok", "poll", [["poll", {opened[1]: [[row, opened[2]]]}]])
+                open_sends[process] = None
+
+
+def _timed(work: Callable[[], T]) -> tuple[float, T]:
+    began = time.perf_counter()
+    result = work()
+    return time.perf_counter() - began, result
+
+
+def _rate(name: str, rows: int, taken_s: float) -> None:
+    print(f"{name:30} {taken_s:8.2f} s, {rows / taken_s:14,.0f} rows/s")
+
+
+def _size(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.iterdir())
+
+
+if __name__ == "__main__":
+    main()

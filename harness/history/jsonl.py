@@ -1,0 +1,153 @@
+"""JSON Lines: histories of others read, and ours written for others. One row to a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from harness.history.collected import Collected
+from harness.history.element import INT64_MAX, INT64_MIN
+from harness.history.errors import HistoryError
+from harness.history.json_text import decode, encode
+from harness.history.map_keys import JsonKeys
+from harness.history.op import NEMESIS, TYPES, Op
+from harness.history.tables import Tables
+
+_NEMESIS_NAME = "nemesis"
+_FIELDS = frozenset(("index", "time", "process", "type", "f", "value", "error", "node"))
+_PROCESS_MAX = 2**31 - 1
+
+
+def write_jsonl(history: Iterable[Op], path: Path) -> None:
+    """A row at a time: of a long history little is in memory."""
+    with path.open("w", encoding="utf-8") as file:
+        for op in history:
+            file.write(encode(_object(op)) + "\n")
+
+
+def _object(op: Op) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "index": op.index,
+        "time": op.time_ns,
+        "process": _NEMESIS_NAME if op.process == NEMESIS else op.process,
+        "type": op.type,
+        "f": op.f,
+        "value": op.value,
+    }
+    if op.error is not None:
+        fields["error"] = op.error
+    if op.node is not None:
+        fields["node"] = op.node
+    for name, value in (op.extra or {}).items():
+        fields.setdefault(name, value)
+    return fields
+
+
+def read_jsonl(path: Path) -> Tables:
+    keys = JsonKeys()
+    collected = Collected(keys)
+    try:
+        with path.open("rb") as file:
+            for op in _ops(file, path):
+                collected.add(op)
+    except OSError as error:
+        raise HistoryError(f"it cannot be read ({error.strerror})", str(path)) from error
+    return keys.resolved(collected.tables(str(path)))
+
+
+def _ops(file: IO[bytes], path: Path) -> Iterator[Op]:
+    index, time_ns = -1, 0
+    for number, line in enumerate(file, 1):
+        if line.isspace():
+            continue
+        try:
+            op = _op(line, index, time_ns)
+        except _Unexpected as error:
+            raise HistoryError(str(error), f"{path}, line {number}") from None
+        index, time_ns = op.index, op.time_ns
+        yield op
+
+
+class _Unexpected(Exception):  # noqa: N818 - half a sentence
+    """What was expected, and what was there instead."""
+
+
+def _op(line: bytes, index_before: int, time_before_ns: int) -> Op:
+    fields = _fields(line)
+    index = _integer(fields, "index", index_before + 1, index_before + 1, INT64_MAX)
+    time_ns = _integer(fields, "time", time_before_ns, INT64_MIN, INT64_MAX)
+    type_ = fields.get("type")
+    if type_ not in TYPES:
+        raise _Unexpected(f"expected a type of {', '.join(TYPES)}, found {_found(fields, 'type')}")
+    f = fields.get("f")
+    if not isinstance(f, str | None):
+        raise _Unexpected(f"expected a text as f, found {_found(fields, 'f')}")
+    node = fields.get("node")
+    if not isinstance(node, str | None):
+        raise _Unexpected(f"expected a text as node, found {_found(fields, 'node')}")
+    error = fields.get("error")
+    return Op(
+        index,
+        time_ns,
+        _process(fields),
+        type_,
+        "txn" if f is None else f,
+        fields.get("value"),
+        error if isinstance(error, str | None) else encode(error),
+        node,
+        {name: fields[name] for name in fields if name not in _FIELDS} or None,
+    )
+
+
+def _fields(line: bytes) -> dict[str, Any]:
+    try:
+        fields = decode(line.decode().strip())
+    except UnicodeDecodeError as error:
+        raise _Unexpected(
+            f"expected UTF-8, found other bytes at column {error.start + 1}"
+        ) from None
+    except RecursionError:
+        raise _Unexpected(
+            "expected one operation as JSON, found lists within lists without end"
+        ) from None
+    except ValueError as error:
+        raise _Unexpected(f"expected one operation as JSON ({error})") from None
+    if not isinstance(fields, dict):
+        raise _Unexpected(
+            'expected an operation, {"index": 0, "process": 0, "type": "invoke", ...}, '
+            f"found {_shortened(fields)}"
+        )
+    return fields
+
+
+def _integer(fields: dict[str, Any], name: str, default: int, least: int, most: int) -> int:
+    value = fields.get(name)
+    if value is None:
+        return default
+    if type(value) is not int:
+        raise _Unexpected(f"expected an integer as {name}, found {_found(fields, name)}")
+    if not least <= value <= most:
+        bound = f"at least {least}" if value < least else f"at most {most}"
+        raise _Unexpected(f"expected {name} to be {bound}, found {value}")
+    return value
+
+
+def _process(fields: dict[str, Any]) -> int:
+    process = fields.get("process")
+    if process == _NEMESIS_NAME:
+        return NEMESIS
+    if type(process) is not int or not NEMESIS <= process <= _PROCESS_MAX:
+        raise _Unexpected(
+            f'expected an integer or "nemesis" as process, found {_found(fields, "process")}'
+        )
+    return process
+
+
+def _found(fields: dict[str, Any], name: str) -> str:
+    return _shortened(fields[name]) if name in fields else "none"
+
+
+def _shortened(value: Any) -> str:
+    text = encode(value)
+    return text if len(text) <= 60 else text[:57] + "..."

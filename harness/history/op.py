@@ -1,0 +1,32 @@
+"""One row of a history, as people and plain Python code see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+OpType = Literal["invoke", "ok", "fail", "info"]
+TYPES: Final[tuple[OpType, ...]] = get_args(OpType)
+"""In the order of their codes in the column `type`."""
+
+NEMESIS: Final = -1
+
+Key = str | int
+"""Of one log: `topic-partition`, or one of Jepsen's integers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An invocation or a completion; docs/reference/history.md says what its value may be."""
+
+    index: int
+    time_ns: int
+    process: int
+    type: OpType
+    f: str
+    value: Any = None
+    error: str | None = None
+    node: str | None = None
+    extra: Mapping[str, Any] | None = None
+    """Fields of histories that others wrote and that we do not know."""
