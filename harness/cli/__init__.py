@@ -9,7 +9,12 @@ from typing import NoReturn
 import click
 
 from harness.cli.demo import demo
+from harness.cli.listing import list_checkers, list_nemeses, list_workloads
 from harness.cli.sim import sim
+from harness.cli.stored import analyze, ls, replay
+from harness.cli.suite import suite
+from harness.cli.testing import run_test
+from harness.cli.upkeep import doctor, heal
 from harness.errors import EnvironmentFailure
 
 EXIT_USAGE = 254
@@ -23,8 +28,21 @@ def cli() -> None:
     """Put a replicated log on trial: break it under load, and prove what it did to the data."""
 
 
-cli.add_command(demo)
-cli.add_command(sim)
+for _command in (
+    run_test,
+    suite,
+    analyze,
+    replay,
+    ls,
+    sim,
+    heal,
+    doctor,
+    list_workloads,
+    list_nemeses,
+    list_checkers,
+    demo,
+):
+    cli.add_command(_command)
 
 
 def main(argv: list[str] | None = None) -> NoReturn:

@@ -7,7 +7,7 @@ Every node plays both roles and sits in the quorum. Each has a listener for clie
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
@@ -44,6 +44,9 @@ class Settings:
     """Dealt out to the nodes in turn."""
     properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Any other property; wins over everything else here."""
+
+    def with_properties(self, more: Mapping[str, str]) -> Settings:
+        return replace(self, properties={**self.properties, **more})
 
 
 QUICK_FAILOVER = Settings(

@@ -1,0 +1,163 @@
+"""The options of a run, as users of Kafka and Jepsen know them, and the plan they make."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from harness.run.plan import UNSAFE_BROKER, Plan
+
+PLACES = ("netns", "local", "sim", "ssh", "vagrant")
+SYSTEMS = ("reference", "kafka")
+CLIENTS = ("confluent", "aiokafka")
+_SEED_BITS = 32
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class Concurrency(click.ParamType[str]):
+    """10, or 2n for twice as many as nodes."""
+
+    name = "number or 2n"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        if not re.fullmatch(r"[1-9]\d*n?", value):
+            self.fail(f"{value!r} is no number of clients; try 10, or 2n for two a node", param, ctx)
+        return value
+
+
+class KeyDistribution(click.ParamType[str]):
+    """uniform, zipf, or hot:90 for so many percent on one key."""
+
+    name = "uniform|zipf|hot:PERCENT"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        if not re.fullmatch(r"uniform|zipf|hot:(100|[1-9]?\d)", value):
+            self.fail(f"{value!r} is unknown; try uniform, zipf or hot:90", param, ctx)
+        return value
+
+
+class Property(click.ParamType[tuple[str, str]]):
+    name = "key=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        key, equals, rest = value.partition("=")
+        if not equals or not key.strip():
+            self.fail(f"{value!r} is no key=value; try min.insync.replicas=2", param, ctx)
+        return key.strip(), rest.strip()
+
+
+def _properties(flag: str, of: str) -> Callable[[_Command], _Command]:
+    return click.option(
+        flag, multiple=True, type=Property(), metavar="KEY=VALUE", help=f"Of {of}; repeatable."
+    )
+
+
+_OPTIONS = (
+    click.option("--workload", "-w", default="queue", show_default=True, metavar="NAME",
+                 help="What the clients do; harness workloads lists them."),
+    click.option("--nemesis", default="none", show_default=True, metavar="A,B|all|none",
+                 help="Faults to inject; harness nemeses lists them."),
+    click.option("--nemesis-interval", "nemesis_interval_s", type=click.FloatRange(0.1),
+                 default=10.0, show_default=True, help="Seconds between faults, on average."),
+    click.option("--time-limit", "time_limit_s", type=click.FloatRange(1), default=60.0,
+                 show_default=True, help="Seconds of load; set-up and the last reading come on top."),
+    click.option("--rate", type=click.FloatRange(0), default=500.0, show_default=True,
+                 help="Operations a second, all clients together; 0 for as many as they can."),
+    click.option("--concurrency", type=Concurrency(), default="2n", show_default=True,
+                 help="How many clients; 2n is two for each node."),
+    click.option("--nodes", type=click.IntRange(1, 99), default=5, show_default=True,
+                 help="How many brokers."),
+    click.option("--seed", type=click.IntRange(0), help="Makes the choices of an earlier run again."),
+    click.option("--on", type=click.Choice(PLACES), default="netns", show_default=True,
+                 help="Where the hosts come from."),
+    click.option("--inventory", type=click.Path(exists=True, dir_okay=False),
+                 help="The hosts of --on ssh (TOML)."),
+    click.option("--system", type=click.Choice(SYSTEMS), default="reference", show_default=True,
+                 help="What is put on trial."),
+    click.option("--client", type=click.Choice(CLIENTS), default="confluent", show_default=True),
+    click.option("--acks", type=click.Choice(("0", "1", "all", "-1")), default="all",
+                 show_default=True),
+    click.option("--enable-idempotence/--disable-idempotence", "enable_idempotence", default=None,
+                 help="On with acks=all unless disabled."),
+    click.option("--retries", type=click.IntRange(0), help="The client's own default if not given."),
+    click.option("--isolation-level", type=click.Choice(("read_committed", "read_uncommitted")),
+                 default="read_committed", show_default=True),
+    click.option("--key-dist", type=KeyDistribution(), default="uniform", show_default=True,
+                 help="Which keys operations choose."),
+    click.option("--replication-factor", type=click.IntRange(1), default=3, show_default=True),
+    _properties("--topic-config", "every topic"),
+    _properties("--broker-config", "every broker"),
+    _properties("--producer-config", "every producer, by its library's names"),
+    _properties("--consumer-config", "every consumer, by its library's names"),
+    click.option("--safe", "preset", flag_value="safe", help="acks=all, idempotence, clean elections: the default."),
+    click.option("--unsafe", "preset", flag_value="unsafe", help="acks=1, no idempotence, unclean elections."),
+    click.option("--contract", type=click.Choice(("safe", "configured")), default="safe",
+                 show_default=True, help="What a run is judged by: what the safe configuration "
+                 "promises, or what its own does."),
+    click.option("--unsafe-faults", is_flag=True,
+                 help="Lifts the budget of faults that destroy data; loss cannot be judged then."),
+)  # fmt: skip
+
+
+def plan_options(command: _Command) -> _Command:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def plan_of(options: Mapping[str, Any]) -> Plan:
+    """UsageError for what does not fit together, before anything is started."""
+    import nemesis
+    import workloads
+
+    chosen = dict(options)
+    preset, nodes = chosen.pop("preset"), chosen["nodes"]
+    chosen["concurrency"] = _clients(chosen["concurrency"], nodes)
+    for name in ("topic_config", "broker_config", "producer_config", "consumer_config"):
+        chosen[name] = dict(chosen[name])
+    if chosen["acks"] == "-1":
+        chosen["acks"] = "all"
+    if preset == "unsafe":
+        chosen["acks"] = "1"
+        chosen["broker_config"] = UNSAFE_BROKER | chosen["broker_config"]
+    _decide_idempotence(chosen)
+    if chosen["seed"] is None:
+        chosen["seed"] = secrets.randbits(_SEED_BITS)
+    if chosen["workload"] not in workloads.WORKLOADS:
+        known = ", ".join(workloads.WORKLOADS)
+        raise click.UsageError(f"there is no workload {chosen['workload']!r}; known are {known}")
+    try:
+        nemesis.parse(chosen["nemesis"])
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if chosen["on"] == "ssh" and chosen["inventory"] is None:
+        raise click.UsageError("--on ssh needs --inventory FILE, a list of hosts in TOML")
+    # Fewer nodes than replicas cannot hold them; that many is what a small cluster can do.
+    chosen["replication_factor"] = min(chosen["replication_factor"], nodes)
+    return Plan(**chosen)
+
+
+def _clients(said: str, nodes: int) -> int:
+    return int(said[:-1]) * nodes if said.endswith("n") else int(said)
+
+
+def _decide_idempotence(chosen: dict[str, Any]) -> None:
+    if chosen["enable_idempotence"] is None:
+        chosen["enable_idempotence"] = chosen["acks"] == "all"
+    elif chosen["enable_idempotence"] and chosen["acks"] != "all":
+        raise click.UsageError("--enable-idempotence takes --acks all, as in Kafka")
+    if chosen["enable_idempotence"] and chosen["retries"] == 0:
+        raise click.UsageError("--enable-idempotence takes retries, as in Kafka; leave --retries out")

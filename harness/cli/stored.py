@@ -1,0 +1,103 @@
+"""harness analyze, replay, ls: what can be done with runs that are over."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from harness.cli.testing import STORE, carry_out, tell
+from harness.errors import EnvironmentFailure
+
+_STORE = click.option(
+    "--store",
+    "store_root",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=STORE,
+    show_default=True,
+    help="Where runs are kept.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
+
+
+@click.command("analyze", context_settings={"ignore_unknown_options": True})
+@click.argument("run", default="latest")
+@_STORE
+@click.option("--contract", type=click.Choice(("safe", "configured")),
+              help="Judge by another contract than the run was.")  # fmt: skip
+@_JSON
+def analyze(run: str, store_root: Path, contract: str | None, as_json: bool) -> int:
+    """Judge a stored run again. RUN is a directory, latest, or -1, -2 as in Jepsen."""
+    from harness.run.judging import judge_again
+    from harness.run.plan import Plan
+    from harness.store.store import Store
+
+    directory = Store(store_root).find(run)
+    plan = Plan.load(directory / "plan.json")
+    if contract is not None:
+        plan = replace(plan, contract=contract)
+    outcome = judge_again(directory, plan)
+    tell(outcome, as_json=as_json)
+    return outcome.exit_code
+
+
+@click.command("replay", context_settings={"ignore_unknown_options": True})
+@click.argument("run", default="latest")
+@_STORE
+@_JSON
+def replay(run: str, store_root: Path, as_json: bool) -> int:
+    """Run a stored run again: the same operations, the same faults at the same moments.
+
+    A seed fixes choices, not timing: what the nodes make of them is theirs, except in the
+    simulator, where the same schedule gives the same run.
+    """
+    from harness.run.plan import Plan
+    from harness.store.store import Store
+
+    directory = Store(store_root).find(run)
+    schedule = directory / "schedule.json"
+    if not schedule.is_file():
+        raise EnvironmentFailure(f"{directory} has no schedule.json: it ended before its faults did")
+    plan = replace(Plan.load(directory / "plan.json"), schedule=str(schedule))
+    outcome = carry_out(plan, store_root, is_silent=as_json, has_color=True)
+    tell(outcome, as_json=as_json)
+    return outcome.exit_code
+
+
+@click.command("ls")
+@_STORE
+@_JSON
+def ls(store_root: Path, as_json: bool) -> int:
+    """List the stored runs, the newest last."""
+    from harness.store.store import Store
+
+    rows = [_row(directory) for directory in Store(store_root).runs()]
+    if as_json:
+        click.echo(json.dumps(rows))
+        return 0
+    for row in rows:
+        click.echo(f"{row['verdict']:8}  {row['time']}  {row['name']}  {row['anomalies']}".rstrip())
+    if not rows:
+        click.echo(f"no runs in {store_root}; make one with: harness test --nemesis partition")
+    return 0
+
+
+def _row(directory: Path) -> dict[str, str]:
+    verdict, anomalies = "no end", ""
+    try:
+        results = json.loads((directory / "results.json").read_text())
+    except (OSError, ValueError):
+        pass
+    else:
+        verdict = {True: "valid", False: "invalid"}.get(results["valid"], "unknown")
+        types = {name for each in results["checks"] for name in each["anomaly-types"]}
+        anomalies = ", ".join(sorted(types))
+    return {
+        "verdict": verdict,
+        "time": directory.name,
+        "name": directory.parent.name,
+        "anomalies": anomalies,
+        "directory": str(directory),
+    }

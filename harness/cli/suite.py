@@ -1,0 +1,51 @@
+"""harness suite: a matrix of runs, told as a table, with the worst of their exit codes."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.plan_options import plan_of, plan_options
+from harness.cli.testing import STORE, carry_out
+from harness.errors import EnvironmentFailure
+
+
+@click.command("suite")
+@plan_options
+@click.option("--workloads", "workload_names", default="queue,append,register", show_default=True,
+              metavar="A,B", help="Each of them, instead of --workload.")  # fmt: skip
+@click.option("--nemeses", "nemesis_names", default="partition kill pause", show_default=True,
+              metavar="'A B,C'", help="With each of these, instead of --nemesis.")  # fmt: skip
+@click.option("--test-count", type=click.IntRange(1), default=1, show_default=True,
+              help="Each pair so often, with seeds of their own.")  # fmt: skip
+@click.option("--store", "store_root", type=click.Path(path_type=Path, file_okay=False),
+              default=STORE, show_default=True, help="Where runs are kept.")  # fmt: skip
+def suite(
+    workload_names: str, nemesis_names: str, test_count: int, store_root: Path, **options: Any
+) -> int:
+    """Run every workload with every nemesis. A run that cannot be made does not end the others."""
+    from harness.decisions import Decisions
+    from harness.run.outcome import worst_exit
+
+    pairs = list(product(workload_names.split(","), nemesis_names.split()))
+    plans = [
+        plan_of(options | {"workload": workload, "nemesis": nemesis}) for workload, nemesis in pairs
+    ]
+    codes = []
+    for plan, number in product(plans, range(test_count)):
+        seeds = Decisions(plans[0].seed).of("suite", f"{plan.workload} {plan.nemesis}")
+        plan = plan.with_seed(int(seeds.at(number) * 2**32))
+        try:
+            outcome = carry_out(plan, store_root, is_silent=True, has_color=False)
+        except EnvironmentFailure as failure:
+            click.echo(f"no end   {plan.workload} × {plan.nemesis}: {failure}")  # noqa: RUF001
+            click.echo(f"         again: {plan.command()}")
+            codes.append(255)
+            continue
+        click.echo(f"{plan.workload} × {plan.nemesis}: {outcome.sentence()}")  # noqa: RUF001
+        click.echo(f"         again: {outcome.command}")
+        codes.append(outcome.exit_code)
+    return worst_exit(codes)

@@ -1,0 +1,69 @@
+"""harness test: run one workload under faults, judge it, say how to have it again."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.plan_options import plan_of, plan_options
+
+if TYPE_CHECKING:
+    from harness.run.outcome import Outcome
+    from harness.run.plan import Plan
+
+STORE = Path("store")
+
+
+@click.command("test")
+@plan_options
+@click.option("--test-count", type=click.IntRange(1), default=1, show_default=True,
+              help="Runs it so often, each time with a seed of its own.")  # fmt: skip
+@click.option("--store", "store_root", type=click.Path(path_type=Path, file_okay=False),
+              default=STORE, show_default=True, help="Where runs are kept.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Prints results.json and nothing else.")
+@click.option("--quiet", is_flag=True, help="Only the verdict.")
+@click.option("--no-color", is_flag=True, help="Also by NO_COLOR.")
+def run_test(
+    test_count: int, store_root: Path, as_json: bool, quiet: bool, no_color: bool, **options: Any
+) -> int:
+    """Break a cluster under load, and decide from what its clients saw whether it kept its word."""
+    from harness.decisions import Decisions
+    from harness.run.outcome import worst_exit
+
+    first = plan_of(options)
+    seeds = Decisions(first.seed).random("test", "count")
+    codes = []
+    for number in range(test_count):
+        # The first run has the seed that was typed, so that one alone is had again by it.
+        plan = first if number == 0 else first.with_seed(seeds.getrandbits(32))
+        outcome = carry_out(
+            plan, store_root, is_silent=as_json or quiet, has_color=not no_color
+        )
+        tell(outcome, as_json=as_json)
+        codes.append(outcome.exit_code)
+    return worst_exit(codes)
+
+
+def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool) -> Outcome:
+    from harness.run.run import execute
+    from harness.run.watching import watcher_of
+    from harness.store.store import Store
+
+    title = f"{plan.workload} × {plan.nemesis}    seed {plan.seed}"  # noqa: RUF001
+    is_colored = has_color and "NO_COLOR" not in os.environ
+    watcher = watcher_of(title, is_silent=is_silent, has_color=is_colored)
+    return execute(plan, Store(store_root), watcher)
+
+
+def tell(outcome: Outcome, *, as_json: bool) -> None:
+    from harness.run.judging import summary
+
+    if as_json:
+        click.echo(json.dumps(outcome.results()))
+        return
+    for line in summary(outcome):
+        click.echo(line)

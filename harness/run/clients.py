@@ -1,0 +1,38 @@
+"""The clients of a run, wherever they live: worker processes, or tasks inside the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class Clients(Protocol):
+    async def open(self) -> None:
+        """Returns when every client is ready to begin."""
+        ...
+
+    async def load(self, for_s: float) -> None:
+        """Returns when the last operation of the last client has come to its end."""
+        ...
+
+    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int]:
+        """Everything is read back up to `ends`; by key, the ends that nobody reached."""
+        ...
+
+    def stop(self) -> None:
+        """Ends a load or a drain after the operations under way."""
+        ...
+
+    async def close(self) -> None:
+        """Nothing of them is left. Safe at any time."""
+        ...
+
+
+def unreached(left: Mapping[int, Mapping[str, int]], keys: Mapping[str, int]) -> dict[str, int]:
+    """A key is read back if one of those who had to read it came to its end."""
+    found: dict[str, int] = {}
+    for key, end in keys.items():
+        readers = [each for each in left.values() if key in each]
+        if readers and len(readers) == len(left):
+            found[key] = end
+    return found

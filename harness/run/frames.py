@@ -1,0 +1,99 @@
+"""What a client worker and its run say to each other over two pipes.
+
+The run writes orders, one JSON object to a line. The worker writes frames: a length of four bytes,
+then a MessagePack array whose first item says what it is. An invocation is written before the call
+is made, so whatever a killed worker may have done is in the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from struct import Struct
+from typing import Any, Literal
+
+import msgspec
+
+from harness.client.base import ClientSettings
+
+LENGTH = Struct(">I")
+ROW = 0
+NEWS = 1
+
+News = Literal["ready", "loaded", "drained", "failed"]
+
+
+class Begin(msgspec.Struct, tag_field="do", tag="begin"):
+    """The first order: who the worker is."""
+
+    number: int
+    clients: int
+    seed: int
+    workload: str
+    client: str
+    settings: ClientSettings
+    replication_factor: int
+    topic_configs: Mapping[str, str]
+    key_dist: str
+    process: int
+    """Of its first operation: a worker that takes the place of a dead one is another process."""
+    ordinal: int
+
+
+class Load(msgspec.Struct, tag_field="do", tag="load"):
+    """Until `end_ns` of the monotonic clock, an operation each `interval_ns` at the most."""
+
+    begin_ns: int
+    end_ns: int
+    interval_ns: int
+
+
+class Drain(msgspec.Struct, tag_field="do", tag="drain"):
+    """Read back these keys up to these offsets, exclusive, or until `deadline_ns`."""
+
+    ends: Mapping[str, int]
+    deadline_ns: int
+
+
+class Stop(msgspec.Struct, tag_field="do", tag="stop"):
+    """Ends a load or a drain early, and the worker if it has nothing to do."""
+
+
+Order = Begin | Load | Drain | Stop
+
+_to_frame = msgspec.msgpack.Encoder().encode
+_from_frame = msgspec.msgpack.Decoder().decode
+_to_line = msgspec.json.Encoder().encode
+_from_line = msgspec.json.Decoder(Order).decode
+
+
+def order_line(order: Order) -> bytes:
+    return _to_line(order) + b"\n"
+
+
+def read_order(line: bytes) -> Order:
+    return _from_line(line)
+
+
+def framed(content: Any) -> bytes:
+    body = _to_frame(content)
+    return LENGTH.pack(len(body)) + body
+
+
+class FrameReader:
+    """Puts together what a pipe delivers in pieces."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> Iterator[list[Any]]:
+        data = self._rest + data if self._rest else data
+        position, end = 0, len(data)
+        unpack, size = LENGTH.unpack_from, LENGTH.size
+        while end - position >= size:
+            (length,) = unpack(data, position)
+            begin = position + size
+            if end - begin < length:
+                break
+            yield _from_frame(memoryview(data)[begin : begin + length])
+            position = begin + length
+        self._rest = data[position:]

@@ -1,0 +1,107 @@
+"""Judges a stored run: the history's checkers, the contract, and what the run itself doubted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from checkers import check
+from checkers.contract import Contract
+from checkers.verdict import Validity, Verdict
+from harness.history.errors import HistoryError
+from harness.history.history import History
+from harness.run.outcome import Outcome
+from harness.run.plan import Plan
+from harness.run.workload import workload_of
+
+_SHOWN = 10
+_ACKNOWLEDGED_MIN = 100
+"""With fewer operations that went well, a run has not shown much."""
+
+
+def judge(
+    directory: Path,
+    plan: Plan,
+    doubts: Sequence[str],
+    figures: Mapping[str, Any],
+    more: Sequence[Verdict] = (),
+) -> Outcome:
+    """Writes results.json and summary.txt beside the history. `more` is what others found."""
+    verdicts, too_few = _verdicts(directory, plan)
+    outcome = Outcome(
+        directory=directory,
+        command=plan.command(),
+        verdicts=(*verdicts, *more),
+        doubts=(*doubts, *too_few),
+        figures=figures,
+    )
+    (directory / "results.json").write_text(json.dumps(outcome.results(), indent=2) + "\n")
+    (directory / "summary.txt").write_text("\n".join(summary(outcome)) + "\n")
+    return outcome
+
+
+def judge_again(directory: Path, plan: Plan) -> Outcome:
+    """By today's checkers; what the run doubted then it doubts still."""
+    stored = directory / "results.json"
+    if not stored.is_file():
+        doubt = "the run came to no end, so nobody healed, and read back what was acknowledged"
+        return judge(directory, plan, [doubt], {})
+    found = json.loads(stored.read_text())
+    doubts = [doubt for doubt in found["doubts"] if not doubt.startswith(_TOO_FEW)]
+    return judge(directory, plan, doubts, found["figures"])
+
+
+_TOO_FEW = "too few operations went well"
+
+
+def _verdicts(directory: Path, plan: Plan) -> tuple[tuple[Verdict, ...], list[str]]:
+    workload = workload_of(plan)
+    try:
+        history = History.load(directory)
+    except HistoryError as error:
+        return (
+            Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error)),
+        ), []
+    verdicts = check(history, contract_of(plan), workload.checkers)
+    went_well = history.count_of("ok")
+    if went_well < _ACKNOWLEDGED_MIN:
+        return tuple(verdicts), [f"{_TOO_FEW}: {went_well} of at least {_ACKNOWLEDGED_MIN}"]
+    return tuple(verdicts), []
+
+
+def contract_of(plan: Plan) -> Contract:
+    min_isr = plan.topic_config.get("min.insync.replicas", min(2, plan.replication_factor))
+    return Contract(
+        acks=plan.acks,
+        idempotence=plan.enable_idempotence,
+        retries=plan.retries,
+        isolation_level=plan.isolation_level,
+        unclean_leader_election=plan.is_unclean,
+        min_insync_replicas=int(min_isr),
+        replication_factor=plan.replication_factor,
+        faults=plan.faults,
+        unsafe_faults=plan.unsafe_faults,
+        judged_by="configured" if plan.contract == "configured" else "safe",
+    )
+
+
+def summary(outcome: Outcome) -> list[str]:
+    """The verdict, the first anomalies with what they break, and how to have it all again."""
+    lines = [outcome.sentence()]
+    for anomaly in outcome.anomalies[:_SHOWN]:
+        lines.append(f"  {anomaly.type}: {anomaly.because}")
+    if len(outcome.anomalies) > _SHOWN:
+        lines.append(f"  ... and {len(outcome.anomalies) - _SHOWN:,} more in results.json")
+    for sentence in dict.fromkeys(each.contract for each in outcome.anomalies if each.contract):
+        lines.append(f"  contract: {sentence}")
+    figures = outcome.figures
+    if figures:
+        lines.append(
+            f"  {figures['ok']:,} ok, {figures['fail']:,} fail, {figures['info']:,} info; "
+            f"{figures['acknowledged']:,} acknowledged, {figures['read']:,} read"
+        )
+    lines.append(f"  {outcome.directory}")
+    lines.append(f"run it again with: {outcome.command}")
+    return lines

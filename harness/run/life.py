@@ -1,0 +1,164 @@
+"""A client's life in a run: one operation after the other, each written down before and after.
+
+The same code lives in a worker process, around a client that blocks, and inside the simulator. A
+process that does not know what became of its operation is over: it retires, and the client goes on
+as another process with a new connection to everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from harness.client.base import Client, Completion, Invocation
+from workloads.base import Workload
+
+_NS = 1_000_000_000
+_STUCK_NS = 10 * _NS
+"""A reader without progress for so long is opened anew: its client may have got stuck."""
+
+Emit = Callable[[int, int, str, str, Any, str | None, str | None], None]
+"""time_ns, process, type, f, value, error, node."""
+
+
+class Clock(Protocol):
+    def now_ns(self) -> int: ...
+
+    async def sleep_until_ns(self, moment_ns: int) -> None: ...
+
+
+class Life:
+    def __init__(
+        self,
+        number: int,
+        clients: int,
+        workload: Workload,
+        make_client: Callable[[int], Client],
+        clock: Clock,
+        emit: Emit,
+        *,
+        process: int | None = None,
+        ordinal: int = 0,
+    ) -> None:
+        self._number = number
+        self._clients = clients
+        self._workload = workload
+        self._make_client = make_client
+        self._clock = clock
+        self._emit = emit
+        self.process = number if process is None else process
+        self._ordinal = ordinal
+        self._client: Client | None = None
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Ends a load or a drain after the operation under way."""
+        self._is_stopped = True
+
+    async def open(self) -> None:
+        self._client = self._make_client(self.process)
+        await self._client.open()
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def load(self, begin_ns: int, end_ns: int, interval_ns: int) -> None:
+        """Not faster than `interval_ns`, and after a delay without making up for it."""
+        self._is_stopped = False
+        clock, workload = self._clock, self._workload
+        if not await self._do_all(workload.opening(self._number, self.process)):
+            await self._retire()
+        due_ns = begin_ns + (self._number * interval_ns) // max(1, self._clients)
+        while not self._is_stopped:
+            now_ns = clock.now_ns()
+            if due_ns > now_ns:
+                if due_ns >= end_ns:
+                    break
+                await clock.sleep_until_ns(due_ns)
+            elif now_ns >= end_ns:
+                break
+            operation = workload.operation(self._number, self._ordinal)
+            self._ordinal += 1
+            completion = await self._do(operation)
+            if completion.type == "info":
+                await self._retire(until_ns=end_ns)
+            due_ns = max(due_ns + interval_ns, clock.now_ns())
+        self._is_stopped = False
+
+    async def drain(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
+        """Reads this client's keys from the beginning up to `ends`; what it has not reached."""
+        mine = [key for key in self._workload.drained_keys(self._number) if key in ends]
+        reached = dict.fromkeys(mine, 0)
+        progress_ns = 0
+        while not self._is_stopped and self._clock.now_ns() < deadline_ns:
+            left = {key: ends[key] for key in mine if reached[key] < ends[key]}
+            if not left:
+                break
+            if progress_ns == 0 or self._clock.now_ns() - progress_ns > _STUCK_NS:
+                await self._reopen()
+                assigned = await self._do(Invocation("assign", {key: reached[key] for key in left}))
+                progress_ns = self._clock.now_ns()
+                if assigned.type != "ok":
+                    progress_ns = 0
+                    continue
+            completion = await self._do(Invocation("poll", [["poll"]]))
+            if completion.type == "ok":
+                if _advance(reached, completion.value):
+                    progress_ns = self._clock.now_ns()
+            elif completion.type == "info":
+                progress_ns = 0
+        self._is_stopped = False
+        return {key: ends[key] for key in mine if reached[key] < ends[key]}
+
+    async def _do_all(self, operations: Iterable[Invocation]) -> bool:
+        for operation in operations:
+            if (await self._do(operation)).type == "info":
+                return False
+        return True
+
+    async def _do(self, operation: Invocation) -> Completion:
+        assert self._client is not None
+        f, value, process = operation.f, operation.value, self.process
+        self._emit(self._clock.now_ns(), process, "invoke", f, value, None, None)
+        completion = await self._client.invoke(operation)
+        self._emit(
+            self._clock.now_ns(),
+            process,
+            completion.type,
+            f,
+            completion.value,
+            completion.error,
+            completion.node,
+        )
+        return completion
+
+    async def _retire(self, until_ns: int | None = None) -> None:
+        """Again with a new client, until what it does first has gone well."""
+        while not self._is_stopped:
+            await self._reopen()
+            if await self._do_all(self._workload.opening(self._number, self.process)):
+                return
+            if until_ns is not None and self._clock.now_ns() >= until_ns:
+                return
+
+    async def _reopen(self) -> None:
+        await self.close()
+        self.process += self._clients
+        await self.open()
+
+
+def _advance(reached: dict[str, int], value: Any) -> bool:
+    """Whether a poll has come further with one of the keys."""
+    is_further = False
+    for micro in value:
+        if micro[0] != "poll" or len(micro) < 2:
+            continue
+        for key, records in micro[1].items():
+            if records and key in reached and records[-1][0] + 1 > reached[key]:
+                reached[key] = records[-1][0] + 1
+                is_further = True
+    return is_further
+
+

@@ -1,0 +1,113 @@
+"""What a run came to: the verdict with its reasons, as one value; results.json is its file.
+
+A run that did not test what it was asked to test cannot be called valid. So each reason for a
+doubt caps the verdict at unknown; none of them hides an anomaly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from checkers.verdict import Anomaly, Validity, Verdict, worst
+
+SCHEMA = 1
+EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
+_WORST_FIRST = (1, 255, 2, 0)
+
+
+def worst_exit(codes: Sequence[int]) -> int:
+    """Of several runs: an anomaly is the worst, then a crash, then a doubt."""
+    return next(code for code in _WORST_FIRST if code in codes)
+
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    directory: Path
+    command: str
+    """What to type to have the run again."""
+    verdicts: tuple[Verdict, ...]
+    doubts: tuple[str, ...] = ()
+    """Why the run proves less than it was meant to, each as a sentence."""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def validity(self) -> Validity:
+        found = worst(self.verdicts)
+        if found is Validity.VALID and self.doubts:
+            return Validity.UNKNOWN
+        return found
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.validity]
+
+    @property
+    def anomalies(self) -> tuple[Anomaly, ...]:
+        return tuple(each for verdict in self.verdicts for each in verdict.anomalies)
+
+    def sentence(self) -> str:
+        """The verdict in one line."""
+        if self.validity is Validity.INVALID:
+            types = sorted({each.type for each in self.anomalies})
+            return f"invalid: {len(self.anomalies):,} {_plural('anomaly', self.anomalies)}: " + (
+                ", ".join(types)
+            )
+        if self.validity is Validity.UNKNOWN:
+            reasons = [*self.doubts]
+            reasons += [
+                f"{verdict.checker}: {verdict.why}"
+                for verdict in self.verdicts
+                if verdict.validity is Validity.UNKNOWN
+            ]
+            return "unknown: " + "; ".join(reasons or ["nothing was checked"])
+        allowed = sum(len(verdict.allowed) for verdict in self.verdicts)
+        more = f"; {allowed} allowed by the contract" if allowed else ""
+        return f"valid: {len(self.verdicts)} checkers found nothing that must not be{more}"
+
+    def results(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "run": self.directory.name,
+            "command": self.command,
+            "valid": _said(self.validity),
+            "doubts": list(self.doubts),
+            "figures": dict(self.figures),
+            "checks": [_check(verdict) for verdict in self.verdicts],
+        }
+
+
+def _plural(word: str, things: tuple[object, ...]) -> str:
+    if len(things) == 1:
+        return word
+    return word.removesuffix("y") + "ies" if word.endswith("y") else word + "s"
+
+
+def _said(validity: Validity) -> bool | str:
+    return {Validity.VALID: True, Validity.INVALID: False, Validity.UNKNOWN: "unknown"}[validity]
+
+
+def _check(verdict: Verdict) -> dict[str, Any]:
+    anomalies: dict[str, list[dict[str, Any]]] = {}
+    for each in (*verdict.anomalies, *verdict.allowed):
+        anomalies.setdefault(each.type, []).append(
+            {
+                "ops": list(each.ops),
+                "because": each.because,
+                "severity": each.severity,
+                "contract": each.contract,
+                "witness": each.witness,
+            }
+        )
+    return {
+        "checker": verdict.checker,
+        "valid": _said(verdict.validity),
+        "why": verdict.why,
+        "anomaly-types": sorted(anomalies),
+        "allowed": sorted({each.type for each in verdict.allowed}),
+        "anomalies": anomalies,
+        "stats": verdict.stats,
+    }

@@ -1,0 +1,121 @@
+"""Plan: everything that was asked for in a run, as one value; plan.json is its file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from harness.client.base import Acks, IsolationLevel
+from harness.errors import EnvironmentFailure
+
+UNSAFE_BROKER = {"unclean.leader.election.enable": "true"}
+"""What `--unsafe` asks of the brokers, beside acks=1 and no idempotence of the clients."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Field by field what `harness test` takes; times in seconds, as on the command line."""
+
+    workload: str = "queue"
+    nemesis: str = "none"
+    nemesis_interval_s: float = 10.0
+    time_limit_s: float = 60.0
+    rate: float = 500.0
+    """Operations a second, of all clients together; 0 for as many as they can."""
+    concurrency: int = 10
+    nodes: int = 5
+    seed: int = 0
+    on: str = "netns"
+    system: str = "reference"
+    client: str = "confluent"
+    acks: Acks = "all"
+    enable_idempotence: bool = True
+    retries: int | None = None
+    isolation_level: IsolationLevel = "read_committed"
+    key_dist: str = "uniform"
+    replication_factor: int = 3
+    topic_config: Mapping[str, str] = field(default_factory=dict)
+    broker_config: Mapping[str, str] = field(default_factory=dict)
+    producer_config: Mapping[str, str] = field(default_factory=dict)
+    consumer_config: Mapping[str, str] = field(default_factory=dict)
+    contract: str = "safe"
+    unsafe_faults: bool = False
+    inventory: str | None = None
+    """Of the hosts of `--on ssh`."""
+    schedule: str | None = None
+    """A stored schedule whose faults are played instead of drawn ones."""
+
+    @property
+    def name(self) -> str:
+        """Of its directory in the store."""
+        return f"{self.workload} {self.nemesis.replace(',', '+').replace(':', '-')}"
+
+    @property
+    def length_ms(self) -> float:
+        return self.time_limit_s * 1000
+
+    @property
+    def is_unclean(self) -> bool:
+        """Whether a replica may lead that lacks what was acknowledged."""
+        for configs in (self.topic_config, self.broker_config):
+            said = configs.get("unclean.leader.election.enable")
+            if said is not None:
+                return said == "true"
+        return False
+
+    @property
+    def faults(self) -> frozenset[str]:
+        """The nemeses by name, without their variants."""
+        return frozenset(each.partition(":")[0] for each in self.nemesis.split(","))
+
+    def with_seed(self, seed: int) -> Plan:
+        return replace(self, seed=seed)
+
+    def command(self) -> str:
+        """What to type to have it again: everything that differs from the default."""
+        words = ["harness", "test", "-w", self.workload, "--nemesis", self.nemesis]
+        words += ["--time-limit", f"{self.time_limit_s:g}", "--seed", str(self.seed)]
+        for each in fields(self):
+            if each.name in ("workload", "nemesis", "time_limit_s", "seed"):
+                continue
+            value = getattr(self, each.name)
+            if value != _default(each.name):
+                words += _option(each.name, value)
+        return shlex.join(words)
+
+    def text(self) -> str:
+        import msgspec
+
+        return msgspec.json.format(msgspec.json.encode(self)).decode() + "\n"
+
+    @classmethod
+    def load(cls, path: Path) -> Plan:
+        import msgspec
+
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=cls)
+        except OSError as error:
+            raise EnvironmentFailure(f"{path}: {error.strerror}; is it a run of harness?") from None
+        except msgspec.DecodeError as error:
+            raise EnvironmentFailure(f"{path} is no plan: {error}") from None
+
+
+_DEFAULTS = Plan()
+
+
+def _default(name: str) -> Any:
+    return getattr(_DEFAULTS, name)
+
+
+def _option(name: str, value: Any) -> list[str]:
+    flag = "--" + name.removesuffix("_s").replace("_", "-")
+    if isinstance(value, Mapping):
+        return [word for key, each in value.items() for word in (flag, f"{key}={each}")]
+    if value is True:
+        return [flag]
+    if value is False:
+        return [flag.replace("--enable-", "--disable-")]
+    return [flag, f"{value:g}" if isinstance(value, float) else str(value)]

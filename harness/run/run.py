@@ -1,0 +1,248 @@
+"""The steps of a run. Read this second, after ARCHITECTURE.md.
+
+1. plan      what was asked for, and everything drawn from the seed
+2. up        hosts, brokers, topics, clients
+3. run       clients at work, faults injected, both written down
+4. calm      heal, make sure of it, move the leaders, read everything back
+5. gather    the nodes' logs
+6. check     every checker that the workload names
+7. tell      one sentence, one results.json, one command to have it again
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from harness.client.base import ClientSettings
+from harness.decisions import Decisions
+from harness.errors import EnvironmentFailure
+from harness.history.recorder import Recorder
+from harness.run.calm import doubts_about_healing, rotate_leaders
+from harness.run.clients import Clients
+from harness.run.environment import environment
+from harness.run.judging import judge
+from harness.run.outcome import Outcome
+from harness.run.plan import Plan
+from harness.run.stage import Stage, play
+from harness.run.tally import Tally
+from harness.run.watching import Snapshot, Watcher
+from harness.run.workload import workload_of
+from harness.schedule.schedule import Schedule
+from harness.store.store import Store
+from nemesis import parse
+from nemesis.base import Scene
+from nemesis.conductor import Conductor
+from nemesis.plan import draw
+
+_TICK_S = 1.0
+_DRAIN_S = 60.0
+_LOG_BYTES_MAX = 64 << 20
+
+
+def execute(plan: Plan, store: Store, watcher: Watcher) -> Outcome:
+    """The whole run, from the plan to the verdict."""
+    directory = store.new_run(plan.name, datetime.now(UTC))
+    (directory / "plan.json").write_text(plan.text())
+    (directory / "command.txt").write_text(plan.command() + "\n")
+    (directory / "env.json").write_text(json.dumps(environment(), indent=2) + "\n")
+    try:
+        with watcher:
+            played = play(plan, directory, lambda stage: _Run(plan, directory, stage, watcher).go())
+            watcher.step("checking")
+            witnessed = played.result or Witnessed(doubts=["the run was broken off by a finding"])
+            outcome = judge(
+                directory, plan, witnessed.doubts, witnessed.figures, more=played.verdicts
+            )
+    finally:
+        store.end_run(directory)
+    return outcome
+
+
+@dataclass(slots=True)
+class Witnessed:
+    """What the run itself knows beside its history."""
+
+    doubts: list[str] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+
+
+class _Run:
+    def __init__(self, plan: Plan, directory: Path, stage: Stage, watcher: Watcher) -> None:
+        self._plan = plan
+        self._directory = directory
+        self._stage = stage
+        self._cluster = stage.cluster
+        self._watcher = watcher
+        self._witnessed = Witnessed()
+        self._workload = workload_of(plan)
+        self._topics = tuple(topic.name for topic in self._workload.topics)
+
+    async def go(self) -> Witnessed:
+        plan, watcher, stage = self._plan, self._watcher, self._stage
+        watcher.step(f"up: {plan.nodes} hosts ({plan.on}), {plan.system} broker")
+        async with self._cluster as cluster:
+            for topic in self._workload.topics:
+                await cluster.system.create_topic(topic)
+            recorder = Recorder(self._directory / "history")
+            tally = Tally(recorder, stage.now_ns())
+            conductor = self._conductor(tally)
+            settings = client_settings(plan, cluster.bootstrap())
+            clients = stage.clients(settings, tally)
+            try:
+                watcher.step(f"clients: {plan.concurrency} ({plan.client}), {plan.workload}")
+                await clients.open()
+                await self._load(clients, conductor, tally)
+                await self._calm(clients, conductor, tally)
+            finally:
+                await _each_of(conductor.heal_all(), clients.close())
+                tally.close()
+                self._save_schedule(conductor)
+                await self._gather()
+        self._witnessed.figures |= _figures(tally, conductor)
+        self._witnessed.doubts += conductor.doubts
+        return self._witnessed
+
+    def _conductor(self, tally: Tally) -> Conductor:
+        plan = self._plan
+        scene = Scene(
+            cluster=self._cluster,
+            topics=self._topics,
+            replication_factor=plan.replication_factor,
+            min_insync_replicas=int(self._workload.topics[0].configs["min.insync.replicas"]),
+            unsafe_faults=plan.unsafe_faults,
+        )
+
+        def note(f: str, value: Any) -> None:
+            tally.note(self._stage.now_ns(), f, value)
+
+        return Conductor(scene, parse(plan.nemesis), Decisions(plan.seed), note)
+
+    async def _load(self, clients: Clients, conductor: Conductor, tally: Tally) -> None:
+        plan = self._plan
+        self._watcher.step(f"load: {plan.time_limit_s:g} s, nemesis {plan.nemesis}")
+        async with self._ticking(conductor, tally, plan.time_limit_s):
+            load = asyncio.create_task(clients.load(plan.time_limit_s))
+            faults = asyncio.create_task(self._strike(conductor))
+            try:
+                await asyncio.gather(load, faults)
+            finally:
+                clients.stop()
+                for task in (load, faults):
+                    task.cancel()
+
+    async def _strike(self, conductor: Conductor) -> None:
+        plan = self._plan
+        if plan.schedule is not None:
+            await conductor.play(Schedule.load(Path(plan.schedule)).faults)
+            return
+        moments = draw(
+            Decisions(plan.seed),
+            parse(plan.nemesis),
+            length_ms=plan.length_ms,
+            interval_ms=plan.nemesis_interval_s * 1000,
+        )
+        await conductor.strike(moments)
+
+    async def _calm(self, clients: Clients, conductor: Conductor, tally: Tally) -> None:
+        self._watcher.step("calm: heal, rotate leaders, read everything back")
+        doubts = self._witnessed.doubts
+        await conductor.heal_all()
+        doubts += await doubts_about_healing(self._cluster, self._topics)
+        doubts += await rotate_leaders(self._cluster, self._topics)
+        async with self._ticking(conductor, tally, _DRAIN_S):
+            left = await clients.drain(tally.ends(), _DRAIN_S)
+        if left:
+            shown = ", ".join(f"{key} up to {end:,}" for key, end in sorted(left.items())[:3])
+            doubts.append(f"not everything could be read back within {_DRAIN_S:g} s: {shown}")
+
+    @asynccontextmanager
+    async def _ticking(
+        self, conductor: Conductor, tally: Tally, of_s: float
+    ) -> AsyncIterator[None]:
+        """The history reaches the disk and the counts the screen, about once a second."""
+        begun_ns = self._stage.now_ns()
+
+        async def tick() -> None:
+            before = tally.counts.completed
+            while True:
+                await asyncio.sleep(_TICK_S)
+                tally.flush()
+                counts = tally.counts
+                self._watcher.tick(
+                    Snapshot(
+                        elapsed_s=(self._stage.now_ns() - begun_ns) / 1e9,
+                        of_s=of_s,
+                        nodes=conductor.marks(),
+                        ok=counts.ok,
+                        fail=counts.fail,
+                        info=counts.info,
+                        per_s=(counts.completed - before) / _TICK_S,
+                        p99_ms=tally.recent_p99_ms(),
+                        unread=tally.unread,
+                        faults=conductor.in_force(),
+                        faults_done=len(conductor.faults),
+                    )
+                )
+                before = counts.completed
+
+        ticking = asyncio.create_task(tick())
+        try:
+            yield
+        finally:
+            ticking.cancel()
+
+    def _save_schedule(self, conductor: Conductor) -> None:
+        Schedule(
+            seed=self._plan.seed,
+            nodes=self._plan.nodes,
+            length_ms=self._plan.length_ms,
+            properties=self._plan.broker_config,
+            faults=tuple(conductor.faults),
+        ).save(self._directory / "schedule.json")
+
+    async def _gather(self) -> None:
+        """What the nodes said. A node that cannot be asked keeps its log for itself."""
+        for host in self._cluster.place.hosts:
+            into = self._directory / host.node
+            into.mkdir(exist_ok=True)
+            for name in ("broker.log", "server.properties"):
+                with suppress(EnvironmentFailure, OSError):
+                    await self._cluster.place.get(host.node, host.home / name, into / name)
+
+
+async def _each_of(*deeds: Any) -> None:
+    """All of them, whatever becomes of the others; the first failure is told."""
+    for found in await asyncio.gather(*deeds, return_exceptions=True):
+        if isinstance(found, BaseException):
+            raise found
+
+
+def client_settings(plan: Plan, bootstrap: str) -> ClientSettings:
+    return ClientSettings(
+        bootstrap=bootstrap,
+        acks=plan.acks,
+        enable_idempotence=plan.enable_idempotence,
+        retries=plan.retries,
+        isolation_level=plan.isolation_level,
+        producer_config=plan.producer_config,
+        consumer_config=plan.consumer_config,
+    )
+
+
+def _figures(tally: Tally, conductor: Conductor) -> dict[str, Any]:
+    counts = tally.counts
+    return {
+        "ok": counts.ok,
+        "fail": counts.fail,
+        "info": counts.info,
+        "acknowledged": counts.sent,
+        "read": counts.read,
+        "faults": conductor.told(),
+    }

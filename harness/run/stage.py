@@ -1,0 +1,95 @@
+"""Where a run takes place: its cluster, its clients and its clock, in this world or a simulated one.
+
+A run is the same code on both. What differs is made here, once, from the plan.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from checkers.verdict import Verdict
+from harness.client.base import ClientSettings
+from harness.cluster import Cluster, Place, System
+from harness.cluster.server_properties import QUICK_FAILOVER, Settings
+from harness.run.clients import Clients
+from harness.run.plan import Plan
+from harness.run.tally import Tally
+
+_Result = TypeVar("_Result")
+
+
+class Stage(Protocol):
+    cluster: Cluster
+
+    def now_ns(self) -> int: ...
+
+    def clients(self, settings: ClientSettings, tally: Tally) -> Clients: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Played(Generic[_Result]):
+    result: _Result | None
+    """None if the run was broken off by a finding."""
+    verdicts: tuple[Verdict, ...] = ()
+    """What the stage itself has to say."""
+
+
+def broker_settings(plan: Plan) -> Settings:
+    """Time-outs short enough that a run of a minute sees many elections; the plan's own words win."""
+    return QUICK_FAILOVER.with_properties(plan.broker_config)
+
+
+@dataclass(slots=True)
+class RealStage:
+    plan: Plan
+    directory: Path
+    cluster: Cluster
+
+    def now_ns(self) -> int:
+        return time.monotonic_ns()
+
+    def clients(self, settings: ClientSettings, tally: Tally) -> Clients:
+        from harness.run.worker_clients import WorkerClients
+
+        return WorkerClients(
+            self.cluster.place, self.plan, settings, tally, self.directory / "clients"
+        )
+
+
+def play(
+    plan: Plan, directory: Path, act: Callable[[Stage], Coroutine[Any, Any, _Result]]
+) -> Played[_Result]:
+    """Carries out `act` on the plan's stage."""
+    if plan.on == "sim":
+        from harness.run.sim_stage import play_in_simulation
+
+        return play_in_simulation(plan, directory, act)
+    place = make_place(plan, directory)
+    system = make_system(plan, place)
+    cluster = Cluster(system, count=plan.nodes)
+    return Played(asyncio.run(act(RealStage(plan, directory, cluster))))
+
+
+def make_place(plan: Plan, directory: Path) -> Place:
+    match plan.on:
+        case "netns":
+            from harness.cluster.netns.place import NetnsPlace
+
+            return NetnsPlace(directory / "hosts")
+        case "local":
+            from harness.cluster.local import LocalPlace
+
+            return LocalPlace(directory / "hosts")
+        case _:
+            raise AssertionError(f"nobody knows a place called {plan.on!r}")
+
+
+def make_system(plan: Plan, place: Place) -> System:
+    from harness.cluster.reference_broker import ReferenceBroker
+
+    return ReferenceBroker(place, broker_settings(plan))

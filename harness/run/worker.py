@@ -1,0 +1,146 @@
+"""A client worker: one process of the operating system for each client of a run.
+
+It draws its operations itself, so nothing has to be sent for each of them, and writes down what it
+does as frames (frames.py). It ends when its run does, however that ends: the pipe from it closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+from harness.client.base import Client
+from harness.client.make import make_client
+from harness.run.frames import NEWS, ROW, Begin, Drain, Load, Order, Stop, framed, read_order
+from harness.run.life import Life
+from workloads import make_workload
+from workloads.base import Load as WorkloadLoad
+
+
+class Pen:
+    """Writes frames. A completion waits for the next invocation or the next pause, whichever is
+    first; an invocation never waits, nor does what stands before it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._kept: list[bytes] = []
+
+    def row(
+        self,
+        time_ns: int,
+        process: int,
+        type_: str,
+        f: str,
+        value: Any,
+        error: str | None,
+        node: str | None,
+    ) -> None:
+        self._kept.append(framed((ROW, time_ns, process, type_, f, value, error, node)))
+        if type_ == "invoke":
+            self.flush()
+
+    def news(self, what: str, detail: Any = None) -> None:
+        self._kept.append(framed((NEWS, what, detail)))
+        self.flush()
+
+    def flush(self) -> None:
+        data = b"".join(self._kept)
+        self._kept.clear()
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+class MonotonicClock:
+    """The stamps of all workers are of one clock, that of the machine they share."""
+
+    def __init__(self, before_sleep: Callable[[], None]) -> None:
+        self._before_sleep = before_sleep
+
+    def now_ns(self) -> int:
+        return time.monotonic_ns()
+
+    async def sleep_until_ns(self, moment_ns: int) -> None:
+        self._before_sleep()
+        left_ns = moment_ns - time.monotonic_ns()
+        if left_ns > 0:
+            await asyncio.sleep(left_ns / 1e9)
+
+
+class Worker:
+    def __init__(self, begin: Begin, pen: Pen, orders: SimpleQueue[Order | None]) -> None:
+        self._pen = pen
+        self._orders = orders
+        workload = make_workload(
+            begin.workload,
+            WorkloadLoad(
+                seed=begin.seed,
+                clients=begin.clients,
+                replication_factor=begin.replication_factor,
+                topic_configs=begin.topic_configs,
+                key_dist=begin.key_dist,
+            ),
+        )
+
+        def client_of(process: int) -> Client:
+            return make_client(begin.client, begin.settings, f"c{begin.number + 1}-{process}")
+
+        self.life = Life(
+            begin.number,
+            begin.clients,
+            workload,
+            client_of,
+            MonotonicClock(pen.flush),
+            pen.row,
+            process=begin.process,
+            ordinal=begin.ordinal,
+        )
+
+    async def run(self) -> None:
+        await self.life.open()
+        self._pen.news("ready")
+        while True:
+            match self._orders.get():
+                case Load(begin_ns, end_ns, interval_ns):
+                    await self.life.load(begin_ns, end_ns, interval_ns)
+                    self._pen.news("loaded")
+                case Drain(ends, deadline_ns):
+                    self._pen.news("drained", await self.life.drain(ends, deadline_ns))
+                case None:
+                    return
+
+
+def main() -> None:
+    """Whatever a library prints must not get among the frames, so they have their own descriptor."""
+    pen = Pen(os.dup(1))
+    os.dup2(2, 1)
+    begin = read_order(sys.stdin.buffer.readline())
+    assert isinstance(begin, Begin), "the first order says who the worker is"
+    orders: SimpleQueue[Order | None] = SimpleQueue()
+    worker = Worker(begin, pen, orders)
+
+    def listen() -> None:
+        for line in sys.stdin.buffer:
+            order = read_order(line)
+            if isinstance(order, Stop):
+                worker.life.stop()
+            else:
+                orders.put(order)
+        # The run is over, or dead: nothing more is to be done, and nothing to be cleaned up.
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    try:
+        asyncio.run(worker.run())
+    except BaseException as error:
+        pen.news("failed", f"{type(error).__name__}: {error}")
+        raise
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Clients as processes of the operating system, which can be paused, killed and cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.client.base import ClientSettings
+from harness.cluster.base import Place
+from harness.errors import EnvironmentFailure
+from harness.run.clients import Clients, unreached
+from harness.run.frames import Begin, Drain, Load, Stop
+from harness.run.plan import Plan
+from harness.run.tally import Tally
+from harness.run.worker_process import RowFrame, WorkerProcess
+
+_NS = 1_000_000_000
+_READY_S = 60.0
+_LAST_OPERATION_S = 30.0
+"""How long the last operation of a load may take, beyond the client's own time-outs."""
+_DEATHS_MAX = 1000
+
+
+class WorkerClients:
+    def __init__(
+        self, place: Place, plan: Plan, settings: ClientSettings, tally: Tally, logs: Path
+    ) -> None:
+        self._place = place
+        self._plan = plan
+        self._settings = settings
+        self._tally = tally
+        self._logs = logs
+        self._workers: dict[int, WorkerProcess] = {}
+        self._load: Load | None = None
+        self._deaths = 0
+        self._is_closed = False
+
+    async def open(self) -> None:
+        self._logs.mkdir(parents=True, exist_ok=True)
+        for number in range(self._plan.concurrency):
+            self._workers[number] = self._start(number, process=number, ordinal=0)
+        try:
+            async with asyncio.timeout(_READY_S):
+                answers = [worker.until("ready") for worker in list(self._workers.values())]
+                await asyncio.gather(*answers)
+        except TimeoutError:
+            raise EnvironmentFailure(
+                f"not within {_READY_S:g} s: all {self._plan.concurrency} clients are ready; "
+                f"try fewer with --concurrency, or see {self._logs}"
+            ) from None
+        if self._deaths:
+            raise EnvironmentFailure(f"a client ended before it was ready; see {self._logs}")
+
+    async def load(self, for_s: float) -> None:
+        plan, now_ns = self._plan, time.monotonic_ns()
+        interval_ns = int(plan.concurrency / plan.rate * _NS) if plan.rate else 0
+        self._load = Load(now_ns, now_ns + int(for_s * _NS), interval_ns)
+        for worker in self._workers.values():
+            worker.order(self._load)
+        patience_s = for_s + self._settings.delivery_timeout_ms / 1000 + _LAST_OPERATION_S
+        await self._each("loaded", patience_s)
+        self._load = None
+
+    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int]:
+        deadline_ns = time.monotonic_ns() + int(within_s * _NS)
+        for worker in self._workers.values():
+            worker.order(Drain(dict(ends), deadline_ns))
+        left = await self._each("drained", within_s + _LAST_OPERATION_S)
+        return unreached(left, ends)
+
+    async def _each(self, what: str, within_s: float) -> dict[int, Mapping[str, int]]:
+        """By worker what it says at its end. One that never does is replaced."""
+        found: dict[int, Mapping[str, int]] = {}
+
+        async def one(number: int) -> None:
+            worker = self._workers[number]
+            answer = await worker.until(what)
+            while worker is not self._workers[number] and not self._is_closed:
+                worker = self._workers[number]
+                answer = await worker.until(what)
+            found[number] = answer or {}
+
+        done, late = await asyncio.wait(
+            [asyncio.create_task(one(number)) for number in self._workers], timeout=within_s
+        )
+        for task in late:
+            task.cancel()
+        for task in done:
+            task.result()
+        return found
+
+    def stop(self) -> None:
+        for worker in self._workers.values():
+            worker.order(Stop())
+
+    async def close(self) -> None:
+        self._is_closed = True
+        for worker in self._workers.values():
+            worker.close()
+            self._tally.abandon(time.monotonic_ns(), worker.process, "the run was over first")
+
+    @property
+    def pids(self) -> Mapping[int, int]:
+        """Of the workers, by the client's number."""
+        return {number: worker.pid for number, worker in self._workers.items()}
+
+    def _start(self, number: int, *, process: int, ordinal: int) -> WorkerProcess:
+        plan = self._plan
+        begin = Begin(
+            number=number,
+            clients=plan.concurrency,
+            seed=plan.seed,
+            workload=plan.workload,
+            client=plan.client,
+            settings=self._settings,
+            replication_factor=plan.replication_factor,
+            topic_configs=plan.topic_config,
+            key_dist=plan.key_dist,
+            process=process,
+            ordinal=ordinal,
+        )
+        log = self._logs / f"c{number + 1}.log"
+        return WorkerProcess(self._place, begin, log, self._take, self._replace)
+
+    def _take(self, frame: RowFrame) -> None:
+        self._tally.row(*frame[1:])
+
+    def _replace(self, dead: WorkerProcess) -> None:
+        """A client that died goes on as another process, with operations nobody has done yet."""
+        self._tally.abandon(time.monotonic_ns(), dead.process, "the client's process ended")
+        self._deaths += 1
+        if self._is_closed or self._load is None or self._deaths > _DEATHS_MAX:
+            return
+        # Openings count as invocations as well, so this is beyond every ordinal that was used.
+        heir = self._start(
+            dead.number,
+            process=dead.process + self._plan.concurrency,
+            ordinal=dead.invocations + 1,
+        )
+        heir.invocations = dead.invocations + 1
+        self._workers[dead.number] = heir
+        heir.order(self._load)
+
+
+def _check(clients: WorkerClients) -> Clients:
+    """Has mypy hold it to what a run expects."""
+    return clients

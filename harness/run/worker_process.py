@@ -1,0 +1,126 @@
+"""One client worker as its run sees it: started, given orders, listened to, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from harness.cluster.base import Place
+from harness.errors import EnvironmentFailure
+from harness.run.frames import ROW, Begin, FrameReader, Order, order_line
+
+_PIPE_BYTES = 1 << 20
+_READ_BYTES = 1 << 18
+
+RowFrame = list[Any]
+
+
+class WorkerProcess:
+    def __init__(
+        self,
+        place: Place,
+        begin: Begin,
+        log: Path,
+        on_row: Callable[[RowFrame], None],
+        on_end: Callable[[WorkerProcess], None],
+    ) -> None:
+        """`on_end` is called when it has ended by itself, or was killed by somebody else."""
+        self.number = begin.number
+        self.process = begin.process
+        """Of its last invocation."""
+        self.invocations = 0
+        self._log = log
+        self._on_row = on_row
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._news: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        self._frames = FrameReader()
+        with log.open("ab") as stderr:
+            self._popen = subprocess.Popen(
+                place.client_command([sys.executable, "-m", "harness.run.worker"]),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        assert self._popen.stdout is not None
+        self._stdout = self._popen.stdout.fileno()
+        fcntl.fcntl(self._stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        os.set_blocking(self._stdout, False)
+        self._is_open = True
+        self._loop.add_reader(self._stdout, self._read)
+        self.order(begin)
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    def order(self, order: Order) -> None:
+        assert self._popen.stdin is not None
+        with suppress(BrokenPipeError):
+            self._popen.stdin.write(order_line(order))
+            self._popen.stdin.flush()
+
+    async def until(self, what: str) -> Any:
+        """What it says when it has done what it was told, or None if it has ended instead."""
+        while True:
+            said, detail = await self._news.get()
+            if said == what:
+                return detail
+            if said == "ended":
+                self._news.put_nowait((said, detail))
+                return None
+            if said == "failed":
+                raise EnvironmentFailure(
+                    f"client {self.number + 1} could not go on: {detail}; see {self._log}"
+                )
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._stdout, _READ_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            self._ended()
+            return
+        on_row = self._on_row
+        for frame in self._frames.feed(data):
+            if frame[0] == ROW:
+                if frame[3] == "invoke":
+                    self.process = frame[2]
+                    self.invocations += 1
+                on_row(frame)
+            else:
+                self._news.put_nowait((frame[1], frame[2]))
+
+    def _ended(self) -> None:
+        if self._is_open:
+            self._forget()
+            self._popen.wait()
+            self._news.put_nowait(("ended", None))
+            self._on_end(self)
+
+    def _forget(self) -> None:
+        self._is_open = False
+        self._loop.remove_reader(self._stdout)
+        for pipe in (self._popen.stdin, self._popen.stdout):
+            assert pipe is not None
+            with suppress(BrokenPipeError):
+                pipe.close()
+
+    def close(self) -> None:
+        """At once, and with all it started."""
+        if self._is_open:
+            self._forget()
+            with suppress(ProcessLookupError):
+                os.killpg(self._popen.pid, signal.SIGKILL)
+            self._popen.wait()
+            self._news.put_nowait(("ended", None))

@@ -1,0 +1,85 @@
+"""The store: a directory for each run, in Jepsen's layout, with links to the latest.
+
+    store/queue partition/20261116T001530.123Z/     one run
+    store/queue partition/latest                    the last of its kind
+    store/latest, store/current                     the last of all; the one under way
+
+Links are relative, so that the tree can be moved.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harness.errors import EnvironmentFailure
+
+_TIME = re.compile(r"\d{8}T\d{6}\.\d{3}Z(-\d+)?")
+
+
+class Store:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def new_run(self, name: str, at: datetime) -> Path:
+        """Its directory, empty; `current` points there."""
+        stamp = at.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z"
+        for attempt in range(100):
+            directory = self.root / name / (f"{stamp}-{attempt}" if attempt else stamp)
+            try:
+                directory.mkdir(parents=True)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise EnvironmentFailure(
+                    f"{error.filename}: {error.strerror}; --store names another directory"
+                ) from None
+            _link(self.root / "current", directory)
+            return directory
+        raise EnvironmentFailure(f"{self.root / name} has a hundred runs of {stamp}")
+
+    def end_run(self, directory: Path) -> None:
+        """It is the latest now."""
+        _link(self.root / "latest", directory)
+        _link(directory.parent / "latest", directory)
+        with suppress(FileNotFoundError):
+            if (self.root / "current").resolve() == directory.resolve():
+                (self.root / "current").unlink()
+
+    def runs(self) -> Iterator[Path]:
+        """The newest last."""
+        found = [
+            each
+            for kind in self.root.glob("*")
+            if kind.is_dir() and not kind.is_symlink()
+            for each in kind.glob("*")
+            if _TIME.fullmatch(each.name) and not each.is_symlink()
+        ]
+        return iter(sorted(found, key=lambda each: (each.name, each.parent.name)))
+
+    def find(self, said: str) -> Path:
+        """A path, `latest`, `current`, or -1 for the last, -2 for the one before."""
+        if re.fullmatch(r"-\d+", said):
+            runs = list(self.runs())
+            if not 0 < -int(said) <= len(runs):
+                raise EnvironmentFailure(f"there is no run {said}: {self.root} has {len(runs)}")
+            return runs[int(said)]
+        for path in (Path(said), self.root / said):
+            if (path / "plan.json").is_file() or (path / "history").is_dir():
+                return path.resolve()
+        raise EnvironmentFailure(
+            f"{said} is no run; give its directory, or latest, or -1; harness ls lists them"
+        )
+
+
+def _link(link: Path, target: Path) -> None:
+    """In one step, so that nobody finds none."""
+    fresh = link.with_name(f".{link.name}.{os.getpid()}")
+    with suppress(FileNotFoundError):
+        fresh.unlink()
+    fresh.symlink_to(os.path.relpath(target, link.parent), target_is_directory=True)
+    fresh.replace(link)

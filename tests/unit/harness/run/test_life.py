@@ -1,0 +1,182 @@
+"""A client's life: what is written down, when it retires, how far it reads back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.client.base import Completion, Invocation
+from harness.cluster.base import NewTopic
+from harness.run.life import Life
+
+CLIENTS = 4
+STEP_NS = 1_000_000
+
+
+class StepClock:
+    """Each look at it is a step later."""
+
+    def __init__(self) -> None:
+        self.time_ns = 0
+
+    def now_ns(self) -> int:
+        self.time_ns += STEP_NS
+        return self.time_ns
+
+    async def sleep_until_ns(self, moment_ns: int) -> None:
+        self.time_ns = max(self.time_ns, moment_ns)
+
+
+class Sends:
+    name = "sends"
+    checkers = ()
+    topics: Sequence[NewTopic] = ()
+
+    def opening(self, client: int, process: int) -> Sequence[Invocation]:
+        return [Invocation("assign", ["t-0"])]
+
+    def operation(self, client: int, ordinal: int) -> Invocation:
+        return Invocation("send", [["send", "t-0", ordinal]])
+
+    def drained_keys(self, client: int) -> Sequence[str]:
+        return ["t-0", "t-1"]
+
+
+class ScriptedClient:
+    def __init__(self, answer: Callable[[Invocation], Completion], log: list[str]) -> None:
+        self._answer = answer
+        self._log = log
+
+    async def open(self) -> None:
+        self._log.append("open")
+
+    async def invoke(self, invocation: Invocation) -> Completion:
+        return self._answer(invocation)
+
+    async def close(self) -> None:
+        self._log.append("close")
+
+
+class Story:
+    def __init__(self, answer: Callable[[Invocation], Completion]) -> None:
+        self.rows: list[tuple[Any, ...]] = []
+        self.doors: list[str] = []
+        self.life = Life(
+            1,
+            CLIENTS,
+            Sends(),
+            lambda process: ScriptedClient(answer, self.doors),
+            StepClock(),
+            lambda *row: self.rows.append(row),
+        )
+
+    def load(self, length_ns: int, interval_ns: int = 0) -> None:
+        async def main() -> None:
+            await self.life.open()
+            await self.life.load(0, length_ns, interval_ns)
+
+        asyncio.run(main())
+
+    def drain(self, ends: dict[str, int], deadline_ns: int) -> dict[str, int]:
+        async def main() -> dict[str, int]:
+            await self.life.open()
+            return dict(await self.life.drain(ends, deadline_ns))
+
+        return asyncio.run(main())
+
+
+def ok(invocation: Invocation) -> Completion:
+    return Completion("ok", invocation.value)
+
+
+def test_each_operation_is_written_down_before_and_after() -> None:
+    story = Story(ok)
+    story.load(100 * STEP_NS)
+    types = [row[2] for row in story.rows]
+    assert types[::2] == ["invoke"] * len(types[::2])
+    assert types[1::2] == ["ok"] * len(types[1::2])
+    times = [row[0] for row in story.rows]
+    assert times == sorted(times)
+    assert story.rows[0][3] == "assign"
+    sent = [row[4][0][2] for row in story.rows if row[3] == "send" and row[2] == "invoke"]
+    assert sent == list(range(len(sent)))
+    assert len(sent) > 10
+
+
+def test_a_process_that_does_not_know_retires_and_its_number_is_never_used_again() -> None:
+    def unsure(invocation: Invocation) -> Completion:
+        if invocation.f == "send" and invocation.value[0][2] % 3 == 2:
+            return Completion("info", invocation.value, "TIMED_OUT: no answer")
+        return ok(invocation)
+
+    story = Story(unsure)
+    story.load(100 * STEP_NS)
+    ended_at = {row[1]: at for at, row in enumerate(story.rows) if row[2] == "info"}
+    assert len(ended_at) > 2
+    for process, at in ended_at.items():
+        assert all(row[1] != process for row in story.rows[at + 1 :])
+        assert process % CLIENTS == 1
+    assert story.doors[:3] == ["open", "close", "open"]
+    # The one that comes after assigns first, and sends nothing twice.
+    sent = [row[4][0][2] for row in story.rows if row[3] == "send" and row[2] == "invoke"]
+    assert len(sent) == len(set(sent))
+
+
+def test_a_failure_that_is_certain_does_not_end_the_process() -> None:
+    story = Story(
+        lambda invocation: ok(invocation)
+        if invocation.f == "assign"
+        else Completion("fail", invocation.value, "MESSAGE_TOO_LARGE: no")
+    )
+    story.load(50 * STEP_NS)
+    assert {row[1] for row in story.rows} == {1}
+
+
+def test_operations_keep_their_distance() -> None:
+    story = Story(ok)
+    story.load(1000 * STEP_NS, interval_ns=100 * STEP_NS)
+    begun = [row[0] for row in story.rows if row[3] == "send" and row[2] == "invoke"]
+    assert 8 <= len(begun) <= 10
+    assert all(b - a >= 100 * STEP_NS for a, b in zip(begun, begun[1:], strict=False))
+
+
+def test_reading_back_goes_on_until_every_end_was_reached() -> None:
+    records = iter([[[0, 5], [1, 6]], [], [[2, 7]], [[3, 8]]])
+
+    def poll(invocation: Invocation) -> Completion:
+        if invocation.f == "poll":
+            return Completion("ok", [["poll", {"t-0": next(records)}]])
+        return ok(invocation)
+
+    story = Story(poll)
+    assert story.drain({"t-0": 3}, 10_000 * STEP_NS) == {}
+    assert next(records) == [[3, 8]]
+
+
+def test_what_was_not_reached_in_time_is_told() -> None:
+    def nothing(invocation: Invocation) -> Completion:
+        if invocation.f == "poll":
+            return Completion("ok", [["poll", {}]])
+        return ok(invocation)
+
+    story = Story(nothing)
+    assert story.drain({"t-0": 3, "t-1": 0, "other-0": 9}, 100 * STEP_NS) == {"t-0": 3}
+
+
+def test_a_reader_that_gets_nowhere_is_opened_anew_where_it_stood() -> None:
+    assigned: list[Any] = []
+    polls = iter([[[0, 5]], None, [[1, 6], [2, 7]]])
+
+    def stuck(invocation: Invocation) -> Completion:
+        if invocation.f == "assign":
+            assigned.append(invocation.value)
+            return ok(invocation)
+        found = next(polls)
+        if found is None:
+            return Completion("info", [["poll"]], "TIMED_OUT: no")
+        return Completion("ok", [["poll", {"t-0": found}]])
+
+    story = Story(stuck)
+    assert story.drain({"t-0": 3}, 10_000 * STEP_NS) == {}
+    assert assigned == [{"t-0": 0}, {"t-0": 1}]

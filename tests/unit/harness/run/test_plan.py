@@ -1,0 +1,87 @@
+"""A plan: to its file and back, and to the command that has it again."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.cli.plan_options import plan_of
+from harness.cli.testing import run_test
+from harness.errors import EnvironmentFailure
+from harness.run.plan import Plan
+
+WORDS = st.text("abcdefg.", min_size=1, max_size=5)
+PLANS = st.builds(
+    Plan,
+    workload=st.sampled_from(["queue", "append"]),
+    nemesis=st.sampled_from(["none", "kill", "partition,kill"]),
+    time_limit_s=st.sampled_from([5.0, 30.0, 90.5]),
+    nemesis_interval_s=st.sampled_from([10.0, 2.5]),
+    rate=st.sampled_from([500.0, 0.0, 12.5]),
+    concurrency=st.integers(1, 40),
+    nodes=st.integers(3, 9),
+    seed=st.integers(0, 2**32),
+    on=st.sampled_from(["netns", "sim", "local"]),
+    client=st.sampled_from(["confluent", "aiokafka"]),
+    acks=st.just("all"),
+    enable_idempotence=st.booleans(),
+    retries=st.sampled_from([None, 3]),
+    key_dist=st.sampled_from(["uniform", "hot:90"]),
+    topic_config=st.dictionaries(WORDS, WORDS, max_size=2),
+    producer_config=st.dictionaries(WORDS, WORDS, max_size=2),
+    contract=st.sampled_from(["safe", "configured"]),
+    unsafe_faults=st.booleans(),
+)
+
+
+@given(PLANS)
+def test_the_command_makes_the_same_plan_again(plan: Plan) -> None:
+    words = shlex.split(plan.command())
+    assert words[:2] == ["harness", "test"]
+    context = run_test.make_context("test", words[2:])
+    options = {
+        name: value
+        for name, value in context.params.items()
+        if name not in ("test_count", "store_root", "as_json", "quiet", "no_color")
+    }
+    assert plan_of(options) == plan
+
+
+@given(PLANS)
+def test_the_file_makes_the_same_plan_again(plan: Plan) -> None:
+    import msgspec
+
+    assert msgspec.json.decode(plan.text(), type=Plan) == plan
+
+
+def test_what_is_no_plan_is_told(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentFailure, match=r"plan\.json: No such file"):
+        Plan.load(tmp_path / "plan.json")
+    (tmp_path / "plan.json").write_text('{"nodes": "many"}')
+    with pytest.raises(EnvironmentFailure, match="nodes"):
+        Plan.load(tmp_path / "plan.json")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--concurrency", "0"], "no number of clients"),
+        (["--key-dist", "hot:101"], "try uniform, zipf or hot:90"),
+        (["--topic-config", "novalue"], "no key=value"),
+        (["-w", "nothing"], "there is no workload 'nothing'"),
+        (["--nemesis", "gremlin"], "gremlin"),
+        (["--acks", "1", "--enable-idempotence"], "--enable-idempotence takes --acks all"),
+        (["--retries", "0"], "takes retries"),
+        (["--on", "ssh"], "--on ssh needs --inventory"),
+        (["--time-limit", "0"], "0"),
+    ],
+)
+def test_bad_words_are_refused_before_anything_is_started(words: list[str], complaint: str) -> None:
+    said = CliRunner().invoke(run_test, words)
+    assert said.exit_code == 2  # click's own; the command line makes it 254
+    assert complaint in said.output
