@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from broker.housekeeping import Housekeeping
 from broker.image_follower import ImageFollower
 from broker.isr_proposals import IsrProposals
-from broker.log.broker_life import Life, write_life
+from broker.log.broker_life import Life
 from broker.log.identity import id_of_text
 from broker.log.log_directory import LogDirectory
 from broker.membership import Card, Membership
@@ -247,7 +247,7 @@ class BrokerRole:
         for path, directory in self.partitions.directories.items():
             if directory.is_loaded:
                 try:
-                    await write_life(directory.disk, broker_epoch, self._node.world.boot_id)
+                    await directory.note_life(broker_epoch, self._node.world.boot_id)
                 except OSError as problem:
                     _log.warning("%s: a kill will count as a loss of power: %s", path, problem)
 
@@ -291,7 +291,7 @@ class BrokerRole:
         for path, directory in self.partitions.directories.items():
             try:
                 with suppress(asyncio.CancelledError):
-                    await directory.close(_UNKNOWN_EPOCH if epoch is None else epoch)
+                    await directory.close(epoch)
             except OSError as problem:
                 _log.error("%s: the next start has to scan its logs: %s", path, problem)
 

@@ -43,13 +43,15 @@ async def read_life(disk: Disk, boot_id: str) -> Life:
 def life_before_clean_stop(marker: bytes) -> Life:
     """A marker that cannot be read vouches for the logs all the same, but names no epoch."""
     try:
-        return Life(int(json.loads(marker)["brokerEpoch"]), is_unharmed=True)
+        return last_life_from_the_wire(int(json.loads(marker)["brokerEpoch"]))
     except (ValueError, KeyError, TypeError):
         return Life()
 
 
-def marker_of(broker_epoch: int) -> bytes:
-    return json.dumps({"version": 0, "brokerEpoch": broker_epoch}).encode() + b"\n"
+def marker_of(life: Life) -> bytes:
+    """Of a clean stop. A harmed life stays harmed, until the cluster has heard of it."""
+    plain = {"version": 0, "brokerEpoch": previous_epoch_on_the_wire(life)}
+    return json.dumps(plain).encode() + b"\n"
 
 
 def previous_epoch_on_the_wire(life: Life) -> int:

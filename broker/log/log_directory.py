@@ -14,11 +14,11 @@ from broker.disk.interface import Disk
 from broker.log import checkpoints, identity
 from broker.log.breather import Breather
 from broker.log.broker_life import (
-    UNKNOWN_BROKER_EPOCH,
     Life,
     life_before_clean_stop,
     marker_of,
     read_life,
+    write_life,
 )
 from broker.log.checkpoints import CorruptCheckpointError, TopicPartition
 from broker.log.cleaner import Cleaner
@@ -68,7 +68,7 @@ class LogDirectory:
         self._has_stale_offsets = True  # the checkpoints may name logs that are gone
         self.is_loaded = False
         self.last_life = Life()
-        """Of the broker that used this directory."""
+        """Of the broker that used this directory, so far as it was noted."""
 
         self._checkpointing = asyncio.Lock()
 
@@ -174,6 +174,11 @@ class LogDirectory:
             raise identity.WrongDirectoryError(
                 f"{self.path} belongs to cluster {found.cluster_id}, this is {self._cluster_id}"
             )
+
+    async def note_life(self, broker_epoch: int, boot_id: str) -> None:
+        """Durable when it returns: from now on a kill harms nothing. Raises OSError."""
+        await write_life(self.disk, broker_epoch, boot_id)
+        self.last_life = Life(broker_epoch, is_unharmed=True)
 
     async def _read(self, name: str) -> dict[TopicPartition, int]:
         """A damaged checkpoint only costs time: the logs know what they hold."""
@@ -362,13 +367,18 @@ class LogDirectory:
         except KafkaError as problem:
             _log.warning("%s: %s", self.path, problem)
 
-    async def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
-        """The marker comes last: it vouches for everything before it."""
+    async def close(self, broker_epoch: int | None = None) -> None:
+        """The marker comes last: it vouches for everything before it.
+
+        Of a broker that was never let in, it says what it said of the life before: the cluster
+        knows no other.
+        """
         for log in self.logs:
             await self._try(log.close)
         # A start that failed half-way says nothing about the logs that it did not reach.
         if not self.is_loaded or any(log.failure for log in self.logs):
             return
         await self.checkpoint()
-        await self.disk.replace(CLEAN_SHUTDOWN, marker_of(broker_epoch))
+        life = self.last_life if broker_epoch is None else Life(broker_epoch, is_unharmed=True)
+        await self.disk.replace(CLEAN_SHUTDOWN, marker_of(life))
         _log.info("%s was stopped cleanly", self.path)

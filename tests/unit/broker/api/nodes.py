@@ -57,7 +57,10 @@ class NobodyNetwork:
 
 @asynccontextmanager
 async def running_node(
-    properties: Mapping[str, str] | None = None, disks: Mapping[str, MemoryDisk] | None = None
+    properties: Mapping[str, str] | None = None,
+    disks: Mapping[str, MemoryDisk] | None = None,
+    *,
+    boot_id: str = "",
 ) -> AsyncIterator[Node]:
     disks = disks or {"data": MemoryDisk()}
     config = BrokerConfig.of(
@@ -73,7 +76,11 @@ async def running_node(
             identity = Identity(cluster_id=CLUSTER_ID, node_id=1, directory_id=f"id-of-{path}")
             await write_identity(disk, identity)
     world = World(
-        disks=disks, network=NobodyNetwork(), clock=StillClock(), random=Random(next(_lives))
+        disks=disks,
+        network=NobodyNetwork(),
+        clock=StillClock(),
+        random=Random(next(_lives)),
+        boot_id=boot_id,
     )
     node = await Node.start(config, world)
     await asyncio.sleep(0)  # so that the node's chores have begun before it is stopped

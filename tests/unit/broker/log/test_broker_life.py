@@ -52,8 +52,12 @@ async def test_before_the_first_life_there_is_no_epoch() -> None:
     assert await read_life(MemoryDisk(), "monday") == NO_LIFE
 
 
-def test_the_marker_of_a_clean_stop_carries_the_epoch() -> None:
-    assert life_before_clean_stop(marker_of(7)) == Life(7, is_unharmed=True)
+@pytest.mark.parametrize("life", [NO_LIFE, Life(7, True), Life(7, False)])
+def test_the_marker_of_a_clean_stop_carries_the_life(life: Life) -> None:
+    assert life_before_clean_stop(marker_of(life)) == life
+
+
+def test_a_marker_that_cannot_be_read_names_no_life() -> None:
     assert life_before_clean_stop(b"left by something else") == NO_LIFE
 
 
