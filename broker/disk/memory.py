@@ -11,6 +11,7 @@ import errno
 from collections.abc import Awaitable, Callable, Sequence
 from fnmatch import fnmatchcase
 from random import Random
+from typing import Any
 
 from broker.disk.faults import Fault, Faults, disk_error, fault_error
 from broker.disk.faults import is_from_fault as is_from_fault
@@ -21,7 +22,9 @@ from broker.disk.power_loss import remains
 PAGE = 64 * 1024
 ENDLESS_BYTES = 1 << 50
 
-Before = Callable[[str, str], Awaitable[None]]
+Token = Any
+Before = Callable[[str, str], Awaitable[Token]]
+After = Callable[[str, str, Token], Awaitable[None]]
 
 
 class MemoryFile:
@@ -78,7 +81,7 @@ class MemoryFile:
         # What is appended while the device works may come too late for it.
         size = len(inode.content)
         try:
-            await self._point("fdatasync")
+            token = await self._point("fdatasync")
         except OSError:
             if self._is_alive:
                 inode.fail_to_sync(size)
@@ -87,7 +90,7 @@ class MemoryFile:
         if not self._inode.is_entry_durable:
             self._disk.sync_folder(parent_of(self.path))
             self._inode.is_entry_durable = True
-        await self._disk.took_effect("fdatasync", self.path)
+        await self._disk.took_effect("fdatasync", self.path, token)
 
     async def write_again(self, position: int, length: int) -> None:
         await self._point("write_again")
@@ -99,10 +102,11 @@ class MemoryFile:
     def close(self) -> None:
         self._is_closed = True
 
-    async def _point(self, operation: str) -> None:
+    async def _point(self, operation: str) -> Token:
         self._check_open()
-        await self._disk.point(operation, self.path)
+        token = await self._disk.point(operation, self.path)
         self._check_open()
+        return token
 
     def _check(self, operation: str) -> None:
         self._check_open()
@@ -125,8 +129,9 @@ class MemoryDisk:
         self.before: Before | None = None
         """Awaited at every point where the disk may wait: there a simulator delays or crashes."""
 
-        self.after: Before | None = None
-        """Awaited when something is durable, before whoever asked for it hears so."""
+        self.after: After | None = None
+        """Awaited when something is durable, before whoever asked for it hears so. It is handed
+        what `before` gave for the same operation."""
 
         self.faults = Faults()
         self.life = 0
@@ -156,7 +161,7 @@ class MemoryDisk:
         return bytes(self._find(path).content)
 
     async def replace(self, path: str, content: bytes) -> None:
-        await self.point("replace", path)
+        token = await self.point("replace", path)
         temporary = path + ".tmp"
         inode = Inode()
         folder = parent_of(path)
@@ -164,13 +169,14 @@ class MemoryDisk:
         try:
             self.take_room(len(content), path)
             inode.content += content
-            await self.point("fdatasync", temporary)
+            sync_token = await self.point("fdatasync", temporary)
         except OSError:
             if self._now.files.get(temporary) is inode:
                 self._change((folder,), lambda tree: tree.unlink(temporary))
             raise
         inode.sync(len(content))
         inode.is_entry_durable = True
+        await self.took_effect("fdatasync", temporary, sync_token)
 
         def move(tree: Tree) -> None:
             tree.unlink(temporary)
@@ -178,24 +184,24 @@ class MemoryDisk:
 
         self._change((folder,), move)
         await self._sync_point(folder)
-        await self.took_effect("replace", path)
+        await self.took_effect("replace", path, token)
 
     async def rename(self, source: str, target: str) -> None:
-        await self.point("rename", source)
+        token = await self.point("rename", source)
         if parent_of(target) not in self._now.folders:
             raise missing(target)
         folders = (parent_of(source), parent_of(target))
         self._change(folders, lambda tree: tree.rename(source, target))
         for folder in dict.fromkeys(folders):
             await self._sync_point(folder)
-        await self.took_effect("rename", source)
+        await self.took_effect("rename", source, token)
 
     async def delete(self, path: str) -> None:
-        await self.point("delete", path)
+        token = await self.point("delete", path)
         if path in self._now.files:
             self._change((parent_of(path),), lambda tree: tree.unlink(path))
             await self._sync_point(parent_of(path))
-            await self.took_effect("delete", path)
+            await self.took_effect("delete", path, token)
 
     async def make_directory(self, path: str) -> None:
         await self.point("make_directory", path)
@@ -287,19 +293,19 @@ class MemoryDisk:
 
     # What the files and the operations above share.
 
-    async def point(self, operation: str, path: str) -> None:
+    async def point(self, operation: str, path: str) -> Token:
         """Every wait is a real one, so that no caller comes to rely on not being interrupted."""
         life = self.life
-        if self.before is not None:
-            await self.before(operation, path)
+        token = None if self.before is None else await self.before(operation, path)
         await asyncio.sleep(self.faults.delay_s(operation, path))
         if life != self.life:
             raise disk_error(errno.EIO, path)
         self.faults.check(operation, path)
+        return token
 
-    async def took_effect(self, operation: str, path: str) -> None:
+    async def took_effect(self, operation: str, path: str, token: Token) -> None:
         if self.after is not None:
-            await self.after(operation, path)
+            await self.after(operation, path, token)
 
     def take_room(self, size: int, path: str) -> None:
         if self.capacity_bytes is not None and self._used_bytes() + size > self.capacity_bytes:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.schedule.crash_points import CRASHABLE, CrashPoint
+from harness.schedule.crash_points import CrashPoint
 from harness.sim.loop import SimLoop
 from harness.sim.trace import Trace
 
@@ -56,20 +56,24 @@ class DiskPoints:
             for point in crash_points
             if point.node == node
         }
-        self._under_way: dict[tuple[str, str], list[int]] = {}
 
-    async def before(self, operation: str, path: str) -> None:
+    @property
+    def unmet(self) -> tuple[CrashPoint, ...]:
+        """The crash points at which nothing has crashed yet."""
+        return tuple(self._crash_points.values())
+
+    async def before(self, operation: str, path: str) -> int:
+        """Gives the operation's number: the first of its kind on the node is 1."""
         stream = self._loop.decisions.of(f"disk_{operation}", self._node)
         draw = stream.next()
-        if operation in CRASHABLE:
-            self._under_way.setdefault((operation, path), []).append(stream.ordinal)
-        await self._crash_if_due(operation, stream.ordinal, "before")
+        nth = stream.ordinal
+        await self._crash_if_due(operation, nth, "before")
         times = _TIMES.get(operation, _QUICK)
         delay_ns = times.shortest_ns - times.mean_extra_ns * math.log1p(-draw)
         await asyncio.sleep(delay_ns / 1e9)
+        return nth
 
-    async def after(self, operation: str, path: str) -> None:
-        nth = self._under_way[operation, path].pop(0)
+    async def after(self, operation: str, path: str, nth: int) -> None:
         self._trace.emit(_KINDS.get(operation, operation), self._node, offset=nth, detail=path)
         await self._crash_if_due(operation, nth, "after")
 

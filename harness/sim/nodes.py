@@ -101,6 +101,10 @@ class SimNode:
         """By a kill or a power loss, and not by itself."""
         return self._outages > 0
 
+    @property
+    def unmet_crash_points(self) -> tuple[CrashPoint, ...]:
+        return self._points.unmet
+
     async def format(self, cluster_id: str) -> None:
         """Before the first start; takes no time."""
         random = self._simulation.decisions.random("directory_id", self.name)
