@@ -1,0 +1,239 @@
+"""All hosts of a place with their switch: made, booted, switched off one by one, taken down."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+from harness.cluster.capabilities import Node
+from harness.cluster.errors import NodeFailedError
+from harness.cluster.netns.addresses import CLIENTS, CLIENTS_ADDRESS, Address, address_of
+from harness.cluster.netns.identities import make_identities
+from harness.cluster.netns.machine import Blueprint, Machine, make_disk
+from harness.cluster.netns.reach import mailbox
+from harness.cluster.netns.registry import Claim, claim, heal
+from harness.cluster.netns.switch import Switch
+from harness.cluster.netns.tools import check_machine
+from harness.cluster.remote.shell import Login, Shell
+from harness.cluster.remote.spawned import SpawnedProcess
+from harness.errors import EnvironmentFailure
+
+_SSH_PORT = 22
+_BOOT_WITHIN_S = 30.0
+_POLL_S = 0.005
+_HIDDEN = Path("/run")
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(slots=True)
+class HostOnSwitch:
+    machine: Machine
+    shell: Shell
+    mailbox: socket.socket | None = None
+    """Ours, in its namespace; None while it is off."""
+    processes: list[SpawnedProcess] = field(default_factory=list)
+
+
+class Fleet:
+    def __init__(self, directory: Path, disk_bytes: int, threads: Executor) -> None:
+        self._directory = directory
+        self._disk_bytes = disk_bytes
+        self._threads = threads
+        self._claim: Claim | None = None
+        self._switch: Switch | None = None
+        self.hosts: dict[Node, HostOnSwitch] = {}
+
+    @property
+    def switch(self) -> Switch:
+        if self._switch is None:
+            raise RuntimeError("the place is not up")
+        return self._switch
+
+    @property
+    def claim(self) -> Claim:
+        if self._claim is None:
+            raise RuntimeError("the place is not up")
+        return self._claim
+
+    def host(self, node: Node) -> HostOnSwitch:
+        if node not in self.hosts:
+            raise ValueError(f"there is no node {node} here, only {list(self.hosts)}")
+        return self.hosts[node]
+
+    def mailboxes(self) -> dict[Node, socket.socket]:
+        """Of the hosts that are on."""
+        return {node: one.mailbox for node, one in self.hosts.items() if one.mailbox is not None}
+
+    async def up(self, count: int) -> None:
+        if self._claim is not None:
+            raise RuntimeError("the place is up already")
+        check_machine()
+        if self._directory.resolve().is_relative_to(_HIDDEN):
+            raise EnvironmentFailure(
+                f"hosts have a {_HIDDEN} of their own and would not see {self._directory}"
+            )
+        await self.call(heal)
+        self._claim = claim()
+        addresses = {f"n{number}": address_of(number) for number in range(1, count + 1)}
+        addresses[CLIENTS] = CLIENTS_ADDRESS
+        for node, address in addresses.items():
+            self.hosts[node] = self._planned(node, address)
+        made = await asyncio.gather(
+            self.call(_import_ssh),
+            self.call(lambda: self._lay_out(addresses)),
+            self.call(Switch),
+            return_exceptions=True,
+        )
+        if isinstance(made[2], Switch):
+            self._switch = made[2]
+        for failure in made:
+            if isinstance(failure, BaseException):
+                raise failure
+        await self.boot(self.hosts)
+
+    async def boot(self, nodes: Iterable[Node]) -> None:
+        """Returns when each of them answers over ssh."""
+        booted = [self.host(node) for node in nodes]
+        for host in booted:
+            host.machine.launch()
+        await self._each(booted, lambda host: host.machine.wait_until_born())
+        await self.switch.plug_in((host.machine.address, host.machine.pid) for host in booted)
+        for host in booted:
+            host.machine.go()
+        await self._each(booted, self._open_mailbox)
+        await self._each(booted, self._wait_for_sshd)
+        await asyncio.gather(*(host.shell.open() for host in booted))
+
+    async def switch_off(self, node: Node, *, just_before: Callable[[Machine], None]) -> None:
+        """At once: nobody there sees it coming, and nobody elsewhere hears a farewell.
+
+        `just_before` is called when nothing on the host runs any more.
+        """
+        host = self.host(node)
+        await self.call(host.machine.cgroup.freeze)
+        await self.switch.unplug(host.machine.address)
+        await self.call(lambda: just_before(host.machine))
+        self._let_go(host)
+        await self.call(host.machine.end)
+
+    async def down(self) -> None:
+        """Safe at any time, also halfway through `up`."""
+        if self._claim is None:
+            return
+        for host in self.hosts.values():
+            self._let_go(host)
+        # First all at once, so that no broker has time to miss another.
+        await self.call(self.claim.cgroup.kill)
+        ends = (self.call(host.machine.end) for host in self.hosts.values())
+        failures = await asyncio.gather(*ends, return_exceptions=True)
+        if self._switch is not None:
+            await self.call(self._switch.close)
+        await self.call(self._claim.release)
+        self._claim = self._switch = None
+        self.hosts.clear()
+        for failure in failures:
+            if isinstance(failure, BaseException):
+                raise failure
+
+    async def call(self, act: Callable[[], _Result]) -> _Result:
+        """In a thread, because it blocks."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, act)
+
+    async def _each(
+        self, hosts: Iterable[HostOnSwitch], act: Callable[[HostOnSwitch], None]
+    ) -> None:
+        await asyncio.gather(*(self.call(partial(act, host)) for host in hosts))
+
+    def _planned(self, node: Node, address: Address) -> HostOnSwitch:
+        state = self.claim.directory / node
+        home = self._directory / node
+        image = None if node == CLIENTS else self._directory / f"{node}.img"
+        blueprint = Blueprint(node=node, address=address, home=home, state=state, image=image)
+        login = Login(
+            address=address.management,
+            user="root",
+            key_file=self.claim.directory / "key",
+            known_hosts=self.claim.directory / "known_hosts",
+        )
+        shell = Shell(
+            node,
+            login,
+            dial=lambda: self.switch.dial(address.management, _SSH_PORT),
+            home=PurePosixPath(home),
+            threads=self._threads,
+        )
+        return HostOnSwitch(Machine(blueprint, self.claim.cgroup.below(node)), shell)
+
+    def _lay_out(self, addresses: dict[Node, Address]) -> None:
+        """All files that the hosts need before they boot."""
+        directory = self.claim.directory
+        names = [f"{address.data} {node}" for node, address in addresses.items()]
+        (directory / "hosts").write_text("\n".join(["127.0.0.1 localhost", *names, ""]))
+        disks = []
+        for host in self.hosts.values():
+            blueprint = host.machine.blueprint
+            blueprint.data.mkdir(parents=True, exist_ok=True)
+            if blueprint.image is not None:
+                self.claim.will_make(blueprint.image)
+                disks.append(self._threads.submit(make_disk, blueprint.image, self._disk_bytes))
+        make_identities(directory, {node: one.management for node, one in addresses.items()})
+        for disk in disks:
+            disk.result()
+
+    def _open_mailbox(self, host: HostOnSwitch) -> None:
+        """Its address comes with its links, a moment after it was told of them."""
+        machine = host.machine
+        until_s = time.monotonic() + _BOOT_WITHIN_S
+        while True:
+            try:
+                host.mailbox = mailbox(machine.pid, machine.address.data)
+            except OSError as error:
+                if time.monotonic() > until_s:
+                    raise self._not_up(machine, error) from None
+                time.sleep(_POLL_S)
+            else:
+                return
+
+    def _wait_for_sshd(self, host: HostOnSwitch) -> None:
+        machine = host.machine
+        until_s = time.monotonic() + _BOOT_WITHIN_S
+        while True:
+            try:
+                self.switch.dial(machine.address.management, _SSH_PORT).close()
+            except OSError as error:
+                if time.monotonic() > until_s:
+                    raise self._not_up(machine, error) from None
+                time.sleep(_POLL_S)
+            else:
+                return
+
+    def _not_up(self, machine: Machine, error: OSError) -> NodeFailedError:
+        return NodeFailedError(
+            f"{machine.node} was not up within {_BOOT_WITHIN_S:g} s: {error}; it said:\n"
+            + machine.last_words()
+        )
+
+    def _let_go(self, host: HostOnSwitch) -> None:
+        """Of whatever keeps the host's namespace alive, or would ask it in vain."""
+        if host.mailbox is not None:
+            host.mailbox.close()
+            host.mailbox = None
+        with suppress(OSError, EOFError):
+            host.shell.close()
+        for process in host.processes:
+            process.lose()
+        host.processes.clear()
+
+
+def _import_ssh() -> None:
+    """Takes a good part of a second, while which the machine can make keys and disks."""
+    import fabric  # noqa: F401

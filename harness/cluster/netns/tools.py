@@ -1,0 +1,63 @@
+"""The machine's commands that hosts are made with, and the sentence for one that is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+
+from harness.errors import EnvironmentFailure
+
+_PACKAGES = {
+    "ip": "iproute2",
+    "mkfs.ext4": "e2fsprogs",
+    "mount": "mount",
+    "nft": "nftables",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "ssh-keygen": "openssh-client",
+    "sshd": "openssh-server",
+    "unshare": "util-linux",
+}
+_ALSO_HERE = "/usr/local/sbin:/usr/sbin:/sbin"
+
+
+def check_machine() -> None:
+    """Raises EnvironmentFailure with what to do if this machine cannot have hosts."""
+    if os.geteuid() != 0:
+        raise EnvironmentFailure(
+            "hosts on this machine take root (network namespaces, loop devices, cgroups); "
+            "run it with sudo, or with --on local or --on sim"
+        )
+    missing = sorted({package for name, package in _PACKAGES.items() if _found(name) is None})
+    if missing:
+        raise EnvironmentFailure(
+            "hosts on this machine take commands that it lacks; "
+            f"try: apt-get install {' '.join(missing)}"
+        )
+
+
+def tool(name: str) -> str:
+    """By its whole path: what is for administrators is on few users' PATH."""
+    found = _found(name)
+    if found is None:
+        package = _PACKAGES.get(name, name)
+        raise EnvironmentFailure(f"there is no {name} here: apt-get install {package}")
+    return found
+
+
+@cache
+def _found(name: str) -> str | None:
+    return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:{_ALSO_HERE}")
+
+
+def must(argv: Sequence[str], *, why: str, stdin: str = "") -> str:
+    """Runs a tool to its end, in the namespaces of the calling thread; returns what it wrote."""
+    done = subprocess.run(
+        [tool(argv[0]), *argv[1:]], input=stdin, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise EnvironmentFailure(f"cannot {why}: {argv[0]} says {done.stderr.strip()}")
+    return done.stdout
