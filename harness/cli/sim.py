@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from harness.schedule.schedule import Schedule
     from harness.sim.run import Ended
 
-EXIT_VALID, EXIT_INVALID, EXIT_UNKNOWN = 0, 1, 2
-_WRITES_MIN = 100
-"""A run with fewer acknowledged writes has not shown much."""
-
+EXIT_CODES = {"valid": 0, "invalid": 1, "unknown": 2}
+_SHOWN_MAX = 10
 _WATCHING = ("all", "cheap", "off")
 
 
@@ -56,6 +54,7 @@ def sim(
 ) -> int:
     """Run a cluster inside one process: the same seed gives the same run, byte for byte."""
     from harness.schedule.schedule import Schedule, ScheduleError
+    from harness.sim.director import check_playable
     from harness.sim.invariants.base import Cost
     from harness.sim.node_logs import node_logs as logs_of_nodes
     from harness.sim.run import draw_schedule, run_schedule
@@ -67,6 +66,7 @@ def sim(
     try:
         if schedule_file is not None:
             schedule = Schedule.load(schedule_file)
+            check_playable(schedule.faults)
         else:
             schedule = draw_schedule(seed or 0, nodes=nodes, length_ms=length_s * 1000)
         if save_schedule is not None:
@@ -85,53 +85,47 @@ def sim(
 def _sweep(first: int, count: int, jobs: int) -> int:
     from harness.sim.sweep import sweep
     from harness.sim.totals import Totals
+    from harness.sim.verdict import Outcome
 
-    totals, failed = Totals(), 0
+    totals, not_valid = Totals(), {Outcome.INVALID: 0, Outcome.UNKNOWN: 0}
     for ended in sweep(range(first, first + count), jobs=jobs):
         totals += ended.totals
         if ended.failure is not None:
-            failed += 1
-            click.echo(f"seed {ended.seed}: {ended.failure}\n  run it again with: {ended.command}")
+            outcome = ended.verdict.outcome
+            not_valid[outcome] += 1
+            click.echo(
+                f"seed {ended.seed}: {outcome.value}: {ended.failure}\n"
+                f"  run it again with: {ended.command}"
+            )
     for line in totals.lines():
         click.echo(line)
-    if failed:
-        click.echo(f"invalid: {failed} of {count} seeds failed")
-        return EXIT_INVALID
+    for outcome, seeds in not_valid.items():
+        if seeds:
+            click.echo(f"{outcome.value}: {seeds} of {count} seeds")
+    if any(not_valid.values()):
+        return EXIT_CODES["invalid" if not_valid[Outcome.INVALID] else "unknown"]
     if totals.zeros():
         click.echo(f"unknown: nothing was seen of {', '.join(totals.zeros())}")
-        return EXIT_UNKNOWN
+        return EXIT_CODES["unknown"]
     click.echo(f"valid: {count} seeds")
-    return EXIT_VALID
+    return EXIT_CODES["valid"]
 
 
 def _tell(ended: Ended, again: str) -> int:
+    from harness.sim.verdict import verdict
+
     for line in ended.totals.lines():
         click.echo(line)
     if ended.first_ack_s is not None:
         click.echo(f"{'first write after healing':32}{ended.first_ack_s:>9.2f}s")
     click.echo(f"{'digest':32}{ended.digest[:16]:>10}")
-    if ended.broken is not None:
-        click.echo(f"invalid: {ended.broken}")
-    for problem in ended.problems[:10]:
-        click.echo(f"invalid: {problem}")
-    if len(ended.problems) > 10:
-        click.echo(f"... and {len(ended.problems) - 10} more")
-    code = _verdict(ended)
+    judged = verdict(ended)
+    for sentence in judged.sentences[:_SHOWN_MAX]:
+        click.echo(f"{judged.outcome.value}: {sentence}")
+    if len(judged.sentences) > _SHOWN_MAX:
+        click.echo(f"... and {len(judged.sentences) - _SHOWN_MAX} more")
     click.echo(f"run it again with: {again}")
-    return code
-
-
-def _verdict(ended: Ended) -> int:
-    if ended.broken is not None or ended.problems:
-        return EXIT_INVALID
-    if ended.first_ack_s is None or ended.unsettled:
-        click.echo("unknown: the cluster did not come back after the last fault")
-        return EXIT_UNKNOWN
-    if ended.totals.acknowledged_writes < _WRITES_MIN:
-        click.echo(f"unknown: fewer than {_WRITES_MIN} writes were acknowledged")
-        return EXIT_UNKNOWN
-    click.echo("valid: nothing acknowledged was lost, doubled or moved, and every invariant held")
-    return EXIT_VALID
+    return EXIT_CODES[judged.outcome.value]
 
 
 def _command(schedule: Schedule, schedule_file: Path | None, nodes: int, length_s: float) -> str:

@@ -10,12 +10,14 @@ from pathlib import Path
 from harness.decisions import Decisions
 from harness.schedule.schedule import Schedule
 from harness.sim.actors import Actor
+from harness.sim.client_errors import ClientError
 from harness.sim.client_produce_queue import Delivered
 from harness.sim.client_settings import ClientSettings
 from harness.sim.invariants import invariants
 from harness.sim.invariants.base import Cost, InvariantBroken, Violation
 from harness.sim.invariants.watch import Watch
 from harness.sim.judgement import problems
+from harness.sim.loop import SimulationError
 from harness.sim.nodes import NodeDownError
 from harness.sim.operations import Load, draw_operations
 from harness.sim.processes import SimProcess
@@ -48,15 +50,8 @@ class Ended:
     """The invariant that ended the run before its time."""
     looks: dict[str, int] = field(default_factory=dict)
     """How often each invariant had something to compare."""
-
-    @property
-    def is_innocent(self) -> bool:
-        return (
-            self.broken is None
-            and not self.problems
-            and not self.unsettled
-            and self.first_ack_s is not None
-        )
+    stopped: str | None = None
+    """What the run could not go on with, before it could be judged."""
 
 
 def draw_schedule(seed: int, *, nodes: int = 5, length_ms: float = 40_000.0) -> Schedule:
@@ -99,9 +94,9 @@ def _properties(decisions: Decisions) -> dict[str, str]:
 def run_schedule(
     schedule: Schedule, *, watching: Cost | None = Cost.EXPENSIVE, trace_file: Path | None = None
 ) -> Ended:
-    """A broken invariant ends the run, and is told; None watches nothing.
+    """A broken invariant ends the run, and is told; so is what else it could not go on with.
 
-    Raises what the simulator could not go on with.
+    With None nothing is watched.
     """
     stage = set_up(schedule)
     watch = None
@@ -117,7 +112,9 @@ def run_schedule(
 
 
 def _run(stage: Stage, watch: Watch | None) -> Ended:
-    schedule, record, broken = stage.schedule, Record(), None
+    schedule, record = stage.schedule, Record()
+    broken: Violation | None = None
+    stopped: str | None = None
     simulation = stage.simulation
     limit_s = schedule.length_ms / 1000 + SETTLE_S
     with simulation:
@@ -125,11 +122,14 @@ def _run(stage: Stage, watch: Watch | None) -> Ended:
             simulation.run(_play(stage, record), deadline_s=limit_s + SETTLE_S)
         except InvariantBroken as finding:
             broken = finding.violation
+        except (SimulationError, ClientError) as error:
+            stopped = _told(error)
         counts = {} if stage.message_faults is None else stage.message_faults.counts()
         return Ended(
             schedule=schedule,
             broken=broken,
-            problems=[] if broken is not None else list(problems(record)),
+            stopped=stopped,
+            problems=[] if broken or stopped else list(problems(record)),
             totals=Totals.of(
                 record,
                 simulation.trace,
@@ -142,6 +142,11 @@ def _run(stage: Stage, watch: Watch | None) -> Ended:
             unsettled=sum(sent.outcome is None for sent in record.sends),
             looks={} if watch is None else watch.looks,
         )
+
+
+def _told(error: BaseException) -> str:
+    told = str(error) or type(error).__name__
+    return told if error.__cause__ is None else f"{told}: {error.__cause__!r}"
 
 
 async def _play(stage: Stage, record: Record) -> None:

@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
+from harness.sim.actors import Actor
+from harness.sim.client_errors import NoLeaderError
 from harness.sim.invariants.base import Violation
 from harness.sim.run import Ended, draw_schedule
+from harness.sim.sweep import SeedEnded, run_seed
 from harness.sim.totals import Totals
+from harness.sim.verdict import Outcome, Verdict
 
 SHORT = ["--length", "20", "--nodes", "3"]
 
@@ -67,6 +71,8 @@ def test_a_file_that_is_no_schedule_is_refused_by_what_is_wrong_with_it(
         ({"problems": ["lost: a"]}, 1),
         ({"first_ack_s": None}, 2),
         ({"unsettled": 1}, 2),
+        ({"first_ack_s": 20.1}, 2),
+        ({"stopped": "the main coroutine had not ended at 280.0 s"}, 2),
         ({"totals": Totals(acknowledged_writes=99)}, 2),
         ({}, 0),
     ],
@@ -89,18 +95,38 @@ def test_only_a_run_that_showed_enough_is_valid(
     )
     monkeypatch.setattr("harness.sim.run.run_schedule", lambda *_, **__: ended)
     assert run("--seed", "1", *SHORT) == code
+    # The very same verdict if the seed is one of many.
+    monkeypatch.setattr("harness.sim.sweep.run_schedule", lambda *_, **__: ended)
+    assert (run_seed(1).failure is None) == (code == 0)
 
 
 def test_many_seeds_are_one_verdict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from harness.sim.sweep import SeedEnded
+    found = {8: Verdict(Outcome.INVALID, ("lost: a",)), 9: Verdict(Outcome.UNKNOWN, ("late",))}
 
     def ended(seed: int) -> SeedEnded:
         everything = Totals(**dict.fromkeys(Totals.__slots__, 1))
-        return SeedEnded(seed, "lost: a" if seed == 8 else None, everything, 0.1, 40.0)
+        verdict = found.get(seed, Verdict(Outcome.VALID, ("all is well",)))
+        return SeedEnded(seed, verdict, everything, 0.1, 40.0)
 
     monkeypatch.setattr("harness.sim.sweep.run_seed", ended)
     assert run("--seed", "1", "--count", "5") == 0
     assert run("--seed", "5", "--count", "5") == 1
-    assert "run it again with: harness sim --seed 8" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "seed 8: invalid: lost: a\n  run it again with: harness sim --seed 8" in told
+    assert "seed 9: unknown: late" in told
+    assert run("--seed", "9", "--count", "5") == 2
+
+
+def test_a_run_that_cannot_go_on_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever reads everything back may find nobody who answers."""
+
+    async def read_everything(self: Actor, partitions: int) -> None:
+        raise NoLeaderError("t-0 has no leader")
+
+    monkeypatch.setattr(Actor, "read_everything", read_everything)
+    assert run("--seed", "1", *SHORT) == 2
+    assert "unknown: the run could not go on: t-0 has no leader" in capsys.readouterr().out

@@ -1,0 +1,63 @@
+"""What a run has shown: one verdict, whoever asks for it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from harness.sim.run import Ended
+
+WRITES_MIN = 100
+"""A run with fewer acknowledged writes has not shown much."""
+
+FIRST_ACK_S_MAX = 20.0
+"""Bounded time to the first acknowledged write after healing: two of Kafka's sessions."""
+
+
+class Outcome(Enum):
+    VALID = "valid"
+    INVALID = "invalid"
+    UNKNOWN = "unknown"
+
+
+class Verdict(NamedTuple):
+    outcome: Outcome
+    sentences: tuple[str, ...]
+    """Why, the most important one first."""
+
+    @property
+    def is_valid(self) -> bool:
+        return self.outcome is Outcome.VALID
+
+
+def verdict(ended: Ended) -> Verdict:
+    if ended.broken is not None:
+        return Verdict(Outcome.INVALID, (str(ended.broken),))
+    if ended.problems:
+        return Verdict(Outcome.INVALID, tuple(ended.problems))
+    doubts = tuple(_doubts(ended))
+    if doubts:
+        return Verdict(Outcome.UNKNOWN, doubts)
+    return Verdict(
+        Outcome.VALID,
+        ("nothing acknowledged was lost, doubled or moved, and every invariant held",),
+    )
+
+
+def _doubts(ended: Ended) -> list[str]:
+    if ended.stopped is not None:
+        return [f"the run could not go on: {ended.stopped}"]
+    doubts = []
+    if ended.first_ack_s is None:
+        doubts.append("the cluster did not come back after the last fault")
+    elif ended.first_ack_s > FIRST_ACK_S_MAX:
+        doubts.append(
+            f"the first write after healing took {ended.first_ack_s:.1f} s, and should take no "
+            f"more than {FIRST_ACK_S_MAX:g} s"
+        )
+    if ended.unsettled:
+        doubts.append(f"{ended.unsettled} writes were never settled")
+    if ended.totals.acknowledged_writes < WRITES_MIN:
+        doubts.append(f"fewer than {WRITES_MIN} writes were acknowledged")
+    return doubts
