@@ -50,10 +50,10 @@ class ClientSettings:
 
 
 class Client(Protocol):
-    """Of one process, which does one thing at a time. Retired after an operation that was `info`."""
+    """Of one process, which does one thing at a time. Thrown away after an `info`."""
 
     async def open(self) -> None:
-        """Connects lazily where the library does; raises EnvironmentFailure if it cannot be made."""
+        """Connects lazily where the library does. Raises EnvironmentFailure if it cannot be."""
         ...
 
     async def invoke(self, invocation: Invocation) -> Completion: ...

@@ -1,0 +1,234 @@
+"""confluent-kafka (librdkafka) as a driver. Calls block: a worker process has one client only.
+
+Import it where it is needed: the library is heavy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+
+from harness.client.base import ClientSettings
+from harness.client.confluent_admin import ConfluentAdmin
+from harness.client.driver import (
+    Driver,
+    DriverError,
+    Place,
+    Polled,
+    Positions,
+    Read,
+    Stored,
+    place_of,
+)
+from harness.client.kafka_client import KafkaClient
+from harness.client.librdkafka import (
+    LOGGER,
+    Config,
+    admin_config,
+    consumer_config,
+    driver_error,
+    producer_config,
+    refused_config,
+)
+from harness.client.outcomes import Mode
+
+_POLLED_MAX = 500
+"""As many as Kafka's own consumer hands over at once."""
+_GRACE_S = 2.0
+"""librdkafka looks for messages whose time is up about once a second."""
+
+
+class ConfluentClient(KafkaClient):
+    def __init__(self, settings: ClientSettings, client_id: str) -> None:
+        super().__init__(ConfluentDriver(settings, client_id))
+
+
+class ConfluentDriver:
+    def __init__(self, settings: ClientSettings, client_id: str) -> None:
+        self._settings = settings
+        self._client_id = client_id
+        # With retries=0 librdkafka still sends again what a broker answers with NOT_LEADER; only
+        # with acks=all can such an answer come after the append.
+        retries = settings.retries != 0 or settings.acks == "all"
+        self.mode = Mode(settings.acks, settings.enable_idempotence, retries)
+        self._poll_s = settings.poll_ms / 1000
+        self._patience_s = settings.delivery_timeout_ms / 1000
+        self._producer: Producer | None = None
+        self._consumer: Consumer | None = None
+        self._reader: Consumer | None = None
+        self._admin: ConfluentAdmin | None = None
+        self._report: tuple[KafkaError | None, int | None] | None = None
+
+    async def open(self) -> None:
+        self._producer = self._made(Producer, producer_config(self._settings, self._client_id))
+        self._consumer = self._made(Consumer, consumer_config(self._settings, self._client_id))
+
+    async def close(self) -> None:
+        """What is still queued or on its way is dropped; Producer.close would send it first."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.purge()
+            producer.poll(0)
+        for consumer in (self._consumer, self._reader):
+            if consumer is not None:
+                consumer.close()
+        self._consumer = self._reader = self._admin = None
+
+    def _made(self, kind: Callable[..., Any], config: Config) -> Any:
+        try:
+            return kind(config, logger=LOGGER)
+        except (KafkaException, ValueError, TypeError) as error:
+            raise refused_config(self._client_id, error) from error
+
+    # Writing
+
+    async def produce(self, place: Place, key: bytes | None, payload: bytes | None) -> Stored:
+        producer = self._producer
+        assert producer is not None, "open it first"
+        self._report = None
+        try:
+            producer.produce(
+                place.topic, payload, key, place.partition, on_delivery=self._delivered
+            )
+        except BufferError as error:
+            raise DriverError("_QUEUE_FULL", str(error), harmless=True) from error
+        except KafkaException as error:
+            raise driver_error(error.args[0], harmless=True) from error
+        # Longer than librdkafka will take to give up, so that it is its own judgement that counts.
+        request_s = self._settings.request_timeout_ms / 1000
+        deadline = time.monotonic() + self._patience_s + request_s + _GRACE_S
+        while self._report is None:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise DriverError("_TIMED_OUT", "no delivery report in time")
+            producer.poll(min(left_s, 1.0))
+        problem, offset = self._report
+        if problem is not None:
+            raise driver_error(problem)
+        return Stored(None if offset is None or offset < 0 else offset)
+
+    def _delivered(self, problem: KafkaError | None, message: Message) -> None:
+        self._report = problem, message.offset()
+
+    # Reading
+
+    async def assign(self, positions: Positions) -> None:
+        assert self._consumer is not None, "open it first"
+        # The beginning is asked for as 0. Where the log begins later that is out of range, and then
+        # auto.offset.reset leads there; to look it up first costs librdkafka half a second.
+        wanted = [
+            TopicPartition(place.topic, place.partition, position or 0)
+            for key, position in positions.items()
+            for place in (place_of(key),)
+        ]
+        try:
+            self._consumer.assign(wanted)
+        except KafkaException as error:
+            raise driver_error(error.args[0]) from error
+
+    async def poll(self) -> Polled:
+        consumer = self._consumer
+        assert consumer is not None, "open it first"
+        polled = Polled()
+        try:
+            messages = _consume(consumer, self._poll_s)
+        except KafkaException as error:
+            polled.error = driver_error(error.args[0])
+            return polled
+        for message in messages:
+            problem = message.error()
+            if problem is None:
+                _add(polled.records, message)
+            elif polled.error is None:
+                polled.error = driver_error(problem)
+        return polled
+
+    async def read_all(self, place: Place) -> list[Read]:
+        if self._reader is None:
+            config = consumer_config(self._settings, self._client_id)
+            self._reader = self._made(Consumer, config | {"enable.partition.eof": True})
+        reader, deadline = self._reader, time.monotonic() + self._patience_s
+        try:
+            where = TopicPartition(place.topic, place.partition)
+            low, high = reader.get_watermark_offsets(where, timeout=self._patience_s)
+            if low >= high:
+                return []
+            reader.assign([TopicPartition(place.topic, place.partition, low)])
+            return _up_to(reader, high, deadline)
+        except KafkaException as error:
+            raise driver_error(error.args[0]) from error
+        finally:
+            reader.unassign()
+
+    async def end_offsets(self, keys: Sequence[str]) -> dict[str, dict[str, int]]:
+        return self._administration().end_offsets(keys)
+
+    # Administration
+
+    def _administration(self) -> ConfluentAdmin:
+        if self._admin is None:
+            config = admin_config(self._settings, self._client_id)
+            self._admin = ConfluentAdmin(config, self._patience_s)
+        return self._admin
+
+    async def create_topic(
+        self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        self._administration().create_topic(topic, partitions, replication_factor, configs)
+
+    async def delete_topic(self, topic: str) -> None:
+        self._administration().delete_topic(topic)
+
+    async def alter_topic(self, topic: str, configs: Mapping[str, str | None]) -> None:
+        self._administration().alter_topic(topic, configs)
+
+    async def describe_topic(self, topic: str) -> dict[str, Any] | None:
+        return self._administration().describe_topic(topic)
+
+
+def _consume(consumer: Consumer, within_s: float) -> list[Message]:
+    """As soon as there is something; to ask for many at once would wait for many."""
+    messages = consumer.consume(1, within_s)
+    return messages and messages + consumer.consume(_POLLED_MAX - 1, 0)
+
+
+def _add(records: dict[str, list[Read]], message: Message) -> None:
+    offset = message.offset()
+    assert offset is not None, "a record without an error has an offset"
+    key = f"{message.topic()}-{message.partition()}"
+    records.setdefault(key, []).append(Read(offset, message.key(), message.value()))
+
+
+def _up_to(reader: Consumer, end: int, deadline: float) -> list[Read]:
+    """Compaction may have taken the last records before `end`: then the end of the log tells."""
+    found: list[Read] = []
+    while True:
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            raise DriverError("_TIMED_OUT", f"read {len(found)} records and not all up to {end}")
+        for message in _consume(reader, left_s):
+            problem, offset = message.error(), message.offset()
+            if problem is not None and problem.code() != KafkaError._PARTITION_EOF:
+                raise driver_error(problem)
+            assert offset is not None, "records and the end of a log have offsets"
+            if offset >= end:
+                return found
+            if problem is None:
+                found.append(Read(offset, message.key(), message.value()))
+                if offset + 1 == end:
+                    return found
+
+
+def _check(driver: ConfluentDriver) -> Driver:
+    """Has mypy hold it to what clients expect."""
+    return driver

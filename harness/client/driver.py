@@ -1,0 +1,116 @@
+"""What differs between client libraries, and no more: a driver does single things, and raises.
+
+What an operation means, what of it is kept when it ends badly and what its end proves is the same
+for every library, and stands in kafka_client.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+
+from harness.client.outcomes import Mode
+
+
+class DriverError(Exception):
+    """`name` is Kafka's; errors of the library itself have the library's names."""
+
+    def __init__(self, name: str, message: str = "", *, harmless: bool = False) -> None:
+        super().__init__(f"{name}: {message}" if message else name)
+        self.name = name
+        self.harmless = harmless
+        """Nothing was sent, or the client knows of each try that it was refused."""
+
+
+class Place(NamedTuple):
+    """A partition, and a name in it if its records have some."""
+
+    topic: str
+    partition: int
+    name: str | None
+    key: str
+    """Of the partition: topic-partition."""
+
+
+@cache
+def place_of(key: str) -> Place:
+    """From a key of the history: `topic-partition` or `topic-partition/name`."""
+    log, slash, name = key.partition("/")
+    topic, _, partition = log.rpartition("-")
+    if not topic or not partition.isdigit():
+        raise ValueError(f"{key!r} is no key: it should be topic-partition, like queue1-0")
+    return Place(topic, int(partition), name if slash else None, log)
+
+
+class Stored(NamedTuple):
+    """An acknowledged record. The offset is None where the broker does not tell it, with acks=0."""
+
+    offset: int | None
+    node: str | None = None
+
+
+class Read(NamedTuple):
+    offset: int
+    key: bytes | None
+    payload: bytes | None
+
+
+@dataclass(slots=True)
+class Polled:
+    """What came, and what was told beside it. Keys stand in the order in which they came."""
+
+    records: dict[str, list[Read]] = field(default_factory=dict)
+    error: DriverError | None = None
+
+
+Positions = Mapping[str, int | None]
+"""By key; None is the beginning, wherever that is."""
+
+
+class Driver(Protocol):
+    """One library. Whatever the cluster does is a DriverError; after `close` nothing is sent."""
+
+    mode: Mode
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def produce(self, place: Place, key: bytes | None, payload: bytes | None) -> Stored:
+        """One record, until it is acknowledged or given up."""
+        ...
+
+    async def assign(self, positions: Positions) -> None:
+        """Replaces what was assigned; each key is read from its position on."""
+        ...
+
+    async def poll(self) -> Polled:
+        """As soon as there is something, or when the time for a poll is up."""
+        ...
+
+    async def read_all(self, place: Place) -> list[Read]:
+        """The whole partition, up to the high watermark of the moment at which this begins.
+
+        At read_committed up to the last stable offset.
+        """
+        ...
+
+    async def end_offsets(self, keys: Sequence[str]) -> dict[str, dict[str, int]]:
+        """low, stable and high of each key, asked for in this order: they are never crossed."""
+        ...
+
+    async def create_topic(
+        self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None: ...
+
+    async def delete_topic(self, topic: str) -> None: ...
+
+    async def alter_topic(self, topic: str, configs: Mapping[str, str | None]) -> None:
+        """None takes the topic's own setting away; what is not named stays."""
+        ...
+
+    async def describe_topic(self, topic: str) -> dict[str, Any] | None:
+        """Its partitions by number and its own settings; None if there is no such topic."""
+        ...

@@ -1,0 +1,215 @@
+"""Operations on top of a driver: what each means, what is kept of it, and what its end proves.
+
+A poll goes on where the last one that was `ok` ended. After any operation that was not, each key it
+has polled is read again from the first record it was given, so that a record counts as read only
+once an operation says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from harness.client.base import Client, Completion, Invocation, Outcome
+from harness.client.driver import Driver, DriverError, Read, place_of
+from harness.client.outcomes import of_admin, of_produce
+from harness.client.payload import decode, encode
+
+MicroOp = list[Any]
+
+_WRITES = frozenset(("send", "append", "put"))
+_CHANGES_NOTHING: Outcome = "fail"
+"""What an operation that only reads comes to when it does not succeed."""
+
+
+class KafkaClient:
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self._positions: dict[str, int | None] = {}
+        self._node: str | None = None
+        self._operations: dict[str, Callable[[Any], Awaitable[Completion]]] = {
+            "send": self._micro_ops,
+            "poll": self._micro_ops,
+            "txn": self._micro_ops,
+            "put": self._micro_ops,
+            "get": self._micro_ops,
+            "assign": self._assign,
+            "end-offsets": self._end_offsets,
+            "create": self._create,
+            "delete": self._delete,
+            "alter": self._alter,
+            "describe": self._describe,
+            "crash": self._crash,
+        }
+
+    async def open(self) -> None:
+        await self.driver.open()
+
+    async def close(self) -> None:
+        await self.driver.close()
+
+    async def invoke(self, invocation: Invocation) -> Completion:
+        operation = self._operations.get(invocation.f)
+        if operation is None:
+            raise ValueError(f"no client here can do {invocation.f!r}")
+        return await operation(invocation.value)
+
+    # Lists of micro-operations
+
+    async def _micro_ops(self, value: Sequence[MicroOp]) -> Completion:
+        """In order, up to the first that does not succeed; later ones stay as they were asked."""
+        done = [list(each) for each in value]
+        first_polled: dict[str, int] = {}
+        self._node = None
+        has_written = False
+        for micro_op in done:
+            try:
+                await self._micro_op(micro_op, first_polled)
+            except DriverError as error:
+                outcome = self._outcome_of(micro_op, error)
+                if outcome != "ok":
+                    # What went before cannot be taken back, so the whole did not fail.
+                    is_over = has_written or not await self._went_back(first_polled)
+                    return Completion("info" if is_over else outcome, done, str(error), self._node)
+                _acknowledge(micro_op, None)
+            has_written = has_written or micro_op[0] in _WRITES
+        return Completion("ok", done, None, self._node)
+
+    async def _micro_op(self, micro_op: MicroOp, first_polled: dict[str, int]) -> None:
+        """Writes the result into it."""
+        name = micro_op[0]
+        if name == "poll":
+            await self._poll(micro_op, first_polled)
+            return
+        key = micro_op[1]
+        if name in _WRITES:
+            _acknowledge(micro_op, await self._produce(key, micro_op[2]))
+        elif name == "r":
+            read = await self.driver.read_all(place_of(key))
+            micro_op[2] = [_value(record, key) for record in read]
+        elif name == "get":
+            micro_op[2] = await self._get(key)
+        else:
+            raise ValueError(f"no client here can do {name!r}")
+
+    async def _produce(self, key: str, value: int | None) -> int | None:
+        place = place_of(key)
+        record_key = None if place.name is None else place.name.encode()
+        payload = None if value is None else encode(key, value)
+        stored = await self.driver.produce(place, record_key, payload)
+        self._node = stored.node
+        return stored.offset
+
+    async def _poll(self, micro_op: MicroOp, first_polled: dict[str, int]) -> None:
+        polled = await self.driver.poll()
+        found: dict[str, list[list[Any]]] = {}
+        micro_op[1:] = [found]
+        for key, records in polled.records.items():
+            found[key] = [[record.offset, _value(record, key)] for record in records]
+            if records:
+                first_polled.setdefault(key, records[0].offset)
+                self._positions[key] = records[-1].offset + 1
+        if polled.error is not None:
+            raise polled.error
+
+    async def _get(self, key: str) -> Any:
+        """The last value of this name in its partition; None if it has none, or was deleted."""
+        place = place_of(key)
+        name = None if place.name is None else place.name.encode()
+        last: Read | None = None
+        for record in await self.driver.read_all(place):
+            if record.key == name:
+                last = record
+        return None if last is None or last.payload is None else decode(last.payload, key)
+
+    async def _went_back(self, first_polled: Mapping[str, int]) -> bool:
+        """A client that cannot must be thrown away: it would skip what it was given last."""
+        if first_polled:
+            self._positions.update(first_polled)
+            try:
+                await self.driver.assign(self._positions)
+            except DriverError:
+                return False
+        return True
+
+    def _outcome_of(self, micro_op: MicroOp, error: DriverError) -> Outcome:
+        if micro_op[0] not in _WRITES:
+            return _CHANGES_NOTHING
+        return of_produce(error.name, self.driver.mode, harmless=error.harmless)
+
+    # Consumers
+
+    async def _assign(self, value: Sequence[str] | Mapping[str, int]) -> Completion:
+        """A key that was assigned before goes on where it was, a new one at its beginning."""
+        positions: dict[str, int | None]
+        if isinstance(value, Mapping):
+            positions = dict(value)
+        else:
+            positions = {key: self._positions.get(key) for key in value}
+        try:
+            await self.driver.assign(positions)
+        except DriverError as error:
+            return Completion(_CHANGES_NOTHING, value, str(error))
+        self._positions = positions
+        return Completion("ok", value)
+
+    async def _end_offsets(self, value: Sequence[str] | None) -> Completion:
+        """Of the keys named, or of those assigned."""
+        try:
+            keys = list(self._positions) if value is None else value
+            return Completion("ok", await self.driver.end_offsets(keys))
+        except DriverError as error:
+            return Completion(_CHANGES_NOTHING, value, str(error))
+
+    # Administration
+
+    async def _create(self, value: Mapping[str, Any]) -> Completion:
+        return await self._changed(
+            value,
+            self.driver.create_topic(
+                value["topic"], value["partitions"], value["replication"], value["configs"]
+            ),
+        )
+
+    async def _delete(self, value: Mapping[str, Any]) -> Completion:
+        return await self._changed(value, self.driver.delete_topic(value["topic"]))
+
+    async def _alter(self, value: Mapping[str, Any]) -> Completion:
+        return await self._changed(value, self.driver.alter_topic(value["topic"], value["configs"]))
+
+    async def _changed(self, value: Mapping[str, Any], change: Awaitable[None]) -> Completion:
+        try:
+            await change
+        except DriverError as error:
+            return Completion(of_admin(error.name, harmless=error.harmless), value, str(error))
+        return Completion("ok", value)
+
+    async def _describe(self, value: Mapping[str, Any]) -> Completion:
+        """That there is no such topic is an answer."""
+        topic = value["topic"]
+        try:
+            found = await self.driver.describe_topic(topic)
+        except DriverError as error:
+            return Completion(_CHANGES_NOTHING, value, str(error))
+        return Completion("ok", {"topic": topic, **(found or {"partitions": None})})
+
+    async def _crash(self, value: None) -> Completion:
+        """What was under way is lost with the client, which is thrown away after this."""
+        await self.driver.close()
+        return Completion("info", value, "crash: the client was thrown away")
+
+
+def _acknowledge(micro_op: MicroOp, offset: int | None) -> None:
+    if micro_op[0] != "append":
+        micro_op[2] = [offset, micro_op[2]]
+
+
+def _value(record: Read, key: str) -> int | str:
+    if record.key is None:
+        return decode(record.payload, key)
+    return decode(record.payload, f"{key}/{record.key.decode(errors='backslashreplace')}")
+
+
+def _check(client: KafkaClient) -> Client:
+    """Has mypy hold it to what a run expects."""
+    return client

@@ -1,0 +1,78 @@
+"""How librdkafka is configured here, what its errors are called, and where its log goes."""
+
+from __future__ import annotations
+
+import logging
+
+from confluent_kafka import KafkaError
+
+from harness.client.base import ClientSettings
+from harness.client.driver import DriverError
+from harness.client.error_names import error_name
+from harness.errors import EnvironmentFailure
+
+Config = dict[str, str | int | float | bool]
+
+LOGGER = logging.getLogger("harness.client.librdkafka")
+"""Whoever runs the client says where this goes. By itself it is silent, and never on a stream."""
+LOGGER.addHandler(logging.NullHandler())
+
+_CONNECT_MS_MIN = 1000
+
+
+def _config(settings: ClientSettings, client_id: str) -> Config:
+    return {
+        "bootstrap.servers": settings.bootstrap,
+        "client.id": client_id,
+        "socket.timeout.ms": settings.request_timeout_ms,
+        "socket.connection.setup.timeout.ms": max(settings.request_timeout_ms, _CONNECT_MS_MIN),
+        # As Kafka's own clients: librdkafka's 10 s would outlast many a fault.
+        "reconnect.backoff.ms": 50,
+        "reconnect.backoff.max.ms": 1000,
+        # Idle connections that are closed and those that faults end look alike in its log.
+        "log.connection.close": False,
+    }
+
+
+def producer_config(settings: ClientSettings, client_id: str) -> Config:
+    config: Config = {
+        **_config(settings, client_id),
+        "acks": settings.acks,
+        "enable.idempotence": settings.enable_idempotence,
+        "message.timeout.ms": settings.delivery_timeout_ms,
+        "request.timeout.ms": settings.request_timeout_ms,
+        "linger.ms": 0,
+    }
+    if settings.retries is not None:
+        config["message.send.max.retries"] = settings.retries
+    return {**config, **settings.producer_config}
+
+
+def consumer_config(settings: ClientSettings, client_id: str) -> Config:
+    return {
+        **_config(settings, client_id),
+        # Named, because librdkafka wants it; nothing is ever joined or committed.
+        "group.id": client_id,
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "allow.auto.create.topics": False,
+        "auto.offset.reset": "earliest",
+        "isolation.level": settings.isolation_level,
+        "fetch.wait.max.ms": settings.poll_ms,
+        "fetch.error.backoff.ms": 100,
+        "queued.min.messages": 1000,
+        **settings.consumer_config,
+    }
+
+
+def admin_config(settings: ClientSettings, client_id: str) -> Config:
+    return _config(settings, client_id)
+
+
+def driver_error(error: KafkaError, *, harmless: bool = False) -> DriverError:
+    return DriverError(error_name(error.code(), error.name()), error.str(), harmless=harmless)
+
+
+def refused_config(client_id: str, error: Exception) -> EnvironmentFailure:
+    said = error.args[0].str() if isinstance(error.args[0], KafkaError) else str(error)
+    return EnvironmentFailure(f"client {client_id} cannot be made: {said}")
