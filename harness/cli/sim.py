@@ -76,8 +76,11 @@ def sim(
     except OSError as error:
         raise EnvironmentFailure(f"{error.filename}: {error.strerror}") from error
     watching = {"all": Cost.EXPENSIVE, "cheap": Cost.CHEAP, "off": None}[invariants]
-    with logs_of_nodes(shown=node_logs):
-        ended = run_schedule(schedule, watching=watching, trace_file=trace_file)
+    try:
+        with logs_of_nodes(shown=node_logs):
+            ended = run_schedule(schedule, watching=watching, trace_file=trace_file)
+    except ScheduleError as error:
+        raise click.UsageError(str(error)) from None
     again = _command(schedule, schedule_file, nodes, length_s)
     return _tell(ended, again)
 

@@ -6,10 +6,18 @@ None means for ever. Faults may overlap: a node is up again when the last of its
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+CLIENTS = "clients"
+"""What links call the host of all clients, where they have one together."""
 
 Links = tuple[tuple[str, str], ...]
 """One-way: ("n1", "n2") is the way from n1 to n2 and not back."""
+
+Replicas = tuple[tuple[str, str], ...]
+"""Of partitions: ("t-0", "n1 n2 n3"), the preferred leader first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +65,20 @@ class SlowLinks(Fault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeLinks(Fault):
+    """What befalls the packets of these links; shares are between 0 and 1."""
+
+    links: Links
+    delay_ms: float = 0.0
+    jitter_ms: float = 0.0
+    loss: float = 0.0
+    duplicate: float = 0.0
+    reorder: float = 0.0
+    corrupt: float = 0.0
+    bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClockJump(Fault):
     """By so much at once, and back again at the fault's end."""
 
@@ -70,6 +92,15 @@ class ClockSkew(Fault):
 
     node: str
     rate: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockStrobe(Fault):
+    """The wall clock jumps there, and back again, each after `period_ms`."""
+
+    node: str
+    by_ms: float
+    period_ms: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,17 +127,99 @@ class DiskError(Fault):
     path: str = "*"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskReadOnly(Fault):
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BitFlip(Fault):
+    """The node is killed, one bit that it has stored is flipped, and it is started again."""
+
+    node: str
+    draw: float
+    """In [0, 1): which bit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncatedTail(Fault):
+    """The node loses power, and with it the end of a log, and is started again."""
+
+    node: str
+    draw: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollingRestart(Fault):
+    """Stopped cleanly and started again, one after the other."""
+
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveLeader(Fault):
+    """The partition gets this order of its replicas, and is led by the first."""
+
+    topic: str
+    partition: int
+    replicas: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerLeaves(Fault):
+    """Its replicas move from `before` to `after`, and it is stopped; both are undone at the end."""
+
+    node: str
+    before: Replicas
+    after: Replicas
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactNow(Fault):
+    """The topic's segments are rolled and compacted at once."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteRecords(Fault):
+    """Everything below these offsets, by partition."""
+
+    topic: str
+    before: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TamperMessages(Fault):
+    """A message fault for a time; match, action and times are those of `message_faults`."""
+
+    match: Mapping[str, Any]
+    action: Mapping[str, Any]
+    times: int | None = 1
+
+
 FAULTS: dict[str, type[Fault]] = {
     "kill": Kill,
     "power_loss": PowerLoss,
     "pause": Pause,
     "cut": Cut,
     "slow_links": SlowLinks,
+    "shape_links": ShapeLinks,
     "clock_jump": ClockJump,
     "clock_skew": ClockSkew,
+    "clock_strobe": ClockStrobe,
     "disk_full": DiskFull,
     "disk_slow": DiskSlow,
     "disk_error": DiskError,
+    "disk_read_only": DiskReadOnly,
+    "bit_flip": BitFlip,
+    "truncated_tail": TruncatedTail,
+    "rolling_restart": RollingRestart,
+    "move_leader": MoveLeader,
+    "broker_leaves": BrokerLeaves,
+    "compact_now": CompactNow,
+    "delete_records": DeleteRecords,
+    "tamper_messages": TamperMessages,
 }
 """By the word in a schedule file."""
 

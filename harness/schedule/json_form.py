@@ -27,7 +27,7 @@ def write(value: Any) -> dict[str, Any]:
 
 
 def read(form: type[_Form], data: Any, where: str) -> _Form:
-    """`form` is a dataclass or a NamedTuple whose fields are numbers, texts, choices or pairs."""
+    """`form` is a dataclass or a NamedTuple of numbers, texts, choices, lists of texts or pairs."""
     if is_dataclass(form):
         required = {each.name for each in fields(form) if not _has_default(each)}
     else:
@@ -101,9 +101,9 @@ def _value(hint: Any, value: Any, where: str) -> Any:
             raise FormError(_at(where, f"{_shown(value)} is no choice; try one of {choices}"))
         return value
     if origin is tuple:
-        return _pairs(value, where)
+        return _texts(value, where) if get_args(hint)[0] is str else _pairs(value, where)
     if origin is not None:
-        return object_of(value, tuple(value), where)
+        return object_of(value, tuple(value) if isinstance(value, Mapping) else (), where)
     return _scalar(hint, value, where)
 
 
@@ -120,6 +120,14 @@ def _scalar(hint: type, value: Any, where: str) -> Any:
     if not fits[hint]:
         raise FormError(_at(where, f"{_shown(value)} does not fit; it takes {told[hint]}"))
     return value
+
+
+def _texts(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise FormError(
+            _at(where, f'{_shown(value)} does not fit; it takes names such as ["n1", "n2"]')
+        )
+    return tuple(value)
 
 
 def _pairs(value: Any, where: str) -> tuple[tuple[str, str], ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.decisions import Override
 from harness.schedule.crash_points import CRASHABLE, CrashPoint
-from harness.schedule.faults import FAULTS, Fault, kind_of
+from harness.schedule.faults import CLIENTS, FAULTS, Fault, kind_of
 from harness.schedule.json_form import FormError, object_of, read, text_of, write
 from harness.wire.match import MessageFault, MessageFaultError
 from harness.wire.match_json import faults_from_json, faults_to_json
@@ -52,7 +52,7 @@ class Schedule:
     def __post_init__(self) -> None:
         """ScheduleError when the entries contradict each other."""
         known = {f"n{number}" for number in range(1, self.nodes + 1)}
-        hosts = known | set(self.operations)
+        hosts = known | {*self.operations, CLIENTS}
         names: set[str] = set()
         for fault in self.faults:
             where = f"fault {fault.name!r}"
@@ -60,8 +60,8 @@ class Schedule:
                 raise ScheduleError(f"{where}: the name is taken; give each fault its own")
             names.add(fault.name)
             node = getattr(fault, "node", None)
-            if node is not None:
-                _check_known(node, known, where)
+            for each in (*getattr(fault, "nodes", ()), *([] if node is None else [node])):
+                _check_known(each, known, where)
             error = getattr(fault, "error", "EIO")
             if error not in errno.errorcode.values():
                 raise ScheduleError(f"{where}: no error is called {error!r}; try EIO or ENOSPC")

@@ -7,30 +7,63 @@ node that is down cannot be killed) leaves a row that says so.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from harness.schedule.faults import (
+    CLIENTS,
     ClockJump,
     ClockSkew,
     Cut,
     DiskError,
     DiskFull,
+    DiskReadOnly,
     DiskSlow,
     Fault,
     Kill,
     Links,
     Pause,
     PowerLoss,
+    ShapeLinks,
     SlowLinks,
     kind_of,
 )
+from harness.schedule.schedule import ScheduleError
 from harness.sim.links import Slowness
 from harness.sim.nodes import SimCluster
 
 _NS_PER_MS = 1_000_000
 
+_OF_MACHINES = (
+    Kill,
+    PowerLoss,
+    Pause,
+    Cut,
+    SlowLinks,
+    ShapeLinks,
+    ClockJump,
+    ClockSkew,
+    DiskFull,
+    DiskSlow,
+    DiskError,
+    DiskReadOnly,
+)
+
 Undo = Callable[[], None]
+
+
+def check_playable(faults: Iterable[Fault]) -> None:
+    """ScheduleError for a fault that takes somebody who asks the brokers, as a nemesis does."""
+    for fault in faults:
+        if not isinstance(fault, _OF_MACHINES):
+            raise ScheduleError(
+                f"fault {fault.name!r}: a {kind_of(fault)} is for a run with a nemesis; "
+                "play it with harness test --on sim --schedule"
+            )
+        if any(CLIENTS in link for link in getattr(fault, "links", ())):
+            raise ScheduleError(
+                f"fault {fault.name!r}: each client has a host of its own here; name those"
+            )
 
 
 class Director:
@@ -40,7 +73,8 @@ class Director:
         self.carried_out: dict[str, int] = {}
         """How many faults of each kind took hold."""
 
-    def plan(self, faults: Iterable[Fault]) -> None:
+    def plan(self, faults: Sequence[Fault]) -> None:
+        check_playable(faults)
         for fault in faults:
             at_ns = int(fault.at_ms * _NS_PER_MS)
             self._simulation.loop.call_kernel(at_ns, self._begin, fault)
@@ -70,7 +104,7 @@ class Director:
         match fault:
             case Kill() | PowerLoss() | Pause():
                 return self._to_process(fault)
-            case Cut() | SlowLinks():
+            case Cut() | SlowLinks() | ShapeLinks():
                 return self._to_links(fault)
             case ClockJump(node=name, by_ms=by_ms):
                 clock = self._cluster[name].clock
@@ -80,7 +114,7 @@ class Director:
                 clock = self._cluster[name].clock
                 clock.run_at(rate)
                 return lambda: clock.run_at(1.0)
-            case DiskFull() | DiskSlow() | DiskError():
+            case DiskFull() | DiskSlow() | DiskError() | DiskReadOnly():
                 return self._to_disk(fault)
             case _:
                 raise AssertionError(f"nobody knows how to do {fault!r}")
@@ -104,7 +138,7 @@ class Director:
             case _:
                 assert_never(fault)
 
-    def _to_links(self, fault: Cut | SlowLinks) -> Undo:
+    def _to_links(self, fault: Cut | SlowLinks | ShapeLinks) -> Undo:
         links = [self._simulation.network.link(*pair) for pair in _distinct(fault.links)]
         if isinstance(fault, Cut):
             for link in links:
@@ -115,11 +149,7 @@ class Director:
                     link.heal()
 
             return heal
-        by = Slowness(
-            extra_ns=int(fault.extra_ms * _NS_PER_MS),
-            factor=fault.factor,
-            bytes_per_s=fault.bytes_per_s,
-        )
+        by = _slowness(fault)
         for link in links:
             link.slow_down(by)
 
@@ -129,7 +159,7 @@ class Director:
 
         return speed_up
 
-    def _to_disk(self, fault: DiskFull | DiskSlow | DiskError) -> Undo:
+    def _to_disk(self, fault: DiskFull | DiskSlow | DiskError | DiskReadOnly) -> Undo:
         disks = self._cluster[fault.node].disk_faults
         match fault:
             case DiskFull(spare_bytes=spare_bytes):
@@ -138,8 +168,26 @@ class Director:
                 return disks.slow(extra_ms / 1000, operation, path)
             case DiskError(error=name, operation=operation, path=path):
                 return disks.fail(operation, path, getattr(errno, name))
+            case DiskReadOnly():
+                return disks.make_read_only()
             case _:
                 assert_never(fault)
+
+
+def _slowness(fault: SlowLinks | ShapeLinks) -> Slowness:
+    if isinstance(fault, SlowLinks):
+        return Slowness(
+            extra_ns=int(fault.extra_ms * _NS_PER_MS),
+            factor=fault.factor,
+            bytes_per_s=fault.bytes_per_s,
+        )
+    return Slowness(
+        extra_ns=int(fault.delay_ms * _NS_PER_MS),
+        jitter_ns=int(fault.jitter_ms * _NS_PER_MS),
+        late_share=1 - (1 - fault.loss) * (1 - fault.corrupt),
+        overtaking_share=fault.reorder,
+        bytes_per_s=fault.bytes_per_s,
+    )
 
 
 def _distinct(links: Links) -> Links:

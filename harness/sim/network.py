@@ -99,6 +99,10 @@ class SimNetwork:
         return self._hosts[name]
 
     @property
+    def host_names(self) -> list[str]:
+        return list(self._hosts)
+
+    @property
     def messages_held(self) -> int:
         return sum(link.messages_held for link in self._links.values())
 

@@ -18,6 +18,7 @@ from broker.disk.memory import MemoryDisk
 from harness.cluster.base import Completed, Host, Place, RunningProcess
 from harness.cluster.capabilities import Capability, Clocks, Disks, Network, Node, Wire
 from harness.errors import EnvironmentFailure
+from harness.schedule.faults import CLIENTS
 from harness.sim.nodes import SimCluster, SimNode
 from harness.sim.place_clocks import PlaceClocks
 from harness.sim.place_disks import PlaceDisks
@@ -30,7 +31,6 @@ HOME = PurePosixPath("/home")
 DATA = PurePosixPath("/data")
 CONTROL = "control"
 """The host of whoever asks the nodes about the cluster. No fault of the network touches it."""
-CLIENTS = "clients"
 
 _Answer = TypeVar("_Answer")
 
@@ -49,7 +49,7 @@ class SimPlace:
         self._homes: dict[Node, MemoryDisk] = {}
         self._cluster: SimCluster | None = None
         self._nodes: dict[Node, SimNode] = {}
-        self.network: Network | None = PlaceNetwork(simulation, self._names)
+        self.network: Network | None = PlaceNetwork(simulation, self._names, [CONTROL])
         self.disk: Disks | None = PlaceDisks(simulation, self._nodes)
         self.clock: Clocks | None = PlaceClocks(simulation, self._nodes)
         self.wire: Wire | None = PlaceWire(simulation, self._topic_name)

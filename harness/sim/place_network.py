@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterable, Sequence
-from itertools import permutations
+from itertools import permutations, product
 
 from harness.cluster.capabilities import Link, Network, Node, PacketFault
 from harness.cluster.errors import FaultMissedError
+from harness.schedule.faults import CLIENTS
 from harness.sim.links import FIRST_RETRY_NS, NS, Slowness
 from harness.sim.links import Link as SimLink
 from harness.sim.simulation import Simulation
@@ -27,8 +28,11 @@ _DOUBT = 1e-6
 
 
 class PlaceNetwork:
-    def __init__(self, simulation: Simulation, hosts: Sequence[Node]) -> None:
-        """`hosts` may be filled later."""
+    def __init__(
+        self, simulation: Simulation, hosts: Sequence[Node], outsiders: Sequence[Node] = ()
+    ) -> None:
+        """`hosts` may be filled later. `outsiders` are neither nodes nor clients."""
+        self._outsiders = (simulation.loop.outside.host, *outsiders)
         self._simulation = simulation
         self._network = simulation.network
         self._hosts = hosts
@@ -48,11 +52,12 @@ class PlaceNetwork:
 
     async def cut(self, links: Sequence[Link]) -> None:
         self._tell("fault", f"cut {_shown(links)}")
-        for link in links:
-            cut = self._network.link(*link)
+        ways = [way for link in links for way in self._ways(link)]
+        for way in ways:
+            cut = self._network.link(*way)
             cut.cut()
             self._cuts.append(cut)
-        missed = await self._arriving(links)
+        missed = await self._arriving(ways)
         if missed:
             raise FaultMissedError(f"still open: {_shown(sorted(missed))}")
 
@@ -68,13 +73,14 @@ class PlaceNetwork:
             overtaking_share=fault.reorder,
             bytes_per_s=fault.bytes_per_s,
         )
-        for link in links:
-            shaped = self._network.link(*link)
-            if link in self._shaped:
-                shaped.speed_up(self._shaped[link])
+        ways = [way for link in links for way in self._ways(link)]
+        for way in ways:
+            shaped = self._network.link(*way)
+            if way in self._shaped:
+                shaped.speed_up(self._shaped[way])
             shaped.slow_down(slowness)
-            self._shaped[link] = slowness
-        await asyncio.gather(*(self._prove_shape(link, slowness) for link in links))
+            self._shaped[way] = slowness
+        await asyncio.gather(*(self._prove_shape(way, slowness) for way in ways))
 
     async def heal(self) -> None:
         if self._cuts or self._shaped:
@@ -85,19 +91,32 @@ class PlaceNetwork:
             link, slowness = self._shaped.popitem()
             self._network.link(*link).speed_up(slowness)
         wanted = [
-            link
+            way
             for link in self._links()
-            if all(self._network.host(end).is_up for end in link)  # Its power is not ours to heal.
+            for way in self._ways(link)
+            if all(self._network.host(end).is_up for end in way)  # Its power is not ours to heal.
         ]
         still = set(wanted) - await self._arriving(wanted)
         if still:
             raise FaultMissedError(f"still cut after the healing: {_shown(sorted(still))}")
 
     async def reachable(self) -> frozenset[Link]:
-        return frozenset(await self._arriving(self._links()))
+        links = self._links()
+        arriving = await self._arriving([way for link in links for way in self._ways(link)])
+        return frozenset(link for link in links if arriving.issuperset(self._ways(link)))
 
     def _links(self) -> list[Link]:
         return list(permutations(self._hosts, 2))
+
+    def _ways(self, link: Link) -> list[Link]:
+        """Each client may have a host of its own; in a link they all go by one name."""
+        return list(product(self._machines(link[0]), self._machines(link[1])))
+
+    def _machines(self, host: Node) -> list[Node]:
+        if host != CLIENTS:
+            return [host]
+        others = (*self._hosts, *self._outsiders, CLIENTS)
+        return [CLIENTS, *(name for name in self._network.host_names if name not in others)]
 
     async def _arriving(self, links: Sequence[Link]) -> set[Link]:
         taken = await asyncio.gather(*(self._transit_s(link) for link in links))

@@ -3,21 +3,27 @@
 import asyncio
 import errno
 
+import pytest
+
 from harness.schedule.faults import (
+    CLIENTS,
     ClockJump,
     ClockSkew,
     Cut,
     DiskError,
     DiskFull,
+    DiskReadOnly,
     DiskSlow,
     Fault,
     Kill,
     Pause,
     PowerLoss,
+    RollingRestart,
+    ShapeLinks,
     SlowLinks,
     both_ways,
 )
-from harness.schedule.schedule import Schedule
+from harness.schedule.schedule import Schedule, ScheduleError
 from harness.sim.stage import Stage, set_up
 
 
@@ -36,6 +42,15 @@ def times_s(stage: Stage, *kinds: str) -> list[tuple[str, float]]:
     return [
         (row.kind, row.time_ns / 1e9) for row in stage.simulation.trace.rows() if row.kind in kinds
     ]
+
+
+def test_a_fault_that_takes_a_nemesis_is_refused_with_a_sentence() -> None:
+    restart = RollingRestart(name="f", at_ms=1.0, nodes=("n1",))
+    with pytest.raises(ScheduleError, match=r"fault 'f': a rolling_restart is for a run with a"):
+        played(restart)
+    cut = Cut(name="f", at_ms=1.0, links=((CLIENTS, "n1"),))
+    with pytest.raises(ScheduleError, match="each client has a host of its own here"):
+        played(cut)
 
 
 def test_a_kill_and_a_start_at_their_times() -> None:
@@ -108,6 +123,7 @@ def test_links_are_cut_and_slowed_for_a_while() -> None:
             faults=(
                 Cut(name="f1", at_ms=1000.0, for_ms=1000.0, links=(*links, *links)),
                 SlowLinks(name="f2", at_ms=3000.0, for_ms=1000.0, links=links, extra_ms=500.0),
+                ShapeLinks(name="f3", at_ms=5000.0, for_ms=1000.0, links=links, delay_ms=500.0),
             ),
         )
     )
@@ -116,7 +132,7 @@ def test_links_are_cut_and_slowed_for_a_while() -> None:
 
     async def main() -> None:
         await asyncio.sleep(0.5)
-        for _ in range(5):
+        for _ in range(7):
             seen.append((link.is_cut, link.arrival_ns(0, 0, 0.0) > 400_000_000))
             await asyncio.sleep(1)
 
@@ -124,6 +140,7 @@ def test_links_are_cut_and_slowed_for_a_while() -> None:
         stage.simulation.run(main(), deadline_s=100)
     assert seen == [
         (False, False), (True, False), (False, False), (False, True), (False, False),
+        (False, True), (False, False),
     ]  # fmt: skip
 
 
@@ -132,6 +149,7 @@ def test_disks_are_full_slow_and_broken_for_a_while() -> None:
         DiskFull(name="f1", at_ms=1000.0, for_ms=1000.0, node="n1"),
         DiskSlow(name="f2", at_ms=3000.0, for_ms=1000.0, node="n1", extra_ms=300.0),
         DiskError(name="f3", at_ms=5000.0, for_ms=1000.0, node="n1", operation="replace"),
+        DiskReadOnly(name="f4", at_ms=7000.0, for_ms=1000.0, node="n1"),
     )
     stage = set_up(Schedule(seed=1, faults=faults))
     [disk] = stage.cluster["n1"].disks.values()
@@ -139,7 +157,7 @@ def test_disks_are_full_slow_and_broken_for_a_while() -> None:
     async def main() -> list[int | None]:
         outcomes: list[int | None] = []
         await asyncio.sleep(0.5)
-        for _ in range(7):
+        for _ in range(9):
             began = stage.simulation.now_s
             try:
                 await disk.replace("file", b"some bytes")
@@ -153,7 +171,7 @@ def test_disks_are_full_slow_and_broken_for_a_while() -> None:
 
     with stage.simulation:
         outcomes = stage.simulation.run(main(), deadline_s=100)
-    assert outcomes == [None, errno.ENOSPC, None, None, None, errno.EIO, None]
+    assert outcomes == [None, errno.ENOSPC, None, None, None, errno.EIO, None, errno.EROFS, None]
 
 
 def test_a_fault_that_lasts_for_ever_is_never_healed() -> None:

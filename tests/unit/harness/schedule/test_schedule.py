@@ -11,17 +11,29 @@ from broker.protocol.errors import ErrorCode
 from harness.decisions import Override
 from harness.schedule.crash_points import CrashPoint
 from harness.schedule.faults import (
+    CLIENTS,
     FAULTS,
+    BitFlip,
+    BrokerLeaves,
     ClockJump,
     ClockSkew,
+    ClockStrobe,
+    CompactNow,
     Cut,
+    DeleteRecords,
     DiskError,
     DiskFull,
+    DiskReadOnly,
     DiskSlow,
     Kill,
+    MoveLeader,
     Pause,
     PowerLoss,
+    RollingRestart,
+    ShapeLinks,
     SlowLinks,
+    TamperMessages,
+    TruncatedTail,
     both_ways,
     kind_of,
 )
@@ -51,6 +63,21 @@ FULL = Schedule(
         DiskFull(name="f8", at_ms=1.0, node="n1", spare_bytes=100),
         DiskSlow(name="f9", at_ms=1.0, node="n1", extra_ms=20.0, operation="fdatasync"),
         DiskError(name="f10", at_ms=1.0, node="n1", error="ENOSPC", path="*.log"),
+        ShapeLinks(name="f11", at_ms=1.0, links=((CLIENTS, "n2"),), loss=0.2, jitter_ms=5.0),
+        ClockStrobe(name="f12", at_ms=1.0, node="n1", by_ms=500.0, period_ms=20.0),
+        DiskReadOnly(name="f13", at_ms=1.0, node="n1"),
+        BitFlip(name="f14", at_ms=1.0, node="n1", draw=0.25),
+        TruncatedTail(name="f15", at_ms=1.0, node="n1", draw=0.75),
+        RollingRestart(name="f16", at_ms=1.0, nodes=("n1", "n3")),
+        MoveLeader(name="f17", at_ms=1.0, topic="t", partition=2, replicas=("n2", "n1")),
+        BrokerLeaves(
+            name="f18", at_ms=1.0, node="n1", before=(("t-0", "n1 n2"),), after=(("t-0", "n2"),)
+        ),
+        CompactNow(name="f19", at_ms=1.0, topic="t"),
+        DeleteRecords(name="f20", at_ms=1.0, topic="t", before={"0": 12}),
+        TamperMessages(
+            name="f21", at_ms=1.0, match={"api": "Produce", "nth": 3}, action={"kind": "drop"}
+        ),
     ),
     message_faults=(
         MessageFault("late", Matcher(api="Fetch", node="n1", nth=3), Delay(2.5)),
@@ -89,6 +116,8 @@ def changed(**parts: Any) -> str:
 
 
 KILL = {"kind": "kill", "name": "f1", "at_ms": 1, "node": "n1"}
+RESTART = {"kind": "rolling_restart", "name": "f1", "at_ms": 1}
+TAMPER = {"kind": "tamper_messages", "name": "f1", "at_ms": 1, "action": {}}
 POINT = {"node": "n1", "operation": "fdatasync", "nth": 1}
 
 
@@ -119,6 +148,18 @@ POINT = {"node": "n1", "operation": "fdatasync", "nth": 1}
         (
             changed(faults=[{**KILL, "kind": "disk_error", "error": "EOOPS"}]),
             "fault 'f1': no error is called 'EOOPS'; try EIO or ENOSPC",
+        ),
+        (
+            changed(faults=[{**RESTART, "nodes": ["n1", "n7"]}]),
+            "fault 'f1': there is no 'n7'; known are n1",
+        ),
+        (
+            changed(faults=[{**RESTART, "nodes": "n1"}]),
+            'fault 1: nodes: "n1" does not fit; it takes names such as ["n1", "n2"]',
+        ),
+        (
+            changed(faults=[{**TAMPER, "match": 7}]),
+            "fault 1: match: 7 is no object; put it in { }",
         ),
         (changed(crash_points=[{**POINT, "nth": 0}]), "crash point 1: nth is 0; the first is"),
         (
