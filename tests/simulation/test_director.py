@@ -24,6 +24,7 @@ from harness.schedule.faults import (
     both_ways,
 )
 from harness.schedule.schedule import Schedule, ScheduleError
+from harness.sim.director import check_playable
 from harness.sim.stage import Stage, set_up
 
 
@@ -47,10 +48,10 @@ def times_s(stage: Stage, *kinds: str) -> list[tuple[str, float]]:
 def test_a_fault_that_takes_a_nemesis_is_refused_with_a_sentence() -> None:
     restart = RollingRestart(name="f", at_ms=1.0, nodes=("n1",))
     with pytest.raises(ScheduleError, match=r"fault 'f': a rolling_restart is for a run with a"):
-        played(restart)
+        check_playable([restart])
     cut = Cut(name="f", at_ms=1.0, links=((CLIENTS, "n1"),))
     with pytest.raises(ScheduleError, match="each client has a host of its own here"):
-        played(cut)
+        check_playable([cut])
 
 
 def test_a_kill_and_a_start_at_their_times() -> None:
