@@ -29,6 +29,7 @@ class Actor:
         self.name = name
         self._loop = stage.simulation.loop
         self._record = record
+        self._replicas = min(REPLICAS, len(stage.cluster.nodes))
         simulation = stage.simulation
         self._client = Client(
             simulation.network.of(name),
@@ -92,7 +93,7 @@ class Actor:
             view = await self._client.admin.describe_topic(TOPIC)
             now = view.partitions[partition]
             others = [each for each in now.replicas if each != now.leader]
-            chosen = others[operation.arguments["replica"] % len(others)]
+            chosen = others[operation.arguments.get("replica", 0) % len(others)]
             order = [chosen, *(each for each in now.replicas if each != chosen)]
             await self._client.admin.alter_partition_reassignments({(TOPIC, partition): order})
             await self._client.admin.elect_leaders([(TOPIC, partition)])
@@ -115,7 +116,7 @@ class Actor:
         while True:
             try:
                 await self._client.admin.create_topic(
-                    TOPIC, partitions=partitions, replication_factor=REPLICAS
+                    TOPIC, partitions=partitions, replication_factor=self._replicas
                 )
             except BrokerError as error:
                 if error.code == ErrorCode.TOPIC_ALREADY_EXISTS:

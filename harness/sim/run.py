@@ -19,6 +19,7 @@ from harness.sim.invariants.watch import Watch
 from harness.sim.judgement import problems
 from harness.sim.loop import SimulationError
 from harness.sim.nodes import NodeDownError
+from harness.sim.operation_forms import check_operations
 from harness.sim.operations import Load, draw_operations
 from harness.sim.processes import SimProcess
 from harness.sim.record import Record
@@ -96,8 +97,9 @@ def run_schedule(
 ) -> Ended:
     """A broken invariant ends the run, and is told; so is what else it could not go on with.
 
-    With None nothing is watched.
+    With None nothing is watched. Raises ScheduleError.
     """
+    check_operations(schedule)
     stage = set_up(schedule)
     watch = None
     if watching is not None:
@@ -162,9 +164,8 @@ async def _play(stage: Stage, record: Record) -> None:
         processes[name].start(actors[name].run(operations))
         for name, operations in schedule.operations.items()
     ]
-    await asyncio.wait(playing)
     for each in playing:
-        each.result()
+        await each
     await asyncio.sleep(max(0.0, schedule.length_ms / 1000 - simulation.now_s))
     await processes["judge"].start(actors["judge"].read_everything(PARTITIONS))
 

@@ -1,0 +1,95 @@
+"""What the operations of a schedule must look like, so that a wrong one is refused before the run.
+
+One form for each word that a client knows; docs/reference/schedule.md explains them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.schedule.json_form import FormError, read
+from harness.schedule.schedule import Operation, Schedule, ScheduleError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    partition: int
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Poll:
+    partition: int
+    node: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    partition: int
+    replica: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reassign:
+    partition: int
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Where:
+    partition: int
+
+
+Form = Send | Poll | Move | Reassign
+
+FORMS: dict[str, type[Form]] = {"send": Send, "poll": Poll, "move": Move, "reassign": Reassign}
+
+
+def check_operations(schedule: Schedule) -> None:
+    """Raises ScheduleError."""
+    values: dict[str, str] = {}
+    for client, operations in schedule.operations.items():
+        for number, operation in enumerate(operations, 1):
+            where = f"operations of {client}, {number}"
+            form = _form(operation, where)
+            _check(form, schedule.nodes, where)
+            if isinstance(form, Send):
+                if form.value in values:
+                    raise ScheduleError(
+                        f"{where}: {form.value!r} is sent before, at {values[form.value]}; a value "
+                        "is sent once ever, so that a second sight of it is a duplicate"
+                    )
+                values[form.value] = where
+
+
+def _form(operation: Operation, where: str) -> Form:
+    if operation.do not in FORMS:
+        known = ", ".join(FORMS)
+        raise ScheduleError(f"{where}: no client can {operation.do!r}; try one of {known}")
+    arguments = dict(operation.arguments)
+    try:
+        if operation.do != "reassign":
+            return read(FORMS[operation.do], arguments, where)
+        nodes = arguments.pop("nodes", None)
+        if not isinstance(nodes, list) or not all(type(node) is int for node in nodes):
+            raise FormError(f"{where}: nodes: {nodes!r} does not fit; it takes numbers in [ ]")
+        return Reassign(partition=read(_Where, arguments, where).partition, nodes=tuple(nodes))
+    except FormError as error:
+        raise ScheduleError(str(error)) from None
+
+
+def _check(form: Form, nodes: int, where: str) -> None:
+    if form.partition < 0:
+        raise ScheduleError(f"{where}: partition is {form.partition}; they are counted from 0")
+    named: tuple[int, ...] = ()
+    if isinstance(form, Poll) and form.node is not None:
+        named = (form.node,)
+    elif isinstance(form, Reassign):
+        named = form.nodes
+        if not named or len(set(named)) < len(named):
+            raise ScheduleError(f"{where}: nodes are {list(named)}; name each node once")
+    for node in named:
+        if not 1 <= node <= nodes:
+            raise ScheduleError(f"{where}: there is no node {node}; known are 1 to {nodes}")
+    if isinstance(form, Move) and form.replica < 0:
+        raise ScheduleError(f"{where}: replica is {form.replica}; try 0")
