@@ -27,7 +27,8 @@ def create_topic(bootstrap: str, topic: NewTopic) -> None:
     wanted = Wanted(
         topic.name, topic.partitions, topic.replication_factor, config=dict(topic.configs)
     )
-    created = _admin(bootstrap).create_topics([wanted], request_timeout=PATIENCE_S)
+    admin = _admin(bootstrap)
+    created = admin.create_topics([wanted], request_timeout=PATIENCE_S)
     _wait(created[topic.name], topic.name, content=(KafkaError.TOPIC_ALREADY_EXISTS,))
 
 
@@ -46,7 +47,8 @@ def alter_topic(bootstrap: str, topic: str, configs: Mapping[str, str | None]) -
         for name, value in configs.items()
     ]
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=edits)
-    altered = _admin(bootstrap).incremental_alter_configs([resource], request_timeout=PATIENCE_S)
+    admin = _admin(bootstrap)
+    altered = admin.incremental_alter_configs([resource], request_timeout=PATIENCE_S)
     _wait(altered[resource], topic)
 
 
@@ -66,11 +68,13 @@ def delete_records(bootstrap: str, topic: str, before: Mapping[int, int]) -> Non
     from confluent_kafka import TopicPartition
 
     asked = [TopicPartition(topic, index, offset) for index, offset in before.items()]
-    for future in _admin(bootstrap).delete_records(asked, request_timeout=PATIENCE_S).values():
+    admin = _admin(bootstrap)
+    for future in admin.delete_records(asked, request_timeout=PATIENCE_S).values():
         _wait(future, topic)
 
 
 def _admin(bootstrap: str) -> AdminClient:
+    """To be held until it has answered: its answers go when it does."""
     from confluent_kafka.admin import AdminClient
 
     return AdminClient(
