@@ -10,8 +10,8 @@ import click
 from harness.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
-    from harness.schedule.schedule import Schedule
     from harness.sim.run import Ended
+    from harness.sim.sweep import Seeds
 
 EXIT_CODES = {"valid": 0, "invalid": 1, "unknown": 2}
 _SHOWN_MAX = 10
@@ -58,11 +58,15 @@ def sim(
     from harness.sim.invariants.base import Cost
     from harness.sim.node_logs import node_logs as logs_of_nodes
     from harness.sim.run import draw_schedule, run_schedule
+    from harness.sim.sweep import Seeds, options
 
     if (seed is None) == (schedule_file is None):
         raise click.UsageError("give either --seed or --schedule")
+    watching = {"all": Cost.EXPENSIVE, "cheap": Cost.CHEAP, "off": None}[invariants]
     if count > 1:
-        return _sweep(seed or 0, count, jobs)
+        _refuse_with_count(schedule_file, save_schedule, trace_file, node_logs)
+        setting = Seeds(nodes=nodes, length_s=length_s, watching=watching)
+        return _sweep(range(seed or 0, (seed or 0) + count), jobs, setting)
     try:
         if schedule_file is not None:
             schedule = Schedule.load(schedule_file)
@@ -75,42 +79,58 @@ def sim(
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise EnvironmentFailure(f"{error.filename}: {error.strerror}") from error
-    watching = {"all": Cost.EXPENSIVE, "cheap": Cost.CHEAP, "off": None}[invariants]
     try:
         with logs_of_nodes(shown=node_logs):
             ended = run_schedule(schedule, watching=watching, trace_file=trace_file)
     except ScheduleError as error:
         raise click.UsageError(str(error)) from None
-    again = _command(schedule, schedule_file, nodes, length_s)
-    return _tell(ended, again)
+    if schedule_file is not None:
+        return _tell(ended, f"harness sim --schedule {schedule_file}{options(watching)}")
+    return _tell(ended, Seeds(nodes, length_s, watching).command(schedule.seed))
 
 
-def _sweep(first: int, count: int, jobs: int) -> int:
+def _refuse_with_count(
+    schedule_file: Path | None,
+    save_schedule: Path | None,
+    trace_file: Path | None,
+    node_logs: bool,
+) -> None:
+    for option, is_given in {
+        "--schedule": schedule_file is not None,
+        "--save-schedule": save_schedule is not None,
+        "--trace": trace_file is not None,
+        "--node-logs": node_logs,
+    }.items():
+        if is_given:
+            raise click.UsageError(f"{option} is for one run; leave it out, or --count")
+
+
+def _sweep(seeds: range, jobs: int, setting: Seeds) -> int:
     from harness.sim.sweep import sweep
     from harness.sim.totals import Totals
     from harness.sim.verdict import Outcome
 
     totals, not_valid = Totals(), {Outcome.INVALID: 0, Outcome.UNKNOWN: 0}
-    for ended in sweep(range(first, first + count), jobs=jobs):
+    for ended in sweep(seeds, jobs=jobs, setting=setting):
         totals += ended.totals
         if ended.failure is not None:
             outcome = ended.verdict.outcome
             not_valid[outcome] += 1
             click.echo(
                 f"seed {ended.seed}: {outcome.value}: {ended.failure}\n"
-                f"  run it again with: {ended.command}"
+                f"  run it again with: {setting.command(ended.seed)}"
             )
     for line in totals.lines():
         click.echo(line)
-    for outcome, seeds in not_valid.items():
-        if seeds:
-            click.echo(f"{outcome.value}: {seeds} of {count} seeds")
+    for outcome, number in not_valid.items():
+        if number:
+            click.echo(f"{outcome.value}: {number} of {len(seeds)} seeds")
     if any(not_valid.values()):
         return EXIT_CODES["invalid" if not_valid[Outcome.INVALID] else "unknown"]
     if totals.zeros():
         click.echo(f"unknown: nothing was seen of {', '.join(totals.zeros())}")
         return EXIT_CODES["unknown"]
-    click.echo(f"valid: {count} seeds")
+    click.echo(f"valid: {len(seeds)} seeds")
     return EXIT_CODES["valid"]
 
 
@@ -129,11 +149,3 @@ def _tell(ended: Ended, again: str) -> int:
         click.echo(f"... and {len(judged.sentences) - _SHOWN_MAX} more")
     click.echo(f"run it again with: {again}")
     return EXIT_CODES[judged.outcome.value]
-
-
-def _command(schedule: Schedule, schedule_file: Path | None, nodes: int, length_s: float) -> str:
-    if schedule_file is not None:
-        return f"harness sim --schedule {schedule_file}"
-    more = "" if nodes == 5 else f" --nodes {nodes}"
-    more += "" if length_s == 40.0 else f" --length {length_s:g}"
-    return f"harness sim --seed {schedule.seed}{more}"

@@ -27,6 +27,8 @@ from harness.sim.stage import Stage, set_up
 from harness.sim.swarm import Setting, with_swarm
 from harness.sim.totals import Totals
 
+NODES = 5
+LENGTH_MS = 40_000.0
 PARTITIONS = 3
 BEGIN_MS = 4_000.0
 """By then the cluster is up."""
@@ -55,7 +57,7 @@ class Ended:
     """What the run could not go on with, before it could be judged."""
 
 
-def draw_schedule(seed: int, *, nodes: int = 5, length_ms: float = 40_000.0) -> Schedule:
+def draw_schedule(seed: int, *, nodes: int = NODES, length_ms: float = LENGTH_MS) -> Schedule:
     """Everything that a seed decides, as a file that can be kept, cut down and played again."""
     decisions = Decisions(seed)
     load = Load(begin_ms=BEGIN_MS, end_ms=length_ms, nodes=nodes, partitions=PARTITIONS)

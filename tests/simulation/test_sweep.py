@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from harness.sim.sweep import sweep
+from harness.sim.sweep import Seeds, sweep
 from harness.sim.totals import Totals
 
 pytestmark = pytest.mark.sweep
@@ -21,7 +21,9 @@ def check(seeds: list[int], capsys: pytest.CaptureFixture[str]) -> None:
     for ended in sweep(seeds, jobs=min(2, os.cpu_count() or 1)):
         totals += ended.totals
         if ended.failure is not None:
-            failures.append(f"seed {ended.seed}: {ended.failure}\n  again: {ended.command}")
+            failures.append(
+                f"seed {ended.seed}: {ended.failure}\n  again: {Seeds().command(ended.seed)}"
+            )
         vacuous = set(ended.vacuous) if not looked_at_something else vacuous & set(ended.vacuous)
         looked_at_something = True
     with capsys.disabled():

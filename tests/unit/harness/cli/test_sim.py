@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
+from harness.schedule.schedule import Schedule
 from harness.sim.actors import Actor
 from harness.sim.client_errors import NoLeaderError
-from harness.sim.invariants.base import Violation
+from harness.sim.invariants.base import Cost, Violation
 from harness.sim.run import Ended, draw_schedule
-from harness.sim.sweep import SeedEnded, run_seed
+from harness.sim.sweep import SeedEnded, Seeds, run_seed
 from harness.sim.totals import Totals
 from harness.sim.verdict import Outcome, Verdict
 
@@ -105,7 +106,7 @@ def test_many_seeds_are_one_verdict(
 ) -> None:
     found = {8: Verdict(Outcome.INVALID, ("lost: a",)), 9: Verdict(Outcome.UNKNOWN, ("late",))}
 
-    def ended(seed: int) -> SeedEnded:
+    def ended(seed: int, setting: Seeds) -> SeedEnded:
         everything = Totals(**dict.fromkeys(Totals.__slots__, 1))
         verdict = found.get(seed, Verdict(Outcome.VALID, ("all is well",)))
         return SeedEnded(seed, verdict, everything, 0.1, 40.0)
@@ -117,6 +118,36 @@ def test_many_seeds_are_one_verdict(
     assert "seed 8: invalid: lost: a\n  run it again with: harness sim --seed 8" in told
     assert "seed 9: unknown: late" in told
     assert run("--seed", "9", "--count", "5") == 2
+
+
+@pytest.mark.parametrize(
+    "option",
+    [["--schedule", "f"], ["--save-schedule", "f"], ["--trace", "f"], ["--node-logs"]],
+    ids=lambda option: option[0],
+)
+def test_what_is_for_one_run_is_refused_with_many(
+    option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    which = [] if option[0] == "--schedule" else ["--seed", "1"]
+    assert run(*which, "--count", "2", *option) == 254
+    assert f"{option[0]} is for one run" in capsys.readouterr().err
+
+
+def test_many_seeds_are_run_as_one_would_be_and_told_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[int, float, Cost | None]] = []
+
+    def ended(schedule: Schedule, *, watching: Cost | None) -> Ended:
+        asked.append((schedule.nodes, schedule.length_ms, watching))
+        raise LookupError("whatever it is")
+
+    monkeypatch.setattr("harness.sim.sweep.run_schedule", ended)
+    assert run("--seed", "1", "--count", "2", "--invariants", "cheap", *SHORT) == 2
+    assert asked == [(3, 20_000.0, Cost.CHEAP)] * 2
+    told = capsys.readouterr().out
+    assert "LookupError: whatever it is" in told
+    assert "harness sim --seed 2 --nodes 3 --length 20 --invariants cheap\n" in told
 
 
 def test_a_run_that_cannot_go_on_is_told_in_a_sentence(
