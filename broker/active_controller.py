@@ -80,9 +80,15 @@ class ActiveController:
     @property
     def liveness(self) -> BrokerLiveness:
         """Raises NotLeaderError on a node that is not the active controller."""
-        if not self.is_active or self._liveness is None:
-            raise NotLeaderError("this node is not the active controller")
+        self._check_active()
+        assert self._liveness is not None
         return self._liveness
+
+    def _check_active(self) -> int:
+        """The epoch that it decides in. Raises NotLeaderError."""
+        if self._epoch is None or not self.is_active:
+            raise NotLeaderError("this node is not the active controller")
+        return self._epoch
 
     async def run(self) -> None:
         while True:
@@ -131,6 +137,7 @@ class ActiveController:
 
         Raises NotLeaderError, and whatever `make` raises.
         """
+        self._check_active()
         await self._deciding.acquire()
         # What is written must be in the image before the next decision looks at it, also when the
         # one who asked has given up waiting.
@@ -140,9 +147,7 @@ class ActiveController:
         await asyncio.shield(task)
 
     async def _decide(self, make: Callable[[], Sequence[Change]]) -> None:
-        epoch = self._epoch
-        if epoch is None or not self.is_active:
-            raise NotLeaderError("this node is not the active controller")
+        epoch = self._check_active()
         changes = make()
         if changes:
             _check_applicable(self.image, changes)

@@ -3,7 +3,7 @@
 The rules (broker/raft) know no time, no disk and no network. Here every event goes through one
 lock, and its effects are carried out in their order before the next event is looked at: that a
 vote is on disk before it is spoken follows from the order alone. A full disk therefore stops this
-node's part in the quorum until there is room, and the others go on without it.
+node's part in the quorum until there is room, and the others go on without it: a leader makes way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from broker.log.room import is_lack_of_room
 from broker.metadata.changes import Change
 from broker.metadata.image import Image
 from broker.network.interface import Address, Network
@@ -23,7 +22,7 @@ from broker.observe.events import emit
 from broker.peers.channel import Channel, UnansweredError
 from broker.protocol.errors import KafkaError
 from broker.quorum import wire_form
-from broker.quorum.insist import insist
+from broker.quorum.insist import insist, lack_of_room
 from broker.quorum.metadata_log import TOPIC, MetadataLog
 from broker.quorum.quorum_state import QuorumStateFile
 from broker.quorum.replay import Replay
@@ -136,7 +135,8 @@ class Quorum:
 
     @property
     def leads(self) -> bool:
-        return self.raft.role is Role.LEADER
+        """Not while it cannot write, unless nobody else could."""
+        return self.raft.role is Role.LEADER and (self.no_room is None or not self._channels)
 
     # What the active controller does
 
@@ -144,7 +144,7 @@ class Quorum:
         """Appends the changes as one; the offset behind them, once it is committed and applied.
 
         Raises NotLeaderError: then they may be committed later by another leader, or never.
-        Raises KafkaError when nothing was written.
+        Raises KafkaError when nothing was written, and nobody else leads either.
         """
         async with self._stepping:
             self._check_leads(epoch)
@@ -160,17 +160,15 @@ class Quorum:
         return end
 
     async def _append(self, changes: Sequence[Change], epoch: int) -> int:
-        """Alone, a leader says at once that its disk is full: nobody could take over from it."""
-        if self._channels:
-            appended: int = await self._insist(lambda: self.log.append(changes, epoch))
-            return appended
+        """Nobody waits for room here: alone a leader says so at once, among others it makes way."""
         try:
             end = await self.log.append(changes, epoch)
         except KafkaError as refusal:
-            problem = refusal.__cause__
-            if isinstance(problem, OSError) and is_lack_of_room(problem):
+            problem = lack_of_room(refusal)
+            if problem is not None:
                 self._tell_of_room(problem)
-            elif isinstance(problem, OSError):
+                self._check_leads(epoch)
+            elif isinstance(refusal.__cause__, OSError):
                 self._on_fatal(refusal)
             raise
         if self.no_room is not None:
@@ -309,16 +307,21 @@ class Quorum:
 
     async def _insist(self, deed: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         try:
-            return await insist(deed, self._tell_of_room)
+            done = await insist(deed, self._tell_of_room)
         except (OSError, KafkaError) as problem:
             # Whoever asked is told, too, but nobody can say what is on the disk now.
             if isinstance(problem, OSError) or isinstance(problem.__cause__, OSError):
                 self._on_fatal(problem)
             raise
+        if self.no_room is not None:
+            self._tell_of_room(None)
+        return done
 
     def _tell_of_room(self, problem: OSError | None) -> None:
         if problem is not None and self.no_room is None:
             _log.error("the metadata cannot be written until there is room: %s", problem)
+            if self.raft.role is Role.LEADER:
+                self.spawn(self._step(e.MakeWay()))
         self.no_room = problem
         self.changed.wake()
 

@@ -204,6 +204,11 @@ class Resign:
     """The node is about to stop, and takes part in no election of its own any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class MakeWay:
+    """A leader cannot do its part for now, and another could. It may stand again later."""
+
+
 Event = (
     TimePassed
     | VoteRequested
@@ -221,4 +226,5 @@ Event = (
     | SnapshotFailed
     | LogFlushed
     | Resign
+    | MakeWay
 )

@@ -18,6 +18,7 @@ from broker.raft.events import (
     FetchPosition,
     FetchRequested,
     LogFlushed,
+    MakeWay,
     QuorumState,
     Resign,
     SnapshotFailed,
@@ -104,6 +105,8 @@ class Raft:
                 return self._on_log_flushed()
             case Resign():
                 return self._on_resign(now)
+            case MakeWay():
+                return self._on_make_way(now)
         assert_never(event)
 
     def _on_log_flushed(self) -> list[Effect]:
@@ -126,6 +129,12 @@ class Raft:
                 return []
             case _:
                 return []
+
+    def _on_make_way(self, now: float) -> list[Effect]:
+        quorum = self._quorum
+        if isinstance(quorum.standing, Leader) and quorum.others:
+            return leading.resign(quorum, quorum.standing, now)
+        return []
 
     @property
     def node_id(self) -> int:

@@ -165,6 +165,10 @@ class Play:
     def do_resign(self, who: str) -> None:
         self.stage.step(self._member(who), v.Resign())
 
+    def do_make(self, _way: str, who: str) -> None:
+        """`make way n1`: it leads, and cannot write."""
+        self.stage.step(self._member(who), v.MakeWay())
+
     def do_claim(self, who: str, to: str, epoch: str) -> None:
         """Somebody says that it leads an epoch."""
         member, leader = self._member(to), int(who.removeprefix("n"))
