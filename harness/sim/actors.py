@@ -55,11 +55,16 @@ class Actor:
             if wait_s > 0:
                 await asyncio.sleep(wait_s)
             await self._do[operation.do](operation)
+        await self._settle()
+
+    async def _settle(self) -> None:
         while self._unsettled:
             await asyncio.wait(list(self._unsettled))
 
     async def _send(self, operation: Operation) -> None:
-        partition, value = operation.arguments["partition"], operation.arguments["value"]
+        self._submit(operation.arguments["partition"], operation.arguments["value"])
+
+    def _submit(self, partition: int, value: str) -> None:
         sent = Sent(self.name, partition, value, self._loop.time())
         self._record.sends.append(sent)
         settled = self._producer.submit(TOPIC, partition, [(None, value.encode())])
@@ -126,6 +131,13 @@ class Actor:
                 await asyncio.sleep(_RETRY_S)
             else:
                 return
+
+    async def ask_again(self, partitions: int) -> None:
+        """One write to each partition when all is over: is it back?"""
+        self._record.asked_again_s = self._loop.time()
+        for partition in range(partitions):
+            self._submit(partition, f"{self.name}.{partition}")
+        await self._settle()
 
     async def read_everything(self, partitions: int) -> None:
         """Up to where the leader says that the log ends now."""

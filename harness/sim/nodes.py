@@ -317,6 +317,7 @@ class SimCluster:
         self.cluster_id = text_of_id(new_id(simulation.decisions.random("cluster_id", "")))
         given = properties if properties is not None else {}
         points = tuple(crash_points)
+        self._restarts_nodes = restart_after_exit_s is not None
         self.nodes: dict[str, SimNode] = {}
         for node_id in range(1, count + 1):
             membership = _membership(node_id, count) if is_one and count > 1 else {}
@@ -334,7 +335,7 @@ class SimCluster:
         return self.nodes[name]
 
     async def start(self) -> None:
-        """Formats and starts all, and waits until each is ready, unless a fault struck it down."""
+        """Formats and starts all, and waits until each is ready, or is to come back later."""
         for node in self.nodes.values():
             await node.format(self.cluster_id)
         for node in self.nodes.values():
@@ -343,7 +344,7 @@ class SimCluster:
             try:
                 await node.started()
             except NodeDownError:
-                if not node.is_struck_down:
+                if not (node.is_struck_down or self._restarts_nodes):
                     raise
 
     def topic_name(self, topic_id: bytes) -> str | None:

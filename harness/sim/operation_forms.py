@@ -42,6 +42,9 @@ class _Where:
 
 Form = Send | Poll | Move | Reassign
 
+PARTITIONS = 3
+"""At least."""
+
 FORMS: dict[str, type[Form]] = {"send": Send, "poll": Poll, "move": Move, "reassign": Reassign}
 
 
@@ -60,6 +63,16 @@ def check_operations(schedule: Schedule) -> None:
                         "is sent once ever, so that a second sight of it is a duplicate"
                     )
                 values[form.value] = where
+
+
+def partitions_of(schedule: Schedule) -> int:
+    """Enough for every operation, and no fewer when some are taken out."""
+    used = (
+        operation.arguments["partition"]
+        for operations in schedule.operations.values()
+        for operation in operations
+    )
+    return max(PARTITIONS, 1 + max(used, default=0))
 
 
 def _form(operation: Operation, where: str) -> Form:

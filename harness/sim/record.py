@@ -34,6 +34,8 @@ class Record:
     seen: list[Seen] = field(default_factory=list)
     last_reading: dict[int, list[Seen]] = field(default_factory=dict)
     """By partition: everything, read when all was healed and settled."""
+    asked_again_s: float | None = None
+    """When every partition was sent a last write, to see whether it is back."""
     polls: int = 0
     failed_polls: int = 0
     moves: int = 0

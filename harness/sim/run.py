@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,15 +10,14 @@ from harness.decisions import Decisions
 from harness.schedule.schedule import Schedule
 from harness.sim.actors import Actor
 from harness.sim.client_errors import ClientError
-from harness.sim.client_produce_queue import Delivered
 from harness.sim.client_settings import ClientSettings
+from harness.sim.healing import first_ack_s, healed_s
 from harness.sim.invariants import invariants
 from harness.sim.invariants.base import Cost, InvariantBroken, Violation
 from harness.sim.invariants.watch import Watch
 from harness.sim.judgement import problems
 from harness.sim.loop import SimulationError
-from harness.sim.nodes import NodeDownError
-from harness.sim.operation_forms import check_operations
+from harness.sim.operation_forms import PARTITIONS, check_operations, partitions_of
 from harness.sim.operations import Load, draw_operations
 from harness.sim.processes import SimProcess
 from harness.sim.record import Record
@@ -29,7 +27,6 @@ from harness.sim.totals import Totals
 
 NODES = 5
 LENGTH_MS = 40_000.0
-PARTITIONS = 3
 BEGIN_MS = 4_000.0
 """By then the cluster is up."""
 CALM_MS = 10_000.0
@@ -140,7 +137,7 @@ def _run(stage: Stage, watch: Watch | None) -> Ended:
                 messages_cut=simulation.network.messages_held,
                 message_faults=sum(each.hit for each in counts.values()),
             ),
-            first_ack_s=_first_ack(record, _healed_s(schedule)),
+            first_ack_s=first_ack_s(record, healed_s(simulation.trace, record)),
             digest=simulation.trace.digest(),
             length_s=simulation.now_s,
             unsettled=sum(sent.outcome is None for sent in record.sends),
@@ -155,13 +152,13 @@ def _told(error: BaseException) -> str:
 
 async def _play(stage: Stage, record: Record) -> None:
     schedule, simulation = stage.schedule, stage.simulation
-    with suppress(NodeDownError):  # a crash point may come that early; the node is back later
-        await stage.cluster.start()
+    await stage.cluster.start()
+    partitions = partitions_of(schedule)
     actors = {
         name: Actor(name, stage, record, _SETTINGS) for name in (*schedule.operations, "judge")
     }
-    processes = {name: SimProcess(simulation, name) for name in actors}
-    await processes["judge"].start(actors["judge"].create_topic(PARTITIONS))
+    processes, judge = {name: SimProcess(simulation, name) for name in actors}, actors["judge"]
+    await processes["judge"].start(judge.create_topic(partitions))
     playing = [
         processes[name].start(actors[name].run(operations))
         for name, operations in schedule.operations.items()
@@ -169,26 +166,5 @@ async def _play(stage: Stage, record: Record) -> None:
     for each in playing:
         await each
     await asyncio.sleep(max(0.0, schedule.length_ms / 1000 - simulation.now_s))
-    await processes["judge"].start(actors["judge"].read_everything(PARTITIONS))
-
-
-def _healed_s(schedule: Schedule) -> float:
-    ends = [fault.at_ms + (fault.for_ms or 0.0) for fault in schedule.faults]
-    return max(ends, default=0.0) / 1000
-
-
-def _first_ack(record: Record, healed_s: float) -> float | None:
-    worst = 0.0
-    for partition in range(PARTITIONS):
-        acks = [
-            sent.done_s - healed_s
-            for sent in record.sends
-            if sent.partition == partition
-            and isinstance(sent.outcome, Delivered)
-            and sent.done_s is not None
-            and sent.done_s >= healed_s
-        ]
-        if not acks:
-            return None
-        worst = max(worst, min(acks))
-    return worst
+    await processes["judge"].start(judge.ask_again(partitions))
+    await processes["judge"].start(judge.read_everything(partitions))

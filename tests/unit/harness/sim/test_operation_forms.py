@@ -72,3 +72,21 @@ def test_the_reference_shows_a_schedule_that_can_be_played() -> None:
 def test_a_file_with_little_in_it_can_be_played(nodes: int) -> None:
     ended = run_schedule(Schedule.of_text(f'{{"version": 1, "seed": 1, "nodes": {nodes}}}'))
     assert (ended.broken, ended.stopped, ended.problems) == (None, None, [])
+
+
+def test_a_partition_beyond_the_usual_ones_is_there_and_read_back() -> None:
+    sends = [
+        {"at_ms": 4000 + number, "do": "send", "partition": number, "value": f"{number}"}
+        for number in (0, 5)
+    ]
+    ended = run_schedule(schedule(*sends))
+    assert (ended.broken, ended.stopped, ended.problems) == (None, None, [])
+    assert ended.totals.acknowledged_writes == 2 + 6
+
+
+def test_a_fault_after_the_last_send_is_no_reason_to_call_the_cluster_gone() -> None:
+    text = schedule({"at_ms": 4000, "do": "send", "partition": 0, "value": "a"}).text()
+    document = json.loads(text)
+    kill = {"kind": "kill", "name": "f", "at_ms": 6000, "for_ms": 500, "node": "n1"}
+    ended = run_schedule(Schedule.of_text(json.dumps({**document, "faults": [kill]})))
+    assert ended.first_ack_s is not None
