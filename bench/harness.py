@@ -106,9 +106,7 @@ def main() -> int:
     print(f"python {platform.python_version()}, {psutil.cpu_count()} cores")
     with tempfile.TemporaryDirectory(prefix="log-trial-bench-") as made:
         directory = Path(made)
-        ceiling = asyncio.run(
-            instant(directory, chosen.clients, chosen.operations, chosen.seconds)
-        )
+        ceiling = asyncio.run(instant(directory, chosen.clients, chosen.operations, chosen.seconds))
         bar = "kept" if ceiling.per_s >= BAR_PER_S else "MISSED"
         flat = "flat" if ceiling.growth_mb <= FLAT_MB else "GROWS"
         print(

@@ -24,11 +24,11 @@ class Concurrency(click.ParamType[str]):
 
     name = "number or 2n"
 
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not re.fullmatch(r"[1-9]\d*n?", value):
-            self.fail(f"{value!r} is no number of clients; try 10, or 2n for two a node", param, ctx)
+            self.fail(
+                f"{value!r} is no number of clients; try 10, or 2n for two a node", param, ctx
+            )
         return value
 
 
@@ -37,9 +37,7 @@ class KeyDistribution(click.ParamType[str]):
 
     name = "uniform|zipf|hot:PERCENT"
 
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not re.fullmatch(r"uniform|zipf|hot:(100|[1-9]?\d)", value):
             self.fail(f"{value!r} is unknown; try uniform, zipf or hot:90", param, ctx)
         return value
@@ -73,14 +71,14 @@ _OPTIONS = (
     click.option("--nemesis-interval", "nemesis_interval_s", type=click.FloatRange(0.1),
                  default=10.0, show_default=True, help="Seconds between faults, on average."),
     click.option("--time-limit", "time_limit_s", type=click.FloatRange(1), default=60.0,
-                 show_default=True, help="Seconds of load; set-up and the last reading come on top."),
+                 show_default=True, help="Seconds of load; set-up and reading back come on top."),
     click.option("--rate", type=click.FloatRange(0), default=500.0, show_default=True,
                  help="Operations a second, all clients together; 0 for as many as they can."),
     click.option("--concurrency", type=Concurrency(), default="2n", show_default=True,
                  help="How many clients; 2n is two for each node."),
     click.option("--nodes", type=click.IntRange(1, 99), default=5, show_default=True,
                  help="How many brokers."),
-    click.option("--seed", type=click.IntRange(0), help="Makes the choices of an earlier run again."),
+    click.option("--seed", type=click.IntRange(0), help="Makes an earlier run's choices again."),
     click.option("--on", type=click.Choice(PLACES), default="netns", show_default=True,
                  help="Where the hosts come from."),
     click.option("--inventory", type=click.Path(exists=True, dir_okay=False),
@@ -92,7 +90,7 @@ _OPTIONS = (
                  show_default=True),
     click.option("--enable-idempotence/--disable-idempotence", "enable_idempotence", default=None,
                  help="On with acks=all unless disabled."),
-    click.option("--retries", type=click.IntRange(0), help="The client's own default if not given."),
+    click.option("--retries", type=click.IntRange(0), help="The client's own default if left out."),
     click.option("--isolation-level", type=click.Choice(("read_committed", "read_uncommitted")),
                  default="read_committed", show_default=True),
     click.option("--key-dist", type=KeyDistribution(), default="uniform", show_default=True,
@@ -102,8 +100,10 @@ _OPTIONS = (
     _properties("--broker-config", "every broker"),
     _properties("--producer-config", "every producer, by its library's names"),
     _properties("--consumer-config", "every consumer, by its library's names"),
-    click.option("--safe", "preset", flag_value="safe", help="acks=all, idempotence, clean elections: the default."),
-    click.option("--unsafe", "preset", flag_value="unsafe", help="acks=1, no idempotence, unclean elections."),
+    click.option("--safe", "preset", flag_value="safe",
+                 help="acks=all, idempotence, clean elections: the default."),
+    click.option("--unsafe", "preset", flag_value="unsafe",
+                 help="acks=1, no idempotence, unclean elections."),
     click.option("--contract", type=click.Choice(("safe", "configured")), default="safe",
                  show_default=True, help="What a run is judged by: what the safe configuration "
                  "promises, or what its own does."),
@@ -160,4 +160,6 @@ def _decide_idempotence(chosen: dict[str, Any]) -> None:
     elif chosen["enable_idempotence"] and chosen["acks"] != "all":
         raise click.UsageError("--enable-idempotence takes --acks all, as in Kafka")
     if chosen["enable_idempotence"] and chosen["retries"] == 0:
-        raise click.UsageError("--enable-idempotence takes retries, as in Kafka; leave --retries out")
+        raise click.UsageError(
+            "--enable-idempotence takes retries, as in Kafka; leave --retries out"
+        )

@@ -59,7 +59,9 @@ def replay(run: str, store_root: Path, as_json: bool) -> int:
     directory = Store(store_root).find(run)
     schedule = directory / "schedule.json"
     if not schedule.is_file():
-        raise EnvironmentFailure(f"{directory} has no schedule.json: it ended before its faults did")
+        raise EnvironmentFailure(
+            f"{directory} has no schedule.json: it ended before its faults did"
+        )
     plan = replace(Plan.load(directory / "plan.json"), schedule=str(schedule))
     outcome = carry_out(plan, store_root, is_silent=as_json, has_color=True)
     tell(outcome, as_json=as_json)

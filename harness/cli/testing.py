@@ -40,9 +40,7 @@ def run_test(
     for number in range(test_count):
         # The first run has the seed that was typed, so that one alone is had again by it.
         plan = first if number == 0 else first.with_seed(seeds.getrandbits(32))
-        outcome = carry_out(
-            plan, store_root, is_silent=as_json or quiet, has_color=not no_color
-        )
+        outcome = carry_out(plan, store_root, is_silent=as_json or quiet, has_color=not no_color)
         tell(outcome, as_json=as_json)
         codes.append(outcome.exit_code)
     return worst_exit(codes)

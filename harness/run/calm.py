@@ -73,6 +73,8 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[str]:
                 await cluster.system.reassign(topic, partition.index, order)
                 await cluster.system.elect(topic, partition.index)
             except (EnvironmentFailure, NoAnswerError) as failure:
-                doubts.append(f"{topic}-{partition.index} could not be led by {order[0]}: {failure}")
+                doubts.append(
+                    f"{topic}-{partition.index} could not be led by {order[0]}: {failure}"
+                )
         await asyncio.sleep(0)
     return doubts

@@ -71,7 +71,8 @@ def order_line(order: Order) -> bytes:
 
 
 def read_order(line: bytes) -> Order:
-    return _from_line(line)
+    order: Order = _from_line(line)
+    return order
 
 
 def framed(content: Any) -> bytes:

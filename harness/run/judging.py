@@ -61,11 +61,9 @@ def _verdicts(directory: Path, plan: Plan) -> tuple[tuple[Verdict, ...], list[st
     try:
         history = History.load(directory)
     except HistoryError as error:
-        return (
-            Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error)),
-        ), []
+        return (Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error)),), []
     verdicts = check(history, contract_of(plan), workload.checkers)
-    went_well = history.count_of("ok")
+    went_well = sum(1 for each in history.ops["type"].to_pylist() if each == "ok")
     if went_well < _ACKNOWLEDGED_MIN:
         return tuple(verdicts), [f"{_TOO_FEW}: {went_well} of at least {_ACKNOWLEDGED_MIN}"]
     return tuple(verdicts), []

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from harness.client.base import Client, Completion, Invocation
+from harness.history.op import OpType
 from workloads.base import Workload
 
 _NS = 1_000_000_000
 _STUCK_NS = 10 * _NS
 """A reader without progress for so long is opened anew: its client may have got stuck."""
 
-Emit = Callable[[int, int, str, str, Any, str | None, str | None], None]
+Emit = Callable[[int, int, OpType, str, Any, str | None, str | None], None]
 """time_ns, process, type, f, value, error, node."""
 
 
@@ -160,5 +161,3 @@ def _advance(reached: dict[str, int], value: Any) -> bool:
                 reached[key] = records[-1][0] + 1
                 is_further = True
     return is_further
-
-

@@ -23,7 +23,6 @@ def worst_exit(codes: Sequence[int]) -> int:
     return next(code for code in _WORST_FIRST if code in codes)
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     directory: Path
@@ -87,7 +86,7 @@ def _plural(word: str, things: tuple[object, ...]) -> str:
 
 
 def _said(validity: Validity) -> bool | str:
-    return {Validity.VALID: True, Validity.INVALID: False, Validity.UNKNOWN: "unknown"}[validity]
+    return "unknown" if validity is Validity.UNKNOWN else validity is Validity.VALID
 
 
 def _check(verdict: Verdict) -> dict[str, Any]:

@@ -20,6 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from nemesis.conductor import Conductor
+from nemesis.plan import draw
+
 from harness.client.base import ClientSettings
 from harness.decisions import Decisions
 from harness.errors import EnvironmentFailure
@@ -38,8 +41,6 @@ from harness.schedule.schedule import Schedule
 from harness.store.store import Store
 from nemesis import parse
 from nemesis.base import Scene
-from nemesis.conductor import Conductor
-from nemesis.plan import draw
 
 _TICK_S = 1.0
 _DRAIN_S = 60.0

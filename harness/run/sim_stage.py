@@ -70,9 +70,7 @@ def play_in_simulation(
     with Simulation(plan.seed) as simulation:
         stage = SimStage(plan, simulation)
         try:
-            result = simulation.run(
-                act(stage), deadline_s=plan.time_limit_s + _BEYOND_LOAD_S
-            )
+            result = simulation.run(act(stage), deadline_s=plan.time_limit_s + _BEYOND_LOAD_S)
         except InvariantBroken as broken:
             stage.flush()
             return Played(None, (_guilty(broken),))
@@ -115,11 +113,14 @@ class SimClients:
     ) -> None:
         self._plan = plan
         self._clock = SimClock(simulation)
-        self._hosts = [SimProcess(simulation, f"c{number + 1}") for number in range(plan.concurrency)]
+        self._hosts = [
+            SimProcess(simulation, f"c{number + 1}") for number in range(plan.concurrency)
+        ]
         workload = workload_of(plan)
 
         def made_for(number: int) -> Callable[[int], Client]:
-            return lambda process: SimClient(simulation, f"c{number + 1}", settings)
+            host = f"c{number + 1}"
+            return lambda process: SimClient(simulation, host, settings, f"{host}-{process}")
 
         self._lives = [
             Life(number, plan.concurrency, workload, made_for(number), self._clock, tally.row)

@@ -1,4 +1,4 @@
-"""Where a run takes place: its cluster, its clients and its clock, in this world or a simulated one.
+"""Where a run takes place: its cluster, its clients and its clock, here or in a simulated world.
 
 A run is the same code on both. What differs is made here, once, from the plan.
 """
@@ -40,7 +40,7 @@ class Played(Generic[_Result]):
 
 
 def broker_settings(plan: Plan) -> Settings:
-    """Time-outs short enough that a run of a minute sees many elections; the plan's own words win."""
+    """Short time-outs, so that a minute sees many elections; the plan's own words win."""
     return QUICK_FAILOVER.with_properties(plan.broker_config)
 
 

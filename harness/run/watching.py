@@ -87,13 +87,13 @@ class Plain(Silent):
     _due_s: float = _PLAIN_EVERY_S
 
     def step(self, what: str) -> None:
-        print(what, file=self.out, flush=True)  # noqa: T201 - this is what it is for
+        print(what, file=self.out, flush=True)
         self._due_s = _PLAIN_EVERY_S
 
     def tick(self, now: Snapshot) -> None:
         if now.elapsed_s >= self._due_s:
             self._due_s += _PLAIN_EVERY_S
-            print(plain_line(now), file=self.out, flush=True)  # noqa: T201
+            print(plain_line(now), file=self.out, flush=True)
 
 
 def plain_line(now: Snapshot) -> str:

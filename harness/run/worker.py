@@ -17,6 +17,7 @@ from typing import Any
 
 from harness.client.base import Client
 from harness.client.make import make_client
+from harness.history.op import OpType
 from harness.run.frames import NEWS, ROW, Begin, Drain, Load, Order, Stop, framed, read_order
 from harness.run.life import Life
 from workloads import make_workload
@@ -35,7 +36,7 @@ class Pen:
         self,
         time_ns: int,
         process: int,
-        type_: str,
+        type_: OpType,
         f: str,
         value: Any,
         error: str | None,
@@ -73,7 +74,7 @@ class MonotonicClock:
 
 
 class Worker:
-    def __init__(self, begin: Begin, pen: Pen, orders: SimpleQueue[Order | None]) -> None:
+    def __init__(self, begin: Begin, pen: Pen, orders: SimpleQueue[Order]) -> None:
         self._pen = pen
         self._orders = orders
         workload = make_workload(
@@ -111,17 +112,17 @@ class Worker:
                     self._pen.news("loaded")
                 case Drain(ends, deadline_ns):
                     self._pen.news("drained", await self.life.drain(ends, deadline_ns))
-                case None:
-                    return
+                case other:
+                    raise AssertionError(f"no worker can {other}")
 
 
 def main() -> None:
-    """Whatever a library prints must not get among the frames, so they have their own descriptor."""
+    """Frames have a descriptor of their own: whatever a library prints must not get among them."""
     pen = Pen(os.dup(1))
     os.dup2(2, 1)
     begin = read_order(sys.stdin.buffer.readline())
     assert isinstance(begin, Begin), "the first order says who the worker is"
-    orders: SimpleQueue[Order | None] = SimpleQueue()
+    orders: SimpleQueue[Order] = SimpleQueue()
     worker = Worker(begin, pen, orders)
 
     def listen() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from harness.client.base import Completion, Invocation
@@ -30,7 +31,7 @@ class StepClock:
 
 class Sends:
     name = "sends"
-    checkers = ()
+    checkers: tuple[str, ...] = ()
     topics: Sequence[NewTopic] = ()
 
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
@@ -125,9 +126,11 @@ def test_a_process_that_does_not_know_retires_and_its_number_is_never_used_again
 
 def test_a_failure_that_is_certain_does_not_end_the_process() -> None:
     story = Story(
-        lambda invocation: ok(invocation)
-        if invocation.f == "assign"
-        else Completion("fail", invocation.value, "MESSAGE_TOO_LARGE: no")
+        lambda invocation: (
+            ok(invocation)
+            if invocation.f == "assign"
+            else Completion("fail", invocation.value, "MESSAGE_TOO_LARGE: no")
+        )
     )
     story.load(50 * STEP_NS)
     assert {row[1] for row in story.rows} == {1}
@@ -138,7 +141,7 @@ def test_operations_keep_their_distance() -> None:
     story.load(1000 * STEP_NS, interval_ns=100 * STEP_NS)
     begun = [row[0] for row in story.rows if row[3] == "send" and row[2] == "invoke"]
     assert 8 <= len(begun) <= 10
-    assert all(b - a >= 100 * STEP_NS for a, b in zip(begun, begun[1:], strict=False))
+    assert all(b - a >= 100 * STEP_NS for a, b in pairwise(begun))
 
 
 def test_reading_back_goes_on_until_every_end_was_reached() -> None:
