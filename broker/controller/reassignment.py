@@ -87,11 +87,16 @@ def _check_target(
 
 
 def _check_kept(old: PartitionInfo, assignment: Assignment, rules: TopicRules) -> None:
-    """What an earlier reassignment adds is dropped at once, but not the last good copies."""
-    kept = [each for each in old.isr if each in assignment.replicas]
-    enough = min(len(old.isr), rules.min_isr_of(len(assignment.replicas)))
+    """What an earlier reassignment adds is dropped at once, but not the last good copies.
+
+    Who is eligible has all that is committed, too; and where nobody is, who led last has most.
+    """
+    good = (*old.isr, *old.elr) or old.last_known_elr
+    kept = [each for each in good if each in assignment.replicas]
+    enough = min(len(good), rules.min_isr_of(len(assignment.replicas)))
     if len(kept) < enough and not rules.unclean:
         raise KafkaError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"of the ISR {list(old.isr)} only {kept} would be left; wait for others to be in sync",
+            f"of the good copies {list(good)} only {kept} would be left; "
+            "wait for others to be in sync",
         )

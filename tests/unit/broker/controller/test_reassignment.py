@@ -80,6 +80,22 @@ def test_cancelling_does_not_throw_away_the_last_good_copies() -> None:
     assert moved(moving, None, unclean=True).isr == (1,)
 
 
+@pytest.mark.parametrize("more", [{"elr": (4, 5)}, {"last_known_elr": (4,)}])
+def test_cancelling_does_not_throw_away_who_may_yet_lead(more: dict[str, tuple[int, ...]]) -> None:
+    moving = partition(
+        [4, 5, 1, 2], [], adding_replicas=(4, 5), removing_replicas=(1, 2), leader=-1, **more
+    )
+    image = cluster([1, 2, 3, broker(4, fenced=True), broker(5, fenced=True)], moving)
+    assert refusal(image, None) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert refusal(image, [1, 2]) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+def test_who_is_eligible_and_stays_is_enough_to_cancel() -> None:
+    moving = partition([4, 1, 2], [4], adding_replicas=(4,), elr=(1, 2))
+    info = moved(moving, None)
+    assert (info.replicas, info.leader, info.isr, info.elr) == ((1, 2), 1, (1,), (2,))
+
+
 def test_what_is_not_going_on_cannot_be_cancelled() -> None:
     image = cluster(BROKERS, partition([1, 2]))
     assert refusal(image, None) is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
