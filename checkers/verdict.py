@@ -44,7 +44,7 @@ class Verdict:
 
 
 def worst(verdicts: Sequence[Verdict]) -> Validity:
-    """An anomaly outranks a doubt, and a doubt outranks all that is well. None at all is a doubt."""
+    """An anomaly outranks a doubt, a doubt outranks all that is well. None at all is a doubt."""
     found = {verdict.validity for verdict in verdicts}
     if Validity.INVALID in found:
         return Validity.INVALID

@@ -1,0 +1,169 @@
+"""A history as columns of numbers, the form in which checkers read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
+
+from checkers.arrays import Bools, Ints8, Ints32, Ints64
+from checkers.kernels.rows import outcomes, pair
+from harness.history.history import History
+from harness.history.op import TYPES
+
+OK, INFO, FAIL = 1, 2, 3
+_TYPE_CODES = {"invoke": 0, "ok": OK, "info": INFO, "fail": FAIL}
+
+
+@dataclass(frozen=True, slots=True)
+class Ops:
+    """One row per invocation or completion, in the order of the history."""
+
+    index: Ints64
+    time_ns: Ints64
+    process: Ints32
+    """Numbered from 0 without gaps; -1 is not a client's."""
+    type: Ints8
+    f: Ints32
+    names: Sequence[str]
+    """Of `f`, by code."""
+    numbers: Ints64
+    """The process numbers of the history, by ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """One row per element of a value, those of an operation together."""
+
+    op: Ints32
+    """The row of its operation."""
+    position: Ints32
+    kind: Ints8
+    key: Ints32
+    offset: Ints64
+    value: Ints64
+    boxed: Bools
+    told: Bools
+    """Whether there is a value at all."""
+
+
+class Columns:
+    """A history's columns, and which rows belong together."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.ops = _ops(history.ops)
+        self.elements = _elements(history.elements)
+
+    @cached_property
+    def partner(self) -> Ints32:
+        alone = self.has_f("assigned", "revoked", "lost")
+        return pair(self.ops.process, self.ops.type, alone, max(1, self.ops.numbers.size))
+
+    @cached_property
+    def outcome(self) -> Ints8:
+        """Of each operation, at the row that completes it: ok, info or fail; 0 elsewhere."""
+        return outcomes(self.ops.process, self.ops.type, self.partner)
+
+    @cached_property
+    def spans(self) -> tuple[Ints64, Ints64]:
+        """First and last element of each row. Where a completion says nothing of what was done,
+        as a client's that died, its invocation speaks for it."""
+        counts = np.bincount(self.elements.op, minlength=self.ops.index.size)
+        end = np.cumsum(counts, dtype=np.int64)
+        begin = end - counts
+        silent = (self.outcome > OK) & (counts == 0) & (self.partner >= 0)
+        begin[silent] = begin[self.partner[silent]]
+        end[silent] = end[self.partner[silent]]
+        return begin, end
+
+    @cached_property
+    def call(self) -> Ints64:
+        """The row at which an operation was invoked; -1, before all others, if nobody knows."""
+        rows = np.arange(self.ops.index.size, dtype=np.int64)
+        invoked = np.where(self.partner >= 0, self.partner.astype(np.int64), -1)
+        return np.where(self.ops.type == 0, rows, invoked)
+
+    def has_f(self, *names: str) -> Bools:
+        wanted = np.array([name in names for name in self.ops.names] + [False], np.bool_)
+        return wanted[self.ops.f]
+
+    def row_of(self, element: int) -> int:
+        """The row of the operation, completed, that an element belongs to."""
+        row = int(self.elements.op[element])
+        if self.outcome[row] == 0 and self.partner[row] >= 0:
+            return int(self.partner[row])
+        return row
+
+    def index_of(self, row: int) -> int:
+        return int(self.ops.index[row])
+
+    def process_of(self, row: int) -> int:
+        return int(self.ops.numbers[self.ops.process[row]])
+
+    def key_of(self, key: int) -> str | int:
+        return self.history.keys[key]
+
+    def value_of(self, element: int) -> Any:
+        value = int(self.elements.value[element])
+        return self.history.values[value] if self.elements.boxed[element] else value
+
+
+def _plain(column: pa.ChunkedArray, null: Any = None) -> Any:
+    """As numpy, without a copy where there is one chunk and nothing is null."""
+    if column.null_count:
+        column = pc.fill_null(column, null)
+    return column.to_numpy()
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[Ints32, list[str]]:
+    """A column of texts as numbers and their names, in the order of first appearance."""
+    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    encoded = encoded.unify_dictionaries().combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        if encoded.num_chunks == 0:
+            return np.empty(0, np.int32), []
+        encoded = encoded.chunk(0)
+    indices = encoded.indices
+    if indices.null_count:
+        indices = indices.fill_null(len(encoded.dictionary))
+    return indices.to_numpy().astype(np.int32, copy=False), encoded.dictionary.to_pylist()
+
+
+def _ops(table: pa.Table) -> Ops:
+    type_codes, type_names = _codes(table["type"])
+    assert set(type_names) <= set(TYPES), "the history layer lets no other type in"
+    renamed = np.array([_TYPE_CODES[name] for name in type_names], np.int8)
+    f, names = _codes(table["f"])
+    numbers, inverse = np.unique(_plain(table["process"]), return_inverse=True)
+    strangers = int(np.searchsorted(numbers, 0))
+    process = np.maximum(inverse - strangers, -1).astype(np.int32)
+    return Ops(
+        index=_plain(table["index"]),
+        time_ns=_plain(table["time"], 0),
+        process=process,
+        type=renamed[type_codes] if type_names else np.empty(0, np.int8),
+        f=f,
+        names=names,
+        numbers=numbers[strangers:].astype(np.int64),
+    )
+
+
+def _elements(table: pa.Table) -> Elements:
+    value = table["value"]
+    told = np.ones(len(value), np.bool_) if not value.null_count else _plain(pc.is_valid(value))
+    return Elements(
+        op=_plain(table["op"]),
+        position=_plain(table["position"], 0),
+        kind=_plain(table["kind"]).astype(np.int8, copy=False),
+        key=_plain(table["key"], -1),
+        offset=_plain(table["offset"], -1),
+        value=_plain(value, 0),
+        boxed=_plain(table["boxed"], False).astype(np.bool_, copy=False),
+        told=told,
+    )

@@ -1,0 +1,125 @@
+"""What a configuration promises: which anomaly must never be, which may, and which nobody can tell.
+
+A run is judged by the safe contract whatever it was configured with, because a user who loses
+records wants to be told so; the sentence then says whether the run's own settings promised better.
+The rows themselves are in promises.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Literal
+
+from harness.client.base import Acks, IsolationLevel
+
+JudgedBy = Literal["safe", "configured"]
+FlushPolicy = Literal["os", "every-record"]
+
+LOSSY_FAULTS = frozenset({"power", "disk"})
+"""Faults that can take what a broker has written; a kill or a partition cannot."""
+
+
+class Promise(Enum):
+    NEVER = "never"
+    ALLOWED = "allowed"
+    UNSAYABLE = "impossible to say"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """The settings that decide what may happen to records. Names and meanings are Kafka's."""
+
+    acks: Acks = "all"
+    idempotence: bool = True
+    retries: int | None = None
+    """None: the client retries until the delivery times out."""
+    isolation_level: IsolationLevel = "read_committed"
+    transactions: bool = False
+    subscribe: bool = False
+    """Partitions come from a group, and may be taken away, instead of being assigned by hand."""
+    unclean_leader_election: bool = False
+    min_insync_replicas: int = 2
+    replication_factor: int = 3
+    flush: FlushPolicy = "os"
+    faults: frozenset[str] = frozenset()
+    """The nemeses that were used, by name."""
+    unsafe_faults: bool = False
+    """More replicas may have lost their disk than the replication factor can bear."""
+    ww_deps: bool = False
+    """The log's own order of writes counts as an order of transactions."""
+    judged_by: JudgedBy = "safe"
+
+    @classmethod
+    def safe(cls) -> Contract:
+        return cls()
+
+    def strengthened(self) -> Contract:
+        """The same run with safe settings. How it consumed, and what was done to it, stays."""
+        return replace(
+            self,
+            acks="all",
+            idempotence=True,
+            retries=None,
+            isolation_level="read_committed",
+            unclean_leader_election=False,
+            min_insync_replicas=max(self.min_insync_replicas, 2),
+            replication_factor=max(self.replication_factor, 3),
+        )
+
+    @property
+    def lossy(self) -> bool:
+        """Whether a fault was used that takes what was written."""
+        return bool(self.faults & LOSSY_FAULTS)
+
+    @property
+    def retries_blindly(self) -> bool:
+        return not self.idempotence and self.retries != 0
+
+    def ruling(self, anomaly: str) -> Ruling:
+        """What is said of this anomaly, and the sentence to quote."""
+        own = row_for(anomaly, self)
+        if self.judged_by == "configured":
+            return Ruling(promise=own.promise, sentence=own.sentence)
+        row = row_for(anomaly, self.strengthened())
+        if row.promise is Promise.NEVER and own.promise is not Promise.NEVER:
+            sentence = (
+                f"{row.sentence} This run's configuration does not promise it: {own.sentence}"
+            )
+            return Ruling(promise=row.promise, sentence=sentence)
+        return Ruling(promise=row.promise, sentence=row.sentence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    promise: Promise
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One anomaly under one kind of configuration."""
+
+    anomaly: str
+    when: str
+    """The condition in words, for the reference."""
+    holds: Callable[[Contract], bool]
+    promise: Promise
+    sentence: str
+
+
+def row_for(anomaly: str, contract: Contract) -> Row:
+    """The first row that fits: rows go from the special to the general."""
+    from checkers.promises import ROWS
+
+    for row in ROWS.get(anomaly, ()):
+        if row.holds(contract):
+            return row
+    return Row(
+        anomaly=anomaly,
+        when="always",
+        holds=lambda _: True,
+        promise=Promise.NEVER,
+        sentence=f"No configuration allows {anomaly}.",
+    )

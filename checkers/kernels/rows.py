@@ -1,0 +1,99 @@
+"""Which rows of a history belong together: invocations and their completions, values and numbers.
+
+Outcomes: 0 none (an invocation that was completed, or nothing of a client's), 1 ok, 2 info, 3 fail.
+Types of rows: 0 invoke, 1 ok, 2 info, 3 fail.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.arrays import Bools, Ints8, Ints32, Ints64
+from checkers.kernels import kernel
+
+
+@kernel
+def pair(process: Ints32, type_: Ints8, alone: Bools, processes: int) -> Ints32:
+    """For each row its other half, or -1. A process does one thing at a time, but for what it is
+    told meanwhile: those rows are alone."""
+    partner = np.full(process.size, -1, np.int32)
+    open_ = np.full(processes, -1, np.int32)
+    for row in range(process.size):
+        who = process[row]
+        if who < 0 or alone[row]:
+            continue
+        if type_[row] == 0:
+            open_[who] = row
+        else:
+            begun = open_[who]
+            if begun >= 0:
+                partner[row] = begun
+                partner[begun] = row
+                open_[who] = -1
+    return partner
+
+
+@kernel
+def outcomes(process: Ints32, type_: Ints8, partner: Ints32) -> Ints8:
+    """An invocation that nothing answered is info; rows of no client count for nothing."""
+    outcome = np.zeros(process.size, np.int8)
+    for row in range(process.size):
+        if process[row] < 0:
+            continue
+        if type_[row] != 0:
+            outcome[row] = type_[row]
+        elif partner[row] < 0:
+            outcome[row] = 2
+    return outcome
+
+
+@kernel
+def high_range(wanted: Bools, value: Ints64) -> tuple[np.int64, np.int64, int]:
+    """The least and greatest upper half of the wanted values, and how many there are."""
+    least, greatest, count = np.int64(0), np.int64(-1), 0
+    for row in range(value.size):
+        if wanted[row]:
+            high = value[row] >> 32
+            if count == 0 or high < least:
+                least = high
+            if count == 0 or high > greatest:
+                greatest = high
+            count += 1
+    return least, greatest, count
+
+
+@kernel
+def low_widths(wanted: Bools, value: Ints64, least: int, width: Ints64) -> None:
+    """For each upper half how wide a table of its lower halves is."""
+    for row in range(value.size):
+        if wanted[row]:
+            high = (value[row] >> 32) - least
+            low = (value[row] & 0xFFFFFFFF) + 1
+            if low > width[high]:
+                width[high] = low
+
+
+@kernel
+def number_densely(wanted: Bools, value: Ints64, least: int, start: Ints64, number: Ints32) -> None:
+    for row in range(value.size):
+        if wanted[row]:
+            number[row] = start[(value[row] >> 32) - least] + (value[row] & 0xFFFFFFFF)
+        else:
+            number[row] = -1
+
+
+@kernel
+def claim(key: Ints32, number: Ints32, owner: Ints32) -> int:
+    """A number belongs to the first key it is seen with; rows with another key are told apart
+    by -2 - number. Returns how many those are."""
+    strays = 0
+    for row in range(number.size):
+        code = number[row]
+        if code < 0:
+            continue
+        if owner[code] < 0:
+            owner[code] = key[row]
+        elif owner[code] != key[row]:
+            number[row] = -2 - code
+            strays += 1
+    return strays

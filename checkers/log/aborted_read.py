@@ -1,0 +1,55 @@
+"""G1a: a poll showed a value whose every send certainly failed.
+
+Jepsen looks at ok polls only. A consumer must not be shown bad data whatever becomes of the
+operation that polled it, so polls of info and fail operations count as well.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.columns import FAIL
+from checkers.findings import SHOWN, Finding, Findings, limited
+from checkers.log.facts import LogFacts
+from checkers.log.words import key_text, of_number, value_text, who
+
+
+def aborted_reads(facts: LogFacts) -> Findings:
+    values, outcome = facts.values, facts.columns.outcome
+    shown = (values.reader >= 0) | (values.other_reader >= 0)
+    # A value that nobody sent has no writer, and is another anomaly.
+    failed = (values.writer >= 0) & (outcome[values.writer] == FAIL)
+    found = np.flatnonzero(shown & failed)
+    return limited(
+        "G1a",
+        [int(number) for number in found[:SHOWN]],
+        found.size,
+        looked_at=int(np.count_nonzero(shown)),
+        nothing="no record was polled",
+        told=lambda number: _told(facts, number),
+    )
+
+
+def _told(facts: LogFacts, number: int) -> Finding:
+    columns, values = facts.columns, facts.values
+    key, writer = int(values.key[number]), int(values.writer[number])
+    reading = max(int(values.reader[number]), -1)
+    if reading < 0:
+        reading = int(values.other_reader[number])
+    reader = columns.row_of(reading)
+    offset = int(columns.elements.offset[reading])
+    value = of_number(facts, number)
+    return Finding(
+        type="G1a",
+        ops=tuple(sorted({columns.index_of(writer), columns.index_of(reader)})),
+        because=f"{who(facts, writer)} failed to send {value_text(value)} to "
+        f"{key_text(facts, key)}, and {who(facts, reader)} polled it all the same, "
+        f"at offset {offset}",
+        witness={
+            "key": columns.key_of(key),
+            "value": value,
+            "offset": offset,
+            "writer": columns.index_of(writer),
+            "reader": columns.index_of(reader),
+        },
+    )

@@ -1,0 +1,134 @@
+"""inconsistent-offsets and duplicate: an offset with several values, a value at several offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from checkers.arrays import Ints64
+from checkers.findings import SHOWN, Finding, Findings, limited
+from checkers.kernels.log import elements_at
+from checkers.log.facts import SEND, LogFacts
+from checkers.log.words import key_text, of_number, value_text, who
+
+_PLACES = 64
+"""So many values of an offset, or offsets of a value, are told of."""
+
+NOTHING = "no operation was told of any offset"
+
+
+def inconsistent_offsets(facts: LogFacts) -> Findings:
+    clashing = np.flatnonzero(facts.slots.clash)
+    spoken = _spoken_of(facts, clashing[:SHOWN], by_value=False)
+
+    def told(slot: int) -> Finding:
+        return _two_values(facts, slot, spoken[slot])
+
+    return limited(
+        "inconsistent-offsets",
+        [int(slot) for slot in clashing[:SHOWN]],
+        clashing.size,
+        looked_at=_known_offsets(facts),
+        nothing=NOTHING,
+        told=told,
+    )
+
+
+def duplicates(facts: LogFacts) -> Findings:
+    double = np.flatnonzero(facts.values.first != facts.values.last)
+    spoken = _spoken_of(facts, double[:SHOWN], by_value=True)
+
+    def told(number: int) -> Finding:
+        return _two_offsets(facts, number, spoken[number])
+
+    return limited(
+        "duplicate",
+        [int(number) for number in double[:SHOWN]],
+        double.size,
+        looked_at=_known_offsets(facts),
+        nothing=NOTHING,
+        told=told,
+    )
+
+
+def _known_offsets(facts: LogFacts) -> int:
+    return int(np.count_nonzero(facts.slots.held >= 0))
+
+
+Spoken = dict[int, list[tuple[int, int]]]
+
+
+def _spoken_of(facts: LogFacts, wanted: Ints64, *, by_value: bool) -> Spoken:
+    """For each slot, or number of a value, the rows and elements that say something new of it."""
+    if not wanted.size:
+        return {}
+    size = facts.values.key.size if by_value else facts.slots.held.size
+    chosen = np.zeros(size, np.int8)
+    chosen[wanted] = np.arange(1, wanted.size + 1)
+    rows, elements, count = elements_at(*facts.log_columns, chosen, by_value, wanted.size, _PLACES)
+    return {
+        int(one): [
+            (int(rows[place]), int(elements[place]))
+            for place in range(thing * _PLACES, thing * _PLACES + int(count[thing]))
+        ]
+        for thing, one in enumerate(wanted)
+    }
+
+
+def _firsts(things: Iterable[tuple[int, tuple[int, int]]]) -> dict[int, tuple[int, int]]:
+    """The first row and element for each thing, in the order of the history."""
+    first: dict[int, tuple[int, int]] = {}
+    for thing, where in things:
+        first.setdefault(thing, where)
+    return first
+
+
+def _claim(facts: LogFacts, row: int, element: int, what: str) -> str:
+    verb = "was told" if facts.role[element] == SEND else "polled"
+    return f"{who(facts, row)} {verb} {what}"
+
+
+def _two_values(facts: LogFacts, slot: int, spoken: list[tuple[int, int]]) -> Finding:
+    columns = facts.columns
+    firsts = _firsts((int(facts.number[element]), (row, element)) for row, element in spoken)
+    one, other = list(firsts)[:2]
+    key = int(columns.elements.key[spoken[0][1]])
+    offset = facts.offset_at(slot, key)
+    claims = [
+        _claim(facts, *firsts[number], value_text(of_number(facts, number)))
+        for number in (one, other)
+    ]
+    return Finding(
+        type="inconsistent-offsets",
+        ops=tuple(sorted({columns.index_of(firsts[number][0]) for number in (one, other)})),
+        because=f"at offset {offset} of {key_text(facts, key)} {claims[0]} and {claims[1]}",
+        witness={
+            "key": columns.key_of(key),
+            "offset": offset,
+            "index": int(facts.slots.rank[slot]),
+            "values": [of_number(facts, number) for number in sorted(firsts)],
+        },
+    )
+
+
+def _two_offsets(facts: LogFacts, number: int, spoken: list[tuple[int, int]]) -> Finding:
+    columns = facts.columns
+    key = int(columns.elements.key[spoken[0][1]])
+    real = columns.elements.offset
+    firsts = _firsts((int(real[element]), (row, element)) for row, element in spoken)
+    one, other = list(firsts)[:2]
+    claims = [_claim(facts, *firsts[at], f"it at offset {at}") for at in (one, other)]
+    value = of_number(facts, number)
+    return Finding(
+        type="duplicate",
+        ops=tuple(sorted({columns.index_of(firsts[at][0]) for at in (one, other)})),
+        because=f"{value_text(value)} is in {key_text(facts, key)} more than once: "
+        f"{claims[0]}, {claims[1]}",
+        witness={
+            "key": columns.key_of(key),
+            "value": value,
+            "count": len(firsts),
+            "offsets": sorted(firsts),
+        },
+    )

@@ -1,0 +1,193 @@
+"""Where consumers and producers do not go along a log step by step.
+
+poll-skip and nonmonotonic-poll compare the last record of a process's last ok poll of a key with
+the first of its next; int-poll-skip and int-nonmonotonic-poll compare records within one operation.
+The like for sends; and producer-order, which goes by acknowledged offsets alone and forgets nothing
+when a consumer is assigned anew. An assignment that leaves a key out, or sets its position, and a
+group that gives or takes a key, end what is expected of that key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.arrays import Bools, Ints8, Ints64
+from checkers.findings import SHOWN, Finding, Findings, limited
+from checkers.kernels import order
+from checkers.log.facts import LogFacts
+from checkers.log.words import key_text, value_text
+from harness.history import kinds
+
+_REPLACED, _CHANGED = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Jumps:
+    """Pairs of elements by kind of jump; the first few, and how many there are."""
+
+    found: Ints64
+    count: Ints64
+    steps: int
+
+
+def _moves(facts: LogFacts) -> Ints8:
+    columns = facts.columns
+    moves = np.zeros(columns.ops.index.size, np.int8)
+    moves[columns.has_f("assign", "subscribe")] = _REPLACED
+    moves[columns.has_f("assigned", "revoked", "lost")] = _CHANGED
+    return moves
+
+
+def _rebalanced(facts: LogFacts) -> Bools:
+    """Elements of keys that Jepsen's `rebalance-log` says were given or taken during the poll."""
+    columns, elements = facts.columns, facts.columns.elements
+    extras = np.flatnonzero(elements.kind == kinds.EXTRA)
+    exempt = np.zeros(elements.op.size if extras.size else 0, np.bool_)
+    for extra in extras:
+        log = columns.value_of(int(extra)).get("rebalance-log") or []
+        names = {str(name) for entry in log for name in entry.get("keys") or []}
+        row = int(elements.op[extra])
+        for element in range(int(facts.begin[row]), int(facts.end[row]) if names else 0):
+            if elements.key[element] >= 0:
+                exempt[element] = str(columns.key_of(int(elements.key[element]))) in names
+    return exempt
+
+
+def _room(facts: LogFacts) -> tuple[int, int]:
+    return max(1, facts.key_count), max(1, facts.columns.ops.numbers.size)
+
+
+def jumps_of_polls(facts: LogFacts) -> Jumps:
+    found, count = np.zeros((4, SHOWN, 2), np.int64), np.zeros(4, np.int64)
+    columns = facts.columns
+    steps = order.poll_jumps(
+        columns.outcome,
+        columns.ops.process,
+        _moves(facts),
+        facts.begin,
+        facts.end,
+        columns.elements.kind,
+        facts.role,
+        columns.elements.key,
+        facts.number,
+        facts.values.index,
+        _rebalanced(facts),
+        *_room(facts),
+        found,
+        count,
+    )
+    return Jumps(found, count, steps)
+
+
+def jumps_of_sends(facts: LogFacts) -> Jumps:
+    found, count = np.zeros((5, SHOWN, 2), np.int64), np.zeros(5, np.int64)
+    columns = facts.columns
+    steps = order.send_jumps(
+        columns.outcome,
+        columns.ops.process,
+        _moves(facts),
+        facts.begin,
+        facts.end,
+        columns.elements.kind,
+        facts.role,
+        columns.elements.key,
+        facts.offset,
+        facts.number,
+        facts.values.index,
+        *_room(facts),
+        found,
+        count,
+    )
+    return Jumps(found, count, steps)
+
+
+_WORDS = {
+    "poll-skip": "skipped to",
+    "nonmonotonic-poll": "went back to",
+    "int-poll-skip": "skipped to",
+    "int-nonmonotonic-poll": "went back to",
+    "nonmonotonic-send": "was appended at",
+    "int-send-skip": "was appended at",
+    "int-nonmonotonic-send": "was appended at",
+    "producer-order": "was appended at",
+}
+
+
+def _findings(facts: LogFacts, jumps: Jumps, kind: int, type_: str, nothing: str) -> Findings:
+    pairs = jumps.found[kind, : min(int(jumps.count[kind]), SHOWN)].tolist()
+    return limited(
+        type_,
+        pairs,
+        int(jumps.count[kind]),
+        looked_at=jumps.steps,
+        nothing=nothing,
+        told=lambda pair: _told(facts, type_, *pair),
+    )
+
+
+def _told(facts: LogFacts, type_: str, before: int, after: int) -> Finding:
+    columns, index = facts.columns, facts.values.index
+    rows = [columns.row_of(element) for element in (before, after)]
+    values = [columns.value_of(element) for element in (before, after)]
+    offsets = [int(columns.elements.offset[element]) for element in (before, after)]
+    key = int(columns.elements.key[after])
+    delta = int(index[facts.number[after]] - index[facts.number[before]])
+    ops = tuple(dict.fromkeys(columns.index_of(row) for row in rows))
+    polled = type_.endswith(("skip", "poll")) and "send" not in type_
+    verb = "polled" if polled else "sent"
+    places = [f"offset {offset}" if offset >= 0 else "an offset unknown" for offset in offsets]
+    later = f"in op {ops[1]}" if len(ops) > 1 else "in the same operation"
+    subject = "" if polled else "the next record "
+    return Finding(
+        type=type_,
+        ops=ops,
+        because=f"process {columns.process_of(rows[0])} {verb} {value_text(values[0])} at "
+        f"{places[0]} of {key_text(facts, key)} in op {ops[0]}, and {later} "
+        f"{subject}{_WORDS[type_]} {places[1]}, {value_text(values[1])}",
+        witness={
+            "key": columns.key_of(key),
+            "values": values,
+            "offsets": [offset if offset >= 0 else None for offset in offsets],
+            "delta": delta,
+        },
+    )
+
+
+_NO_POLLS = "no process polled twice from one key"
+_NO_SENDS = "no send was told its offset"
+
+
+def poll_skips(facts: LogFacts) -> Findings:
+    return _findings(facts, facts.poll_jumps, order.SKIP, "poll-skip", _NO_POLLS)
+
+
+def nonmonotonic_polls(facts: LogFacts) -> Findings:
+    return _findings(facts, facts.poll_jumps, order.BACK, "nonmonotonic-poll", _NO_POLLS)
+
+
+def int_poll_skips(facts: LogFacts) -> Findings:
+    return _findings(facts, facts.poll_jumps, order.INNER_SKIP, "int-poll-skip", _NO_POLLS)
+
+
+def int_nonmonotonic_polls(facts: LogFacts) -> Findings:
+    kind = order.INNER_BACK
+    return _findings(facts, facts.poll_jumps, kind, "int-nonmonotonic-poll", _NO_POLLS)
+
+
+def nonmonotonic_sends(facts: LogFacts) -> Findings:
+    return _findings(facts, facts.send_jumps, order.BACK, "nonmonotonic-send", _NO_SENDS)
+
+
+def int_send_skips(facts: LogFacts) -> Findings:
+    return _findings(facts, facts.send_jumps, order.INNER_SKIP, "int-send-skip", _NO_SENDS)
+
+
+def int_nonmonotonic_sends(facts: LogFacts) -> Findings:
+    kind = order.INNER_BACK
+    return _findings(facts, facts.send_jumps, kind, "int-nonmonotonic-send", _NO_SENDS)
+
+
+def producer_orders(facts: LogFacts) -> Findings:
+    return _findings(facts, facts.send_jumps, order.PRODUCER_BACK, "producer-order", _NO_SENDS)

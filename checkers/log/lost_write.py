@@ -1,0 +1,80 @@
+"""lost-write: a record took effect, somebody read past it, and nobody ever read it.
+
+The bound of a key is the highest rank that an ok poll reached, each value counted where it first
+appears; a value is missing if the last place where it appears is at or below the bound. So a value
+at several offsets, or an offset with several values, never makes a loss out of nothing. What is
+below the log's low watermark may have been deleted, and is not called lost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.arrays import Ints32
+from checkers.findings import SHOWN, Finding, Findings, limited
+from checkers.kernels.log import bounds, lost_values
+from checkers.log.facts import SEND, LogFacts
+from checkers.log.words import element_of, key_text, of_number, value_text, who
+
+
+def lost_writes(facts: LogFacts) -> Findings:
+    values = facts.values
+    bound = np.full(facts.key_count, -1, np.int32)
+    furthest = np.full(facts.key_count, -1, np.int32)
+    bounds(values.key, values.reader, values.first, facts.slots.rank, bound, furthest)
+    due, count, lost = lost_values(
+        values.key,
+        values.writer,
+        facts.committed,
+        values.reader,
+        values.last,
+        facts.slots.rank,
+        bound,
+        facts.floors,
+        SHOWN,
+    )
+
+    def told(number: int) -> Finding:
+        return _told(facts, number, int(bound[values.key[number]]), furthest)
+
+    return limited(
+        "lost-write",
+        list(map(int, lost)),
+        count,
+        looked_at=due,
+        nothing="nothing that was acknowledged must have been read: "
+        f"{facts.sends} sends were ok, {facts.polled} records were polled",
+        told=told,
+    )
+
+
+def _told(facts: LogFacts, number: int, bound: int, furthest: Ints32) -> Finding:
+    columns, values = facts.columns, facts.values
+    key = int(values.key[number])
+    writer = int(values.writer[number])
+    element = element_of(facts, writer, number, SEND)
+    past = int(values.reader[furthest[key]])
+    reader = columns.row_of(past)
+    value, name = of_number(facts, number), key_text(facts, key)
+    slot = int(values.last[number])
+    offset = facts.offset_at(slot, key)
+    if columns.elements.offset[element] >= 0:
+        claim = f"was told that {value_text(value)} is at offset {offset} of {name}"
+    else:
+        claim = f"sent {value_text(value)}, which took effect at offset {offset} of {name}"
+    reached = facts.offset_at(int(values.first[furthest[key]]), key)
+    return Finding(
+        type="lost-write",
+        ops=tuple(sorted({columns.index_of(writer), columns.index_of(reader)})),
+        because=f"{who(facts, writer)} {claim}; {who(facts, reader)} read {name} as far as offset "
+        f"{reached}; no poll ever returned it",
+        witness={
+            "key": columns.key_of(key),
+            "value": value,
+            "offset": offset,
+            "index": int(facts.slots.rank[values.first[number]]),
+            "max-read-index": bound,
+            "writer": columns.index_of(writer),
+            "max-read": columns.index_of(reader),
+        },
+    )

@@ -1,0 +1,101 @@
+"""Checkers of logs against their definitions, on small histories of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkers.columns import Columns
+from checkers.findings import Finding, Findings
+from checkers.log.aborted_read import aborted_reads
+from checkers.log.contents import duplicates, inconsistent_offsets
+from checkers.log.facts import LogFacts
+from checkers.log.jumps import (
+    int_nonmonotonic_polls,
+    int_nonmonotonic_sends,
+    int_poll_skips,
+    int_send_skips,
+    nonmonotonic_polls,
+    nonmonotonic_sends,
+    poll_skips,
+    producer_orders,
+)
+from checkers.log.lost_write import lost_writes
+from harness.history.history import History
+from tests.property.log_histories import log_history
+from tests.property.log_oracle import Oracle
+
+Examine = Callable[[LogFacts], Findings]
+Facts = list[tuple[Any, ...]]
+
+
+def key_value(finding: Finding) -> tuple[Any, ...]:
+    return finding.witness["key"], finding.witness["value"]
+
+
+def outer(finding: Finding) -> tuple[Any, ...]:
+    return *finding.ops, finding.witness["key"], *finding.witness["values"]
+
+
+def inner(finding: Finding) -> tuple[Any, ...]:
+    return finding.ops[0], finding.witness["key"], *finding.witness["values"]
+
+
+def acked(finding: Finding) -> tuple[Any, ...]:
+    ops = finding.ops if len(finding.ops) == 2 else finding.ops * 2
+    return *ops, finding.witness["key"], *finding.witness["offsets"]
+
+
+CASES: dict[str, tuple[Examine, Callable[[Oracle], Any], Callable[[Finding], tuple[Any, ...]]]] = {
+    "lost-write": (lost_writes, Oracle.lost_write, key_value),
+    "duplicate": (duplicates, Oracle.duplicate, key_value),
+    "inconsistent-offsets": (
+        inconsistent_offsets,
+        Oracle.inconsistent_offsets,
+        lambda finding: (finding.witness["key"], finding.witness["offset"]),
+    ),
+    "G1a": (aborted_reads, Oracle.aborted_read, key_value),
+    "poll-skip": (poll_skips, lambda oracle: oracle.poll_jumps()["skip"], outer),
+    "nonmonotonic-poll": (nonmonotonic_polls, lambda oracle: oracle.poll_jumps()["back"], outer),
+    "int-poll-skip": (int_poll_skips, lambda oracle: oracle.poll_jumps()["inner-skip"], inner),
+    "int-nonmonotonic-poll": (
+        int_nonmonotonic_polls,
+        lambda oracle: oracle.poll_jumps()["inner-back"],
+        inner,
+    ),
+    "nonmonotonic-send": (nonmonotonic_sends, lambda oracle: oracle.send_jumps()["back"], outer),
+    "int-send-skip": (int_send_skips, lambda oracle: oracle.send_jumps()["inner-skip"], inner),
+    "int-nonmonotonic-send": (
+        int_nonmonotonic_sends,
+        lambda oracle: oracle.send_jumps()["inner-back"],
+        inner,
+    ),
+    "producer-order": (producer_orders, Oracle.producer_order, acked),
+}
+
+
+def difference(name: str, dice: Random) -> tuple[Facts, Facts]:
+    """What the checker finds and what the definition says; the same, one hopes."""
+    examine, define, told = CASES[name]
+    rows = log_history(dice)
+    history = History.of(rows)
+    findings = examine(LogFacts(Columns(history)))
+    defined = sorted(define(Oracle(rows, history.values)), key=repr)
+    found = sorted(map(told, findings.found), key=repr)
+    if findings.count > len(found):
+        assert findings.count == len(defined)
+        return found, [one for one in defined if one in found]
+    return found, defined
+
+
+@pytest.mark.parametrize("name", CASES)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_a_checker_finds_what_its_definition_says(name: str, seed: int) -> None:
+    found, defined = difference(name, Random(seed))
+    assert found == defined
