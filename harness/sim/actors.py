@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any
 
 from broker.network.interface import Address
 from broker.protocol.errors import ErrorCode
@@ -29,6 +30,7 @@ class Actor:
         self.name = name
         self._loop = stage.simulation.loop
         self._record = record
+        self._cluster = stage.cluster
         self._replicas = min(REPLICAS, len(stage.cluster.nodes))
         simulation = stage.simulation
         self._client = Client(
@@ -78,43 +80,56 @@ class Actor:
     async def _poll(self, operation: Operation) -> None:
         partition, node = operation.arguments["partition"], operation.arguments.get("node")
         position = self._positions.get((partition, node), 0)
-        self._record.polls += 1
+        record = self._record
+        record.polls += 1
+        before = len(record.seen)
         try:
             self._positions[partition, node] = await read_from(
                 self._reader, partition, position, node, self._note
             )
         except ClientError:
             # A node that is down, holds no replica, or is behind.
-            self._record.failed_polls += 1
+            record.failed_polls += 1
+        if node is not None and self._cluster.follows(node, TOPIC, partition):
+            record.follower_reads += len(record.seen) - before
 
     def _note(self, partition: int, offset: int, value: str) -> None:
         self._record.seen.append(Seen(partition, offset, value, self.name, self._loop.time()))
 
     async def _move(self, operation: Operation) -> None:
         """Another replica becomes the preferred one, and is elected."""
-        partition = operation.arguments["partition"]
-        self._record.moves += 1
-        try:
-            view = await self._client.admin.describe_topic(TOPIC)
-            now = view.partitions[partition]
+        key = (TOPIC, operation.arguments["partition"])
+        admin = self._client.admin
+
+        async def move() -> bool:
+            now = (await admin.describe_topic(TOPIC)).partitions[key[1]]
             others = [each for each in now.replicas if each != now.leader]
+            if not others:
+                return False
             chosen = others[operation.arguments.get("replica", 0) % len(others)]
             order = [chosen, *(each for each in now.replicas if each != chosen)]
-            await self._client.admin.alter_partition_reassignments({(TOPIC, partition): order})
-            await self._client.admin.elect_leaders([(TOPIC, partition)])
-        except ClientError:
-            self._record.failed_moves += 1
+            told = await admin.alter_partition_reassignments({key: order})
+            return told[key] == ErrorCode.NONE and _elected(await admin.elect_leaders([key]), key)
+
+        await self._try_to_move(move())
 
     async def _reassign(self, operation: Operation) -> None:
         key = (TOPIC, operation.arguments["partition"])
-        nodes = operation.arguments["nodes"]
+
+        async def reassign() -> bool:
+            nodes = operation.arguments["nodes"]
+            told = await self._client.admin.alter_partition_reassignments({key: nodes})
+            return told[key] == ErrorCode.NONE
+
+        await self._try_to_move(reassign())
+
+    async def _try_to_move(self, move: Coroutine[Any, Any, bool]) -> None:
         self._record.moves += 1
         try:
-            told = await self._client.admin.alter_partition_reassignments({key: nodes})
-            if told[key] != ErrorCode.NONE:
-                self._record.failed_moves += 1
+            is_done = await move
         except ClientError:
-            self._record.failed_moves += 1
+            is_done = False
+        self._record.failed_moves += not is_done
 
     async def create_topic(self, partitions: int) -> None:
         """Again and again: an answer that is lost does not tell whether the topic is there."""
@@ -152,6 +167,11 @@ class Actor:
             while position < end:
                 position = await read_from(self._reader, partition, position, None, note)
             self._record.last_reading[partition] = found
+
+
+def _elected(told: Mapping[tuple[str, int], ErrorCode], key: tuple[str, int]) -> bool:
+    """Whoever leads already needs no election, and may not be named at all."""
+    return told.get(key, ErrorCode.NONE) in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)
 
 
 async def read_from(

@@ -356,6 +356,12 @@ class SimCluster:
                     return name
         return None
 
+    def follows(self, node_id: int, topic: str, index: int) -> bool:
+        """Whether the node has a replica of the partition, and does not lead it."""
+        node = self.nodes[f"n{node_id}"].node
+        partition = None if node is None else node.partitions.find(topic, index)
+        return partition is not None and partition.leader is None
+
     def _crash(self, point: CrashPoint) -> None:
         """Called in the very task that met the point; it never goes on."""
         node = self.nodes[point.node]

@@ -38,5 +38,8 @@ class Record:
     """When every partition was sent a last write, to see whether it is back."""
     polls: int = 0
     failed_polls: int = 0
+    follower_reads: int = 0
+    """Records that a node had which did not lead."""
     moves: int = 0
     failed_moves: int = 0
+    """Refused, or not known to be done."""

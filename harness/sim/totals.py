@@ -17,6 +17,9 @@ _METADATA = "__cluster_metadata"
 @dataclass(slots=True)
 class Totals:
     acknowledged_writes: int = 0
+    records_read: int = 0
+    records_read_from_followers: int = 0
+    moves: int = 0
     quorum_elections: int = 0
     leader_changes: int = 0
     truncations: int = 0
@@ -34,6 +37,9 @@ class Totals:
         totals = cls(
             messages_cut=messages_cut,
             acknowledged_writes=sum(isinstance(sent.outcome, Delivered) for sent in record.sends),
+            records_read=len(record.seen),
+            records_read_from_followers=record.follower_reads,
+            moves=record.moves - record.failed_moves,
             message_faults=message_faults,
         )
         for row in trace.rows():
