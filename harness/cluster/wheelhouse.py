@@ -40,8 +40,6 @@ _PIP_WITHIN_S = 600
 _REQUIREMENT = re.compile(
     r"(?P<name>[a-z0-9-]+)==\S+(?: ; [^\\\n]*)?(?: \\\n +--hash=\S+)*", re.MULTILINE
 )
-    r"(?P<name>[a-z0-9-]+)==\S+(?: ; [^\\\n]*)?(?: \\\n +--hash=\S+)*", re.MULTILINE
-)
 
 
 @dataclass(frozen=True, slots=True)
