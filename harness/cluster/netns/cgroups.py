@@ -1,10 +1,15 @@
-"""Groups of processes (cgroup v2) that can be frozen and killed as one, whatever they are doing."""
+"""Groups of processes that can be frozen, killed and slowed as one, whatever they are doing.
+
+Freezing and killing are version 2's. Where version 1 is mounted beside it, the limits on what a
+group writes are `blkio`'s there, which has a tree of its own: a group then stands in both.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from harness.cluster.errors import FaultMissedError
@@ -12,33 +17,30 @@ from harness.errors import EnvironmentFailure
 
 _PATIENCE_S = 10.0
 _POLL_S = 0.002
-
-
-def cgroup_root() -> Path:
-    """Where version 2 is mounted: by itself, or beside version 1."""
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        before, _, after = line.partition(" - ")
-        if after.startswith("cgroup2 "):
-            return Path(before.split()[4])
-    raise EnvironmentFailure(
-        "no cgroup2 file system is mounted, which pauses and ends whole hosts; "
-        "try: mount -t cgroup2 none /sys/fs/cgroup/unified"
-    )
+_PROCESSES = "cgroup.procs"
 
 
 class Cgroup:
-    """Each method blocks for a few milliseconds."""
+    """Named by its way from the root. Each method blocks, for some milliseconds at most."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._path = _root() / name
+        blkio = _blkio_root()
+        self._blkio = None if blkio is None else blkio / name
 
     def below(self, name: str) -> Cgroup:
-        return Cgroup(self.path / name)
+        return Cgroup(f"{self.name}/{name}")
+
+    @property
+    def doors(self) -> list[Path]:
+        """Whoever writes his number into each of these files is a member, his children too."""
+        return [path / _PROCESSES for path in (self._path, self._blkio) if path is not None]
 
     def make(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-        if not (self.path / "cgroup.kill").exists():
-            self.path.rmdir()
+        for door in self.doors:
+            door.parent.mkdir(parents=True, exist_ok=True)
+        if not (self._path / "cgroup.kill").exists():
             raise EnvironmentFailure("this kernel has no cgroup.kill; it takes Linux 5.14 or newer")
 
     def freeze(self) -> None:
@@ -56,27 +58,78 @@ class Cgroup:
             # Who is killed while frozen leaves the group frozen, and the next life with it.
             self.thaw()
 
+    def limit_writes(self, device: str, per_second: int | None) -> None:
+        """To a device, given as major:minor. None lifts the limit."""
+        if self._blkio is not None:
+            limit = self._blkio / "blkio.throttle.write_iops_device"
+            limit.write_text(f"{device} {per_second or 0}")
+            return
+        for above in (self._path.parent.parent, self._path.parent):
+            (above / "cgroup.subtree_control").write_text("+io")
+        self._write("io.max", f"{device} wiops={per_second or 'max'}")
+
     def remove(self) -> None:
         """Kills whoever is in it; groups below it go as well."""
         self.kill()
-        if not self.path.exists():
-            return
-        for below in sorted(self.path.rglob("*/"), reverse=True):
-            _remove_empty(below)
-        _remove_empty(self.path)
+        for door in self.doors:
+            below = door.parent.rglob("*/") if door.parent.exists() else ()
+            for path in (*sorted(below, reverse=True), door.parent):
+                _remove_empty(path)
 
     def _tells(self, word: str) -> bool:
-        return word in (self.path / "cgroup.events").read_text().splitlines()
+        return word in (self._path / "cgroup.events").read_text().splitlines()
 
     def _write(self, name: str, text: str) -> None:
-        (self.path / name).write_text(text)
+        (self._path / name).write_text(text)
 
     def _until(self, condition: Callable[[], bool], otherwise: str) -> None:
         until_s = time.monotonic() + _PATIENCE_S
         while not condition():
             if time.monotonic() > until_s:
-                raise FaultMissedError(f"the group of processes {self.path.name} {otherwise}")
+                raise FaultMissedError(f"the group of processes {self.name} {otherwise}")
             time.sleep(_POLL_S)
+
+
+def groups_at_the_top(beginning: str) -> Iterator[str]:
+    """The names of those that begin so."""
+    with suppress(EnvironmentFailure):
+        for root in filter(None, (_root(), _blkio_root())):
+            yield from (path.name for path in root.glob(f"{beginning}*/"))
+
+
+def why_no_limits() -> str | None:
+    """Why a group's writes cannot be limited here; None if they can."""
+    if _blkio_root() is not None or "io" in (_root() / "cgroup.controllers").read_text().split():
+        return None
+    return "this kernel cannot limit what a group of processes writes (neither io.max nor blkio)"
+
+
+@cache
+def _root() -> Path:
+    """Where version 2 is mounted: by itself, or beside version 1."""
+    for kind, _, path in _mounts():
+        if kind == "cgroup2":
+            return path
+    raise EnvironmentFailure(
+        "no cgroup2 file system is mounted, which pauses and ends whole hosts; "
+        "try: mount -t cgroup2 none /sys/fs/cgroup/unified"
+    )
+
+
+@cache
+def _blkio_root() -> Path | None:
+    for kind, options, path in _mounts():
+        if kind == "cgroup" and "blkio" in options:
+            return path
+    return None
+
+
+def _mounts() -> Iterator[tuple[str, list[str], Path]]:
+    """The kind of each file system, its options, and where it is."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2)
+        yield kind, options.split(","), Path(before.split()[4])
 
 
 def _remove_empty(path: Path) -> None:

@@ -17,7 +17,8 @@ from harness.cluster.capabilities import Node
 from harness.cluster.errors import NodeFailedError
 from harness.cluster.netns.addresses import CLIENTS, CLIENTS_ADDRESS, Address, address_of
 from harness.cluster.netns.identities import make_identities
-from harness.cluster.netns.machine import Blueprint, Machine, make_disk
+from harness.cluster.netns.loop_disk import LoopDisk
+from harness.cluster.netns.machine import Blueprint, Machine
 from harness.cluster.netns.reach import mailbox
 from harness.cluster.netns.registry import Claim, claim, heal
 from harness.cluster.netns.switch import Switch
@@ -28,6 +29,7 @@ from harness.errors import EnvironmentFailure
 
 _SSH_PORT = 22
 _BOOT_WITHIN_S = 30.0
+_CONNECT_WITHIN_S = 5.0
 _POLL_S = 0.005
 _HIDDEN = Path("/run")
 
@@ -156,8 +158,9 @@ class Fleet:
     def _planned(self, node: Node, address: Address) -> HostOnSwitch:
         state = self.claim.directory / node
         home = self._directory / node
-        image = None if node == CLIENTS else self._directory / f"{node}.img"
-        blueprint = Blueprint(node=node, address=address, home=home, state=state, image=image)
+        image = self._directory / f"{node}.img"
+        disk = None if node == CLIENTS else LoopDisk(image, self._disk_bytes)
+        blueprint = Blueprint(node=node, address=address, home=home, state=state, disk=disk)
         login = Login(
             address=address.management,
             user="root",
@@ -167,7 +170,9 @@ class Fleet:
         shell = Shell(
             node,
             login,
-            dial=lambda: self.switch.dial(address.management, _SSH_PORT),
+            dial=lambda: self.switch.dial(
+                address.management, _SSH_PORT, within_s=_CONNECT_WITHIN_S
+            ),
             home=PurePosixPath(home),
             threads=self._threads,
         )
@@ -182,9 +187,9 @@ class Fleet:
         for host in self.hosts.values():
             blueprint = host.machine.blueprint
             blueprint.data.mkdir(parents=True, exist_ok=True)
-            if blueprint.image is not None:
-                self.claim.will_make(blueprint.image)
-                disks.append(self._threads.submit(make_disk, blueprint.image, self._disk_bytes))
+            if blueprint.disk is not None:
+                self.claim.will_make(blueprint.disk.image)
+                disks.append(self._threads.submit(blueprint.disk.make))
         make_identities(directory, {node: one.management for node, one in addresses.items()})
         for disk in disks:
             disk.result()
@@ -192,35 +197,34 @@ class Fleet:
     def _open_mailbox(self, host: HostOnSwitch) -> None:
         """Its address comes with its links, a moment after it was told of them."""
         machine = host.machine
-        until_s = time.monotonic() + _BOOT_WITHIN_S
-        while True:
-            try:
-                host.mailbox = mailbox(machine.pid, machine.address.data)
-            except OSError as error:
-                if time.monotonic() > until_s:
-                    raise self._not_up(machine, error) from None
-                time.sleep(_POLL_S)
-            else:
-                return
+
+        def attempt() -> None:
+            host.mailbox = mailbox(machine.pid, machine.address.data)
+
+        self._insist(machine, attempt)
 
     def _wait_for_sshd(self, host: HostOnSwitch) -> None:
         machine = host.machine
+
+        def attempt() -> None:
+            # Not for long: what is sent too early is lost, and TCP waits for a second then.
+            self.switch.dial(machine.address.management, _SSH_PORT, within_s=0.1).close()
+
+        self._insist(machine, attempt)
+
+    def _insist(self, machine: Machine, attempt: Callable[[], None]) -> None:
         until_s = time.monotonic() + _BOOT_WITHIN_S
         while True:
             try:
-                self.switch.dial(machine.address.management, _SSH_PORT).close()
+                attempt()
             except OSError as error:
-                if time.monotonic() > until_s:
-                    raise self._not_up(machine, error) from None
+                if time.monotonic() > until_s or machine.has_ended:
+                    raise NodeFailedError(
+                        f"{machine.node} did not come up: {error}; it said:\n{machine.last_words()}"
+                    ) from None
                 time.sleep(_POLL_S)
             else:
                 return
-
-    def _not_up(self, machine: Machine, error: OSError) -> NodeFailedError:
-        return NodeFailedError(
-            f"{machine.node} was not up within {_BOOT_WITHIN_S:g} s: {error}; it said:\n"
-            + machine.last_words()
-        )
 
     def _let_go(self, host: HostOnSwitch) -> None:
         """Of whatever keeps the host's namespace alive, or would ask it in vain."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,16 +19,15 @@ from harness.cluster.errors import NodeFailedError
 from harness.cluster.netns.addresses import Address
 from harness.cluster.netns.cgroups import Cgroup
 from harness.cluster.netns.identities import IN_HOST
-from harness.cluster.netns.tools import must, tool
+from harness.cluster.netns.loop_disk import LoopDisk
+from harness.cluster.netns.tools import tool
 
-_PATIENCE_S = 10.0
-_POLL_S = 0.002
 _LAST_LINES = 8
 
 # The warrant is signed first; whoever is an orphan then came too late for it, and ends by himself.
 _LAUNCH = """
 [ "$PPID" = {harness} ] || exit
-echo $$ >{cgroup}/cgroup.procs || exit
+{join}
 exec {unshare} --net --mount --uts --ipc --pid --fork --kill-child --mount-proc \
   --propagation private /bin/sh -c {furnish}
 """
@@ -66,9 +63,6 @@ cd /
 exec {sshd} -D -e -f {in_host}/sshd_config </dev/null >&2
 """
 
-# A long commit interval leaves more for a loss of power to take; an error stops all writing.
-_DISK = "mount -n -o loop,commit=60,errors=remount-ro,nodiscard {image} {data}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blueprint:
@@ -77,21 +71,12 @@ class Blueprint:
     home: Path
     """Shared with this machine: what a host writes there, everybody sees and nothing breaks."""
     state: Path
-    image: Path | None = None
-    """Its disk, mounted below its home as `data`."""
+    disk: LoopDisk | None = None
+    """Mounted below its home as `data`."""
 
     @property
     def data(self) -> Path:
         return self.home / "data"
-
-
-def make_disk(image: Path, size_bytes: int) -> None:
-    with image.open("wb") as file:
-        file.truncate(size_bytes)
-    must(
-        [*"mkfs.ext4 -q -F -m 0 -J size=16 -E nodiscard,lazy_itable_init=1".split(), str(image)],
-        why=f"make a disk of {size_bytes} bytes at {image}",
-    )
 
 
 class Machine:
@@ -106,6 +91,11 @@ class Machine:
     @property
     def is_on(self) -> bool:
         return self._pid is not None
+
+    @property
+    def has_ended(self) -> bool:
+        """By itself, so that there is no use in waiting for it."""
+        return self._popen is None or self._popen.poll() is not None
 
     @property
     def pid(self) -> int:
@@ -167,22 +157,12 @@ class Machine:
             if stream is not None:
                 with suppress(BrokenPipeError):
                     stream.close()
-        until_s = time.monotonic() + _PATIENCE_S
-        while any(self._devices()):
-            if time.monotonic() > until_s:
-                raise NodeFailedError(f"the disk of {self.node} is still in use after its end")
-            time.sleep(_POLL_S)
+        if self.blueprint.disk is not None:
+            self.blueprint.disk.wait_until_free()
 
     def last_words(self) -> str:
         lines = self._log().read_text(errors="replace").splitlines()
         return "\n".join(lines[-_LAST_LINES:])
-
-    def _devices(self) -> Iterator[Path]:
-        """The loop devices that hold its image; more than none as long as it is mounted."""
-        for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
-            with suppress(OSError):
-                if backing.read_text().strip() == str(self.blueprint.image):
-                    yield Path("/dev") / backing.parts[3]
 
     def _launched(self) -> subprocess.Popen[str]:
         if self._popen is None:
@@ -194,14 +174,10 @@ class Machine:
 
     def _launch_script(self) -> str:
         blueprint = self.blueprint
-        quoted = {
-            "image": shlex.quote(str(blueprint.image)),
-            "data": shlex.quote(str(blueprint.data)),
-        }
         furnish = _FURNISH.format(
             node=self.node,
             state=shlex.quote(str(blueprint.state)),
-            disk=_DISK.format(**quoted) if blueprint.image else "",
+            disk=blueprint.disk.mount_command(blueprint.data) if blueprint.disk else "",
             data=self.address.data,
             management=self.address.management,
             in_host=IN_HOST,
@@ -209,7 +185,7 @@ class Machine:
         )
         return _LAUNCH.format(
             harness=os.getpid(),
-            cgroup=shlex.quote(str(self.cgroup.path)),
+            join="\n".join(f"echo $$ >{door} || exit" for door in self.cgroup.doors),
             unshare=tool("unshare"),
             furnish=shlex.quote(furnish),
         )

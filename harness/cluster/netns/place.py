@@ -26,6 +26,7 @@ from harness.cluster.base import Completed, Host, Place
 from harness.cluster.capabilities import Capability, Clocks, Disks, Network, Node, Wire
 from harness.cluster.errors import NoAnswerError
 from harness.cluster.netns.addresses import CLIENTS
+from harness.cluster.netns.disks import HostDisks
 from harness.cluster.netns.fleet import Fleet
 from harness.cluster.netns.namespaces import ThreadsInside, network_of
 from harness.cluster.netns.network import HostNetwork
@@ -38,7 +39,6 @@ _THREADS = 64
 _WORKERS = "workers"
 
 _REASONS: dict[Capability, str] = {
-    "disk": "the disks of hosts cannot be broken yet",
     "clock": "hosts made of namespaces share this machine's clock, which is not theirs to shift",
     "wire": "no proxy stands between these hosts",
 }
@@ -58,7 +58,7 @@ class NetnsPlace:
         self._records = numbers_from(1)
         self._askers: ThreadsInside | None = None
         self.network: Network | None = HostNetwork(self._fleet)
-        self.disk: Disks | None = None
+        self.disk: Disks | None = HostDisks(self._fleet)
         self.clock: Clocks | None = None
         self.wire: Wire | None = None
 
@@ -130,14 +130,12 @@ class NetnsPlace:
     def client_command(self, argv: Sequence[str]) -> Sequence[str]:
         """In the clients' network and under their name, but with our files and as our child."""
         clients = self._fleet.host(CLIENTS).machine.pid
-        group = self._fleet.claim.cgroup.below(_WORKERS).path
+        doors = self._fleet.claim.cgroup.below(_WORKERS).doors
+        join = " && ".join(f"echo $$ >{door}" for door in doors)
         return [
-            "/bin/sh",
-            "-c",
-            # The warrant is signed last, as whoever enters a namespace may lose it.
-            'echo $$ >"$0"/cgroup.procs && exec "$@"',
-            str(group),
+            *("/bin/sh", "-c", f'{join} && exec "$@"', "client"),
             *(tool("nsenter"), f"--net=/proc/{clients}/ns/net", f"--uts=/proc/{clients}/ns/uts"),
+            # Signed last, as whoever enters a namespace may lose the warrant.
             *(tool("setpriv"), "--pdeathsig", "KILL"),
             *argv,
         ]

@@ -18,7 +18,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from harness.cluster.netns.cgroups import Cgroup, cgroup_root
+from harness.cluster.netns.cgroups import Cgroup, groups_at_the_top
 from harness.cluster.process_table import is_alive
 from harness.errors import EnvironmentFailure
 
@@ -36,7 +36,7 @@ class Claim:
 
     @property
     def cgroup(self) -> Cgroup:
-        return Cgroup(cgroup_root() / f"{_NAME}.{self.directory.name}")
+        return Cgroup(f"{_NAME}.{self.directory.name}")
 
     def will_make(self, file: Path) -> None:
         with (self.directory / _FILES).open("a") as files:
@@ -81,9 +81,8 @@ def heal() -> list[str]:
 def _names() -> Iterator[str]:
     with suppress(FileNotFoundError):
         yield from (entry.name for entry in _registry().iterdir())
-    with suppress(FileNotFoundError, EnvironmentFailure):
-        for entry in cgroup_root().glob(f"{_NAME}.*"):
-            yield entry.name.removeprefix(f"{_NAME}.")
+    for group in groups_at_the_top(f"{_NAME}."):
+        yield group.removeprefix(f"{_NAME}.")
 
 
 def _registry() -> Path:

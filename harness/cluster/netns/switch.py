@@ -18,7 +18,6 @@ from harness.cluster.netns.namespaces import ThreadsInside, made_network
 from harness.cluster.netns.tools import must
 
 _THREADS = 8
-_CONNECT_WITHIN_S = 5.0
 
 _BRIDGES = f"""
 link set lo up
@@ -77,11 +76,9 @@ class Switch:
     async def call(self, act: Callable[[], _Result]) -> _Result:
         return await self._threads.call(act)
 
-    def dial(self, address: str, port: int) -> socket.socket:
+    def dial(self, address: str, port: int, *, within_s: float) -> socket.socket:
         """A connection to a host's management address. Blocks."""
-        return self._threads.wait_for(
-            lambda: socket.create_connection((address, port), _CONNECT_WITHIN_S)
-        )
+        return self._threads.wait_for(lambda: socket.create_connection((address, port), within_s))
 
     def close(self) -> None:
         self._threads.close(wait=True)

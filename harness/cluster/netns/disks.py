@@ -1,0 +1,186 @@
+"""disk: fills, slows and breaks the disks of hosts, and cuts a host's power."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.cluster.capabilities import DiskFault, Disks, Node
+from harness.cluster.errors import FaultMissedError
+from harness.cluster.netns.addresses import CLIENTS
+from harness.cluster.netns.cgroups import why_no_limits
+from harness.cluster.netns.fleet import Fleet
+from harness.cluster.netns.loop_disk import LoopDisk, why_not_writable
+from harness.cluster.netns.machine import Machine
+from harness.cluster.stored_damage import flip_bit, truncate_tail
+from harness.errors import EnvironmentFailure
+
+_BALLAST = "ballast"
+_SMALLEST_BYTES = 4096
+_SLOWEST_S = 1.0
+_PROBES = 3
+
+_MEASURE = f"""
+import os, sys, time
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+begun = time.monotonic()
+for _ in range({_PROBES}):
+    os.write(file, bytes(4096))
+    os.fdatasync(file)
+print(time.monotonic() - begun)
+os.unlink(sys.argv[1])
+"""
+
+
+class HostDisks:
+    """A fault on a host that is off raises EnvironmentFailure."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._broken: set[Node] = set()
+        """Their file systems are dead for good: only another mount heals them."""
+        self._slowed: dict[Node, list[str]] = {}
+
+    def why_not(self, fault: DiskFault) -> str | None:
+        return why_no_limits() if fault == "slow" else None
+
+    async def fill(self, node: Node) -> None:
+        machine, _ = self._on(node)
+        await self._fleet.call(lambda: _fill(machine.data() / _BALLAST))
+        free = await self.free_bytes(node)
+        if free:
+            raise FaultMissedError(f"{node} still has {free} bytes of disk free")
+
+    async def slow(self, node: Node, by_s: float) -> None:
+        if reason := self.why_not("slow"):
+            raise FaultMissedError(reason)
+        if not 0 < by_s <= _SLOWEST_S:
+            raise ValueError(f"a disk is slowed by at most {_SLOWEST_S:g} s, not by {by_s:g} s")
+        machine, disk = self._on(node)
+        devices = [_number(device) for device in disk.devices()]
+        self._slowed[node] = devices
+        for device in devices:
+            machine.cgroup.limit_writes(device, max(1, round(1 / by_s)))
+        taken_s = await self._measured_s(node)
+        # The first write is for free.
+        if taken_s < by_s * (_PROBES - 1) / 2:
+            raise FaultMissedError(f"{node} writes {_PROBES} times to its disk in {taken_s:.3f} s")
+
+    async def fail(self, node: Node) -> None:
+        machine, disk = self._on(node)
+        await self._break(node, lambda: disk.drop_what_is_not_synced(machine.data()), errno.EIO)
+
+    async def make_read_only(self, node: Node) -> None:
+        _, disk = self._on(node)
+        await self._break(node, disk.report_an_error, errno.EROFS)
+
+    async def flip_bit(self, node: Node, draw: float) -> str:
+        machine, _ = self._on(node)
+        return await self._fleet.call(lambda: flip_bit(machine.data(), draw))
+
+    async def truncate_tail(self, node: Node, draw: float) -> str:
+        machine, _ = self._on(node)
+        return await self._fleet.call(lambda: truncate_tail(machine.data(), draw))
+
+    async def lose_power(self, node: Node) -> None:
+        _, disk = self._on(node)
+        await self._fleet.switch_off(
+            node, just_before=lambda machine: disk.drop_what_is_not_synced(machine.data())
+        )
+
+    async def restore_power(self, node: Node) -> None:
+        if not self._fleet.host(node).machine.is_on:
+            await self._fleet.boot([node])
+            self._broken.discard(node)
+
+    async def heal(self) -> None:
+        nodes = [node for node in self._fleet.hosts if node != CLIENTS]
+        off = [node for node in nodes if not self._fleet.host(node).machine.is_on]
+        if off:
+            await self._fleet.boot(off)
+            self._broken.difference_update(off)
+        for node in nodes:
+            await self._heal(node)
+
+    async def free_bytes(self, node: Node) -> int:
+        machine, _ = self._on(node)
+        found = await self._fleet.call(lambda: os.statvfs(machine.data()))
+        return found.f_bavail * found.f_frsize
+
+    async def _heal(self, node: Node) -> None:
+        machine, disk = self._on(node)
+        if node in self._broken:
+            data = machine.blueprint.data
+            await self._fleet.call(lambda: disk.mount_again(machine.pid, data))
+            self._broken.discard(node)
+        for device in self._slowed.pop(node, ()):
+            machine.cgroup.limit_writes(device, None)
+        (machine.data() / _BALLAST).unlink(missing_ok=True)
+        problem = await self._fleet.call(lambda: why_not_writable(machine.data()))
+        if problem is not None:
+            raise FaultMissedError(f"the disk of {node} does not heal: {problem}")
+
+    async def _break(self, node: Node, act: Callable[[], None], expected: int) -> None:
+        """While the host stands still, with all it wrote on the device: nothing is lost by it."""
+        machine, disk = self._on(node)
+
+        def in_one_moment() -> OSError | None:
+            machine.cgroup.freeze()
+            try:
+                if node not in self._broken:
+                    disk.sync(machine.data())
+                act()
+                return why_not_writable(machine.data())
+            finally:
+                machine.cgroup.thaw()
+
+        self._broken.add(node)
+        problem = await self._fleet.call(in_one_moment)
+        if problem is None or problem.errno != expected:
+            raise FaultMissedError(
+                f"{node} still writes to its disk"
+                if problem is None
+                else f"{node} sees another fault of its disk than was asked for: {problem}"
+            )
+
+    async def _measured_s(self, node: Node) -> float:
+        """As a process of the host sees it; nobody else is slowed."""
+        shell = self._fleet.host(node).shell
+        probe = shell.home / "data" / ".slow"
+        done = await shell.run([sys.executable, "-c", _MEASURE, str(probe)])
+        if done.exit_code != 0:
+            raise EnvironmentFailure(f"{node} cannot measure its disk: {done.stderr.strip()}")
+        return float(done.stdout)
+
+    def _on(self, node: Node) -> tuple[Machine, LoopDisk]:
+        machine = self._fleet.host(node).machine
+        disk = machine.blueprint.disk
+        if disk is None:
+            raise ValueError(f"{node} has no disk of its own")
+        machine.pid  # noqa: B018 - raises if it is off
+        return machine, disk
+
+
+def _fill(ballast: Path) -> None:
+    """By ever smaller pieces, because a piece that does not fit is refused as a whole."""
+    with ballast.open("ab") as file:
+        piece = 1 << 30
+        while piece >= _SMALLEST_BYTES:
+            try:
+                os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), piece)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                piece //= 2
+
+
+def _number(device: str) -> str:
+    return Path(f"/sys/block/{device}/dev").read_text().strip()
+
+
+def _check(disks: HostDisks) -> Disks:
+    """Has mypy hold it to what nemeses expect."""
+    return disks
