@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from workloads.admin import Admin
+from workloads.append import Append
 from workloads.base import Load, Workload
+from workloads.latest import Latest
 from workloads.queue import Queue
+from workloads.register import Register
 
 WORKLOADS: dict[str, Callable[[Load], Workload]] = {
     "queue": Queue,
+    "append": Append,
+    "register": Register,
+    "admin": Admin,
+    "latest": Latest,
 }
 
 TO_COME: dict[str, str] = {

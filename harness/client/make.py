@@ -13,5 +13,9 @@ def make_client(name: str, settings: ClientSettings, client_id: str) -> Client:
             from harness.client.confluent import ConfluentClient
 
             return ConfluentClient(settings, client_id)
+        case "instant":
+            from harness.client.instant import InstantClient
+
+            return InstantClient()
         case _:
             raise ValueError(f"there is no client {name!r}, only {', '.join(CLIENTS)}")

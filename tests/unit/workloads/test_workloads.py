@@ -1,0 +1,205 @@
+"""Workloads are pure: seed, client and ordinal decide, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.client.base import Invocation
+from harness.client.driver import place_of
+from harness.client.instant import InstantClient, Memory
+from workloads import TO_COME, WORKLOADS, make_workload
+from workloads.base import Load, Workload
+
+ROOT = Path(__file__).parents[3]
+EVERY = pytest.mark.parametrize("name", list(WORKLOADS))
+COUNT = 600
+
+
+def load(seed: int = 7, clients: int = 3, key_dist: str = "uniform") -> Load:
+    return Load(seed=seed, clients=clients, topic_configs={}, key_dist=key_dist)
+
+
+def drawn(workload: Workload, client: int, count: int = COUNT) -> list[Invocation]:
+    return [workload.operation(client, ordinal) for ordinal in range(count)]
+
+
+def written(operations: list[Invocation]) -> list[int]:
+    return [
+        micro[2]
+        for operation in operations
+        if operation.f in ("send", "txn", "put")
+        for micro in operation.value
+        if micro[0] in ("send", "append", "put") and micro[2] is not None
+    ]
+
+
+@EVERY
+def test_taking_one_operation_away_moves_no_other(name: str) -> None:
+    """Asked for in any order, by anybody, or alone, an operation is the same."""
+    whole = drawn(make_workload(name, load()), 1)
+    other = make_workload(name, load())
+    assert [other.operation(1, ordinal) for ordinal in reversed(range(COUNT))] == whole[::-1]
+    alone = make_workload(name, load())
+    drawn(alone, 0, 50)
+    assert alone.operation(1, 123) == whole[123]
+
+
+@EVERY
+def test_another_seed_or_client_does_other_things(name: str) -> None:
+    workload = make_workload(name, load())
+    assert drawn(workload, 0) != drawn(workload, 1)
+    assert drawn(workload, 0) != drawn(make_workload(name, load(seed=8)), 0)
+
+
+@EVERY
+def test_no_value_is_written_twice(name: str) -> None:
+    workload = make_workload(name, load())
+    values = [value for client in range(3) for value in written(drawn(workload, client))]
+    assert len(values) > 100
+    assert len(set(values)) == len(values)
+    assert {value >> 32 for value in values} == {0, 1, 2}
+
+
+@EVERY
+def test_operations_stay_within_the_topics(name: str) -> None:
+    workload = make_workload(name, load())
+    partitions = {
+        f"{topic.name}-{index}" for topic in workload.topics for index in range(topic.partitions)
+    }
+    assert 4 <= len(partitions) <= 8
+    for client in range(3):
+        for operation in [*workload.opening(client, client), *drawn(workload, client)]:
+            assert keys_in(operation) <= partitions, operation
+        assert set(workload.drained_keys(client)) <= partitions
+    drained = [set(workload.drained_keys(client)) for client in range(3)]
+    assert set().union(*drained) == partitions
+
+
+def keys_in(operation: Invocation) -> set[str]:
+    if operation.f == "assign":
+        return set(operation.value)
+    if operation.f in ("send", "txn", "put", "get"):
+        return {place_of(micro[1]).key for micro in operation.value}
+    return set()
+
+
+@EVERY
+def test_topics_survive_one_node(name: str) -> None:
+    for topic in make_workload(name, load()).topics:
+        assert topic.replication_factor == 3
+        assert topic.configs["min.insync.replicas"] == "2"
+    alone = Load(seed=1, clients=1, replication_factor=1, topic_configs={"retention.ms": "5"})
+    for topic in make_workload(name, alone).topics:
+        assert topic.replication_factor == 1
+        assert topic.configs["min.insync.replicas"] == "1"
+        assert topic.configs["retention.ms"] == "5"
+
+
+@EVERY
+async def test_a_client_can_do_all_of_it(name: str) -> None:
+    workload = make_workload(name, load())
+    client = InstantClient(Memory())
+    for operation in [*workload.opening(0, 0), *drawn(workload, 0)]:
+        assert (await client.invoke(operation)).type == "ok"
+
+
+@EVERY
+def test_it_says_what_it_is_and_who_judges_it(name: str) -> None:
+    workload = make_workload(name, load())
+    assert workload.name == name
+    assert workload.checkers
+    assert (type(workload).__doc__ or "").endswith((".", "\n    "))
+
+
+def test_the_hashes_of_a_process_decide_nothing() -> None:
+    script = (
+        "import json, sys\n"
+        "from workloads import WORKLOADS, make_workload\n"
+        "from workloads.base import Load\n"
+        "drawn = []\n"
+        "for name in WORKLOADS:\n"
+        "    load = Load(seed=7, clients=3, topic_configs={}, key_dist='zipf')\n"
+        "    workload = make_workload(name, load)\n"
+        "    for client in range(3):\n"
+        "        drawn.append(workload.drained_keys(client))\n"
+        "        drawn += [[each.f, each.value] for each in workload.opening(client, 4)]\n"
+        "        for ordinal in range(200):\n"
+        "            operation = workload.operation(client, ordinal)\n"
+        "            drawn.append([operation.f, operation.value])\n"
+        "json.dump(drawn, sys.stdout)\n"
+    )
+
+    def by(hash_seed: str) -> Any:
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        told = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=ROOT,
+            env=environment,
+            check=True,
+            capture_output=True,
+        )
+        return json.loads(told.stdout)
+
+    assert by("1") == by("2")
+
+
+def test_a_queue_sends_and_polls_alike_and_assigns_now_and_then() -> None:
+    counts = count_by_f("queue")
+    assert 0.45 < counts["send"] / 6000 < 0.55
+    assert 0.45 < counts["poll"] / 6000 < 0.55
+    assert 1 / 128 < counts["assign"] / 6000 < 1 / 32
+
+
+def test_each_workload_does_what_it_is_about() -> None:
+    assert set(count_by_f("append")) == {"txn"}
+    assert set(count_by_f("register")) == {"put", "get"}
+    assert set(count_by_f("latest")) == {"send", "poll", "assign", "end-offsets"}
+    assert set(count_by_f("admin")) >= {"create", "delete", "alter", "describe", "send", "poll"}
+
+
+def count_by_f(name: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for operation in drawn(make_workload(name, load()), 2, 6000):
+        counts[operation.f] = counts.get(operation.f, 0) + 1
+    return counts
+
+
+def test_a_reader_of_a_queue_comes_round_to_every_key() -> None:
+    workload = make_workload("queue", load())
+    seen: set[str] = set()
+    for operation in drawn(workload, 0, 6000):
+        if operation.f == "assign":
+            assert len(operation.value) == 4
+            seen |= set(operation.value)
+    assert len(seen) == 8
+
+
+def test_a_made_topic_has_one_life() -> None:
+    workload = make_workload("admin", load())
+    lives: dict[str, list[str]] = {}
+    for operation in drawn(workload, 0, 64 * 3):
+        if operation.f in ("create", "delete", "alter", "describe"):
+            lives.setdefault(operation.value["topic"], []).append(operation.f)
+    assert len(lives) == 3
+    for life in lives.values():
+        assert life[0] == "create"
+        assert life[-2:] == ["delete", "describe"]
+        assert set(life[1:-2]) == {"alter", "describe"}
+
+
+def test_a_name_nobody_knows_is_told() -> None:
+    with pytest.raises(ValueError, match="there is no workload 'bagel', only queue"):
+        make_workload("bagel", load())
+
+
+@pytest.mark.parametrize("name", list(TO_COME))
+def test_a_workload_to_come_says_what_it_waits_for(name: str) -> None:
+    with pytest.raises(ValueError, match="waits for"):
+        make_workload(name, load())

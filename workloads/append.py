@@ -1,0 +1,46 @@
+"""Lists: a partition is a list of values, appended to by sends and read as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.client.base import Invocation
+from harness.client.payload import value_of
+from harness.cluster.base import NewTopic
+from workloads.base import Load
+from workloads.logs import Logs
+
+_PARTITIONS = 8
+_READS = 0.25
+"""A read is as long as its list, so reads are the smaller part."""
+
+
+class Append:
+    """A partition is a list: appends go to its end, reads take all of it, up to its high watermark.
+
+    One micro-operation to a transaction, because there are no transactions yet.
+    """
+
+    name = "append"
+    # What was appended is not a send to those who look for lost ones, so these see the reading
+    # back at the end.
+    checkers: tuple[str, ...] = ("duplicate", "inconsistent-offsets", "nonmonotonic-poll")
+
+    def __init__(self, load: Load) -> None:
+        self._logs = Logs(load, ("append",), partitions=_PARTITIONS)
+
+    @property
+    def topics(self) -> Sequence[NewTopic]:
+        return self._logs.topics
+
+    def opening(self, client: int, process: int) -> Sequence[Invocation]:
+        return ()
+
+    def operation(self, client: int, ordinal: int) -> Invocation:
+        key = self._logs.key(client, ordinal)
+        if self._logs.kinds[client].at(ordinal) < _READS:
+            return Invocation("txn", [["r", key, None]])
+        return Invocation("txn", [["append", key, value_of(client, ordinal)]])
+
+    def drained_keys(self, client: int) -> Sequence[str]:
+        return self._logs.drained_keys(client)

@@ -1,0 +1,44 @@
+"""Where partitions begin and end, beside sends and polls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.client.base import Invocation
+from harness.cluster.base import NewTopic
+from workloads.base import Load
+from workloads.logs import LOG_CHECKERS, POLL, Logs
+
+_PARTITIONS = 4
+_ASSIGNS = 1 / 64
+_ENDS = _ASSIGNS + 1 / 4
+_SENDS = _ENDS + 1 / 2
+_END_OFFSETS = Invocation("end-offsets")
+
+
+class Latest:
+    """Asks where partitions begin and end while they grow: log start, watermark, stable offset."""
+
+    name = "latest"
+    checkers = LOG_CHECKERS
+
+    def __init__(self, load: Load) -> None:
+        self._logs = Logs(load, ("latest",), partitions=_PARTITIONS)
+
+    @property
+    def topics(self) -> Sequence[NewTopic]:
+        return self._logs.topics
+
+    def opening(self, client: int, process: int) -> Sequence[Invocation]:
+        return self._logs.opening(client, process)
+
+    def operation(self, client: int, ordinal: int) -> Invocation:
+        draw = self._logs.kinds[client].at(ordinal)
+        if draw < _ASSIGNS:
+            return self._logs.assign(client, ordinal)
+        if draw < _ENDS:
+            return _END_OFFSETS
+        return self._logs.send(client, ordinal) if draw < _SENDS else POLL
+
+    def drained_keys(self, client: int) -> Sequence[str]:
+        return self._logs.drained_keys(client)

@@ -1,0 +1,56 @@
+"""A compacted topic as a key-value store: put, get, and now and then a delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.client.base import Invocation
+from harness.client.payload import value_of
+from harness.cluster.base import NewTopic
+from harness.decisions import Decisions
+from workloads.base import Load
+from workloads.keys import KeyDist
+from workloads.logs import Logs
+
+_PARTITIONS = 4
+_NAMES = 4
+_PUTS, _DELETES = 0.5, 1 / 32
+_COMPACTED = {
+    "cleanup.policy": "compact",
+    # Soon and often, so that a run of half a minute sees it at work.
+    "min.cleanable.dirty.ratio": "0.01",
+    "segment.ms": "2000",
+}
+
+
+class Register:
+    """A compacted topic as a key-value store: records have names, and the last of a name counts."""
+
+    name = "register"
+    # Compaction takes values that were put, and that is no loss: it needs a checker of its own.
+    checkers: tuple[str, ...] = ("duplicate", "inconsistent-offsets", "nonmonotonic-poll")
+
+    def __init__(self, load: Load) -> None:
+        self._logs = Logs(load, ("register",), partitions=_PARTITIONS, configs=_COMPACTED)
+        self.registers = tuple(f"{key}/r{n}" for n in range(_NAMES) for key in self._logs.keys)
+        self._key_dist = KeyDist(load.key_dist, self.registers)
+        decisions = Decisions(load.seed)
+        self._wheres = [decisions.of("register", f"c{n}") for n in range(load.clients)]
+
+    @property
+    def topics(self) -> Sequence[NewTopic]:
+        return self._logs.topics
+
+    def opening(self, client: int, process: int) -> Sequence[Invocation]:
+        return ()
+
+    def operation(self, client: int, ordinal: int) -> Invocation:
+        register = self._key_dist.pick(self._wheres[client].at(ordinal))
+        draw = self._logs.kinds[client].at(ordinal)
+        if draw >= _PUTS:
+            return Invocation("get", [["get", register, None]])
+        value = None if draw < _DELETES else value_of(client, ordinal)
+        return Invocation("put", [["put", register, value]])
+
+    def drained_keys(self, client: int) -> Sequence[str]:
+        return self._logs.drained_keys(client)
