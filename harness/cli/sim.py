@@ -142,6 +142,8 @@ def _tell(ended: Ended, again: str) -> int:
     if ended.first_ack_s is not None:
         click.echo(f"{'first write after healing':32}{ended.first_ack_s:>9.2f}s")
     click.echo(f"{'digest':32}{ended.digest[:16]:>10}")
+    if ended.missed:
+        click.echo(f"never took hold: {', '.join(ended.missed)}")
     judged = verdict(ended)
     for sentence in judged.sentences[:_SHOWN_MAX]:
         click.echo(f"{judged.outcome.value}: {sentence}")

@@ -16,6 +16,7 @@ from harness.decisions import Override
 from harness.schedule.crash_points import CRASHABLE, CrashPoint
 from harness.schedule.faults import CLIENTS, FAULTS, Fault, kind_of
 from harness.schedule.json_form import FormError, object_of, read, text_of, write
+from harness.schedule.limits import beyond_limits
 from harness.wire.match import MessageFault, MessageFaultError
 from harness.wire.match_json import faults_from_json, faults_to_json
 
@@ -78,13 +79,19 @@ class Schedule:
                 )
             if point.nth < 1:
                 raise ScheduleError(f"{where}: nth is {point.nth}; the first is number 1")
+        for sentence in beyond_limits(self):
+            raise ScheduleError(sentence)
 
     @classmethod
     def load(cls, path: Path) -> Schedule:
         try:
-            text = path.read_text()
+            text = path.read_text("utf-8")
         except OSError as error:
             raise ScheduleError(f"{path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise ScheduleError(
+                f"{path}: byte {error.start} is no UTF-8; save it as a text file"
+            ) from None
         try:
             return cls.of_text(text)
         except ScheduleError as error:
@@ -175,7 +182,7 @@ def _entries(known: Mapping[str, Any], name: str, each: str) -> list[tuple[Any, 
 
 
 def _fault(data: Any, where: str) -> Fault:
-    if not isinstance(data, dict) or data.get("kind") not in FAULTS:
+    if not isinstance(data, dict) or data.get("kind") not in tuple(FAULTS):
         said = data.get("kind") if isinstance(data, dict) else data
         raise FormError(f"{where}: no fault is a {said!r}; try one of {', '.join(FAULTS)}")
     rest = {name: value for name, value in data.items() if name != "kind"}

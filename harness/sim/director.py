@@ -72,6 +72,8 @@ class Director:
         self._simulation = cluster.simulation
         self.carried_out: dict[str, int] = {}
         """How many faults of each kind took hold."""
+        self.took_hold: dict[str, None] = {}
+        """The names of those that did."""
 
     def plan(self, faults: Sequence[Fault]) -> None:
         check_playable(faults)
@@ -88,6 +90,7 @@ class Director:
         if undo is None:
             trace.emit("fault", node, detail=f"{fault.name}: missed, {node} is down")
             return
+        self.took_hold[fault.name] = None
         self.carried_out[kind] = self.carried_out.get(kind, 0) + 1
         if fault.for_ms is not None:
             until_ns = loop.now_ns + int(fault.for_ms * _NS_PER_MS)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from broker.config.broker import BrokerConfig
+from broker.config.errors import ConfigError
 from broker.disk.memory import MemoryDisk
 from broker.log.identity import Identity, text_of_id, write_identity
 from broker.metadata.ids import new_id
@@ -38,6 +39,10 @@ Properties = Mapping[str, str]
 _KILLED = -9
 
 
+class PropertiesError(SimulationError):
+    """No broker can be made with these properties: which, and what to try."""
+
+
 class NodeDownError(SimulationError):
     """The node died, or could not start. A signal's exit code is negative."""
 
@@ -62,14 +67,7 @@ class SimNode:
         self.node_id = node_id
         self.name = f"n{node_id}"
         self.address = Address(self.name, PORT)
-        self.config = BrokerConfig.of(
-            {
-                "node.id": str(node_id),
-                "listeners": f"PLAINTEXT://{self.name}:{PORT}",
-                "log.dirs": LOG_DIR,
-                **properties,
-            }
-        )
+        self.config = _config(node_id, self.name, properties)
         self.clock = SimClock(simulation.loop)
         self.disks = {path: MemoryDisk() for path in self.config.log_dirs}
         self.disk_faults = DiskFaults(self.disks)
@@ -287,6 +285,15 @@ class SimNode:
             if self._pauses == 0:
                 self._simulation.trace.emit("resume", self.name)
                 self._simulation.loop.resume(self.life)
+
+
+def _config(node_id: int, name: str, properties: Properties) -> BrokerConfig:
+    """Raises PropertiesError."""
+    own = {"node.id": str(node_id), "listeners": f"PLAINTEXT://{name}:{PORT}", "log.dirs": LOG_DIR}
+    try:
+        return BrokerConfig.of({**own, **properties})
+    except ConfigError as error:
+        raise PropertiesError(str(error)) from None
 
 
 def _take_notice(done: asyncio.Future[Any]) -> None:

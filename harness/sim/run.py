@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.decisions import Decisions
-from harness.schedule.schedule import Schedule
+from harness.schedule.schedule import Schedule, ScheduleError
 from harness.sim.actors import Actor
 from harness.sim.client_errors import ClientError
 from harness.sim.client_settings import ClientSettings
@@ -17,9 +18,11 @@ from harness.sim.invariants.base import Cost, InvariantBroken, Violation
 from harness.sim.invariants.watch import Watch
 from harness.sim.judgement import problems
 from harness.sim.loop import SimulationError
+from harness.sim.nodes import PropertiesError
 from harness.sim.operation_forms import PARTITIONS, check_operations, partitions_of
 from harness.sim.operations import Load, draw_operations
 from harness.sim.processes import SimProcess
+from harness.sim.purposes import check_overrides
 from harness.sim.record import Record
 from harness.sim.stage import Stage, set_up
 from harness.sim.swarm import Setting, with_swarm
@@ -50,6 +53,8 @@ class Ended:
     """The invariant that ended the run before its time."""
     looks: dict[str, int] = field(default_factory=dict)
     """How often each invariant had something to compare."""
+    missed: tuple[str, ...] = ()
+    """Entries of the schedule that never took hold."""
     stopped: str | None = None
     """What the run could not go on with, before it could be judged."""
 
@@ -99,7 +104,11 @@ def run_schedule(
     With None nothing is watched. Raises ScheduleError.
     """
     check_operations(schedule)
-    stage = set_up(schedule)
+    check_overrides(schedule)
+    try:
+        stage = set_up(schedule)
+    except PropertiesError as error:
+        raise ScheduleError(f"properties: {error}") from None
     watch = None
     if watching is not None:
         watch = Watch(stage.cluster, invariants(watching))
@@ -142,7 +151,21 @@ def _run(stage: Stage, watch: Watch | None) -> Ended:
             length_s=simulation.now_s,
             unsettled=sum(sent.outcome is None for sent in record.sends),
             looks={} if watch is None else watch.looks,
+            missed=tuple(_missed(stage)),
         )
+
+
+def _missed(stage: Stage) -> Iterator[str]:
+    for fault in stage.schedule.faults:
+        if fault.name not in stage.director.took_hold:
+            yield f"fault {fault.name}"
+    if stage.message_faults is not None:
+        for name, count in stage.message_faults.counts().items():
+            if not count.hit:
+                yield f"message fault {name} ({count.matched} messages matched)"
+    for node in stage.cluster.nodes.values():
+        for point in node.unmet_crash_points:
+            yield f"crash point {point.when} {point.operation} {point.nth} of {node.name}"
 
 
 def _told(error: BaseException) -> str:

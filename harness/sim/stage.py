@@ -38,9 +38,26 @@ def set_up(
     simulation = Simulation(
         schedule.seed, overrides=schedule.overrides, message_faults=message_faults
     )
+    try:
+        cluster = _cluster(simulation, schedule, is_one_cluster, restart_after_exit_s)
+        clusters.append(cluster)
+        director = Director(cluster)
+        director.plan(schedule.faults)
+    except BaseException:
+        simulation.close()
+        raise
+    return Stage(schedule, simulation, cluster, director, message_faults)
+
+
+def _cluster(
+    simulation: Simulation,
+    schedule: Schedule,
+    is_one_cluster: bool,
+    restart_after_exit_s: float | None,
+) -> SimCluster:
     for client in schedule.operations:
         simulation.network.host(client)
-    cluster = SimCluster(
+    return SimCluster(
         simulation,
         schedule.nodes,
         schedule.properties,
@@ -48,7 +65,3 @@ def set_up(
         crash_points=schedule.crash_points,
         restart_after_exit_s=restart_after_exit_s,
     )
-    clusters.append(cluster)
-    director = Director(cluster)
-    director.plan(schedule.faults)
-    return Stage(schedule, simulation, cluster, director, message_faults)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,6 +64,58 @@ def test_a_file_that_is_no_schedule_is_refused_by_what_is_wrong_with_it(
     file.write_text(json.dumps(plain))
     assert run("--schedule", str(file)) == 254
     assert "flood" in capsys.readouterr().err
+
+
+def played(tmp_path: Path, **parts: Any) -> int:
+    file = tmp_path / "schedule.json"
+    document = {"version": 1, "seed": 1, "nodes": 3, "length_ms": 8000, **parts}
+    file.write_text(json.dumps(document))
+    return run("--schedule", str(file))
+
+
+def test_what_never_took_hold_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kill = {"kind": "kill", "at_ms": 5000, "node": "n1"}
+    played(
+        tmp_path,
+        faults=[
+            {**kill, "name": "f1", "for_ms": 900},
+            {**kill, "name": "f2", "at_ms": 5100, "for_ms": 1},
+            {**kill, "name": "f3", "at_ms": 900_000},
+        ],
+        message_faults=[{"name": "m1", "match": {"api": "EndTxn"}, "action": {"kind": "drop"}}],
+        crash_points=[{"node": "n2", "operation": "rename", "nth": 900}],
+    )
+    assert (
+        "never took hold: fault f2, fault f3, message fault m1 (0 messages matched), "
+        "crash point before rename 900 of n2\n" in capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"properties": {"log.segment.bytes": "x"}}, "log.segment.bytes"),
+        (
+            {"overrides": [{"purpose": "reqest_delay", "name": "", "ordinal": 0, "value": 0.5}]},
+            "nothing is decided for 'reqest_delay'; did you mean request_delay?",
+        ),
+        ({"faults": [{"kind": []}]}, "no fault is a []"),
+    ],
+)
+def test_what_the_simulator_cannot_play_is_refused(
+    parts: dict[str, Any], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert played(tmp_path, **parts) == 254
+    assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_file_that_is_no_text_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "schedule.json"
+    file.write_bytes(b'{"version": 1, "seed": "\xff"}')
+    assert run("--schedule", str(file)) == 254
+    assert "is no UTF-8" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(
