@@ -62,30 +62,30 @@ def _ops(file: IO[bytes], path: Path) -> Iterator[Op]:
         if line.isspace():
             continue
         try:
-            op = _op(line, index, time_ns)
-        except _Unexpected as error:
+            op = op_of(_fields(line), index, time_ns)
+        except Unexpected as error:
             raise HistoryError(str(error), f"{path}, line {number}") from None
         index, time_ns = op.index, op.time_ns
         yield op
 
 
-class _Unexpected(Exception):  # noqa: N818 - half a sentence
+class Unexpected(Exception):  # noqa: N818 - half a sentence
     """What was expected, and what was there instead."""
 
 
-def _op(line: bytes, index_before: int, time_before_ns: int) -> Op:
-    fields = _fields(line)
+def op_of(fields: dict[str, Any], index_before: int, time_before_ns: int) -> Op:
+    """Of what somebody else wrote; raises Unexpected."""
     index = _integer(fields, "index", index_before + 1, index_before + 1, INT64_MAX)
     time_ns = _integer(fields, "time", time_before_ns, INT64_MIN, INT64_MAX)
     type_ = fields.get("type")
     if type_ not in TYPES:
-        raise _Unexpected(f"expected a type of {', '.join(TYPES)}, found {_found(fields, 'type')}")
+        raise Unexpected(f"expected a type of {', '.join(TYPES)}, found {_found(fields, 'type')}")
     f = fields.get("f")
     if not isinstance(f, str | None):
-        raise _Unexpected(f"expected a text as f, found {_found(fields, 'f')}")
+        raise Unexpected(f"expected a text as f, found {_found(fields, 'f')}")
     node = fields.get("node")
     if not isinstance(node, str | None):
-        raise _Unexpected(f"expected a text as node, found {_found(fields, 'node')}")
+        raise Unexpected(f"expected a text as node, found {_found(fields, 'node')}")
     error = fields.get("error")
     return Op(
         index,
@@ -104,17 +104,17 @@ def _fields(line: bytes) -> dict[str, Any]:
     try:
         fields = decode(line.decode().strip())
     except UnicodeDecodeError as error:
-        raise _Unexpected(
+        raise Unexpected(
             f"expected UTF-8, found other bytes at column {error.start + 1}"
         ) from None
     except RecursionError:
-        raise _Unexpected(
+        raise Unexpected(
             "expected one operation as JSON, found lists within lists without end"
         ) from None
     except ValueError as error:
-        raise _Unexpected(f"expected one operation as JSON ({error})") from None
+        raise Unexpected(f"expected one operation as JSON ({error})") from None
     if not isinstance(fields, dict):
-        raise _Unexpected(
+        raise Unexpected(
             'expected an operation, {"index": 0, "process": 0, "type": "invoke", ...}, '
             f"found {_shortened(fields)}"
         )
@@ -126,10 +126,10 @@ def _integer(fields: dict[str, Any], name: str, default: int, least: int, most: 
     if value is None:
         return default
     if type(value) is not int:
-        raise _Unexpected(f"expected an integer as {name}, found {_found(fields, name)}")
+        raise Unexpected(f"expected an integer as {name}, found {_found(fields, name)}")
     if not least <= value <= most:
         bound = f"at least {least}" if value < least else f"at most {most}"
-        raise _Unexpected(f"expected {name} to be {bound}, found {value}")
+        raise Unexpected(f"expected {name} to be {bound}, found {value}")
     return value
 
 
@@ -138,7 +138,7 @@ def _process(fields: dict[str, Any]) -> int:
     if process == _NEMESIS_NAME:
         return NEMESIS
     if type(process) is not int or not NEMESIS <= process <= _PROCESS_MAX:
-        raise _Unexpected(
+        raise Unexpected(
             f'expected an integer or "nemesis" as process, found {_found(fields, "process")}'
         )
     return process

@@ -1,0 +1,195 @@
+"""EDN as Jepsen writes it: one operation to a line, or all in one vector; read form by form.
+
+Keywords and symbols become texts, sets become lists, tags are dropped and what they tag is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.history.collected import Collected
+from harness.history.errors import HistoryError
+from harness.history.json_text import encode
+from harness.history.jsonl import Unexpected, op_of
+from harness.history.op import Op
+from harness.history.tables import Tables
+
+_TOKEN = re.compile(
+    r"""[\s,]+ | ;.* |
+    (?P<open>[\[({]|\#\{|\#:[^\s{]+[\s,]*\{) | (?P<close>[\])}]) |
+    (?P<discard>\#_) |
+    (?P<text>"(?:[^"\\]|\\.)*") |
+    (?P<torn>"(?:[^"\\]|\\.)*\\?$) |
+    (?P<character>\\(?:newline|return|space|tab|formfeed|backspace|u[0-9a-fA-F]{4}|.)) |
+    (?P<number>[+-]?\d+N?(?![^\s,;"\[\](){}])) |
+    (?P<real>[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?M?(?![^\s,;"\[\](){}])) |
+    (?P<tag>\#(?![\#_{:])[^\s,;"\[\](){}]*) |
+    (?P<word>(?:\#\#)?[^\s,;"\[\](){}\#]+)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_CLOSES = {"[": "]", "(": ")", "{": "}", "#": "}"}
+_WORDS: dict[str, Any] = {
+    "nil": None,
+    "true": True,
+    "false": False,
+    "##Inf": float("inf"),
+    "##-Inf": float("-inf"),
+    "##NaN": float("nan"),
+}
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_CHARACTERS = {
+    "newline": "\n",
+    "return": "\r",
+    "space": " ",
+    "tab": "\t",
+    "formfeed": "\f",
+    "backspace": "\b",
+}
+
+
+class Forms:
+    """Takes lines, gives back whole forms as they end; of one outer vector, its items."""
+
+    def __init__(self) -> None:
+        self._frames = [_Frame("", 0)]
+        self._torn = ""
+        self.line = 0
+
+    def feed(self, line: str) -> Iterator[Any]:
+        self.line += 1
+        text, self._torn = self._torn + line, ""
+        at = 0
+        while at < len(text):
+            match = _TOKEN.match(text, at)
+            if match is None:
+                raise Unexpected(f"expected EDN, found {encode(text[at : at + 20].strip())}")
+            if match.lastgroup == "torn":
+                # A text may go on in the next line.
+                self._torn = text[at:]
+                return
+            at = match.end()
+            if match.lastgroup is not None:
+                yield from self._take(match.lastgroup, match.group())
+
+    def end(self) -> None:
+        if self._torn:
+            raise Unexpected("expected the end of a text, found the end of the file")
+        if len(self._frames) > 1:
+            frame = self._frames[-1]
+            closes = _CLOSES[frame.opened[0]]
+            raise Unexpected(f"expected {closes} for line {frame.line}, found the end of the file")
+
+    def _take(self, kind: str, token: str) -> Iterator[Any]:
+        frame = self._frames[-1]
+        if kind == "open":
+            self._frames.append(_Frame(token, self.line))
+        elif kind == "close":
+            if not frame.opened or _CLOSES[frame.opened[0]] != token:
+                raise Unexpected(f"expected no {token} here")
+            self._frames.pop()
+            if not (len(self._frames) == 1 and frame.is_sequence):
+                yield from self._push(frame.collected())
+        elif kind == "discard":
+            frame.skips += 1
+        elif kind != "tag":
+            yield from self._push(_atom(kind, token))
+
+    def _push(self, value: Any) -> Iterator[Any]:
+        frame = self._frames[-1]
+        if frame.skips:
+            frame.skips -= 1
+        elif len(self._frames) == 1 or (len(self._frames) == 2 and frame.is_sequence):
+            yield value
+        else:
+            frame.items.append(value)
+
+
+class _Frame:
+    """A collection that is not closed yet; the outermost is the file."""
+
+    def __init__(self, opened: str, line: int) -> None:
+        self.opened = opened
+        self.line = line
+        self.items: list[Any] = []
+        self.skips = 0
+
+    @property
+    def is_sequence(self) -> bool:
+        return self.opened in ("[", "(")
+
+    def collected(self) -> Any:
+        if not self.opened.endswith("{") or self.opened == "#{":
+            return self.items
+        if len(self.items) % 2:
+            raise Unexpected(f"expected a value for each key of the map of line {self.line}")
+        keys, values = self.items[::2], self.items[1::2]
+        if not all(isinstance(key, str | int | float | None) for key in keys):
+            keys = [key if isinstance(key, str | int) else encode(key) for key in keys]
+        return dict(zip(keys, values, strict=True))
+
+
+def _atom(kind: str, token: str) -> Any:
+    if kind == "text":
+        return _ESCAPE.sub(_unescaped, token[1:-1]) if "\\" in token else token[1:-1]
+    if kind == "number":
+        return int(token.rstrip("N"))
+    if kind == "real":
+        return float(token.rstrip("M"))
+    if kind == "character":
+        name = token[1:]
+        return (
+            chr(int(name[1:], 16))
+            if len(name) == 5 and name[0] == "u"
+            else _CHARACTERS.get(name, name)
+        )
+    return token[1:] if token[0] == ":" else _WORDS.get(token, token)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match.group(1)
+    if code[0] == "u" and len(code) == 5:
+        return chr(int(code[1:], 16))
+    if code.isdigit():
+        return chr(int(code, 8))
+    return _ESCAPES.get(code, code)
+
+
+def read_edn(path: Path) -> Tables:
+    collected = Collected()
+    try:
+        with path.open(encoding="utf-8") as file:
+            for op in _ops(file, path):
+                collected.add(op)
+    except OSError as error:
+        raise HistoryError(f"it cannot be read ({error.strerror})", str(path)) from error
+    except UnicodeDecodeError as error:
+        raise HistoryError("expected UTF-8, found other bytes", str(path)) from error
+    return collected.tables(str(path))
+
+
+def _ops(lines: Iterable[str], path: Path) -> Iterator[Op]:
+    index, time_ns = -1, 0
+    forms = Forms()
+    try:
+        for line in lines:
+            for form in forms.feed(line):
+                op = op_of(_fields(form), index, time_ns)
+                index, time_ns = op.index, op.time_ns
+                yield op
+        forms.end()
+    except Unexpected as error:
+        raise HistoryError(str(error), f"{path}, line {forms.line}") from None
+
+
+def _fields(form: Any) -> dict[str, Any]:
+    if not isinstance(form, dict):
+        raise Unexpected(
+            "expected an operation, {:index 0, :process 0, :type :invoke, ...}, "
+            f"found {encode(form)[:60]}"
+        )
+    return {str(name): value for name, value in form.items()}
