@@ -53,6 +53,7 @@ class BrokerRole:
         self.producer_ids = ProducerIds(self._allocate_producer_ids)
         self.is_following = False
         self._is_started = False
+        self._noting_life = asyncio.Lock()
         self._housekeeping = Housekeeping(node)
         self.partitions = Partitions(
             directories,
@@ -244,12 +245,13 @@ class BrokerRole:
 
     async def note_life(self, broker_epoch: int) -> None:
         """Before the broker can be counted on: see broker/log/broker_life.py."""
-        for path, directory in self.partitions.directories.items():
-            if directory.is_loaded:
-                try:
-                    await directory.note_life(broker_epoch, self._node.world.boot_id)
-                except OSError as problem:
-                    _log.warning("%s: a kill will count as a loss of power: %s", path, problem)
+        async with self._noting_life:
+            for path, directory in self.partitions.directories.items():
+                if directory.is_loaded and broker_epoch == self.broker_epoch:
+                    try:
+                        await directory.note_life(broker_epoch, self._node.world.boot_id)
+                    except OSError as problem:
+                        _log.warning("%s: a kill will count as a loss of power: %s", path, problem)
 
     def _role_changed(self, partition: Partition) -> None:
         is_held = self.partitions.find(partition.topic, partition.index) is partition
@@ -267,10 +269,25 @@ class BrokerRole:
                 return Address(endpoint.host, endpoint.port)
         return None
 
-    def lose_trust(self, why: str) -> None:
-        """A disk that forgot what was written is no better than a machine that lost its power."""
+    async def lose_trust(self, why: str) -> None:
+        """A disk that forgot what was written is no better than a machine that lost its power.
+
+        One directory that says so at the next start is enough. Where none can, none may start.
+        """
         _log.error("this broker begins anew in the cluster: %s", why)
+        directories = self.partitions.directories.values()
+        for directory in directories:
+            directory.last_life = directory.last_life._replace(is_unharmed=False)
         self.membership.begin_harmed_life(new_id(self._node.world.random))
+        problems: list[OSError] = []
+        async with self._noting_life:
+            for directory in directories:
+                try:
+                    await directory.lose_trust()
+                except OSError as problem:
+                    problems.append(problem)
+        if len(problems) == len(directories):
+            self._node.fail(problems[0])
 
     # Stopping
 

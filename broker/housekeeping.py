@@ -90,7 +90,7 @@ class Housekeeping:
         for partition in self._node.partitions.offline():
             try:
                 if not await partition.bring_back(breather):
-                    self._node.role.lose_trust(f"{partition.log.directory} has lost its end")
+                    await self._node.role.lose_trust(f"{partition.log.directory} has lost its end")
             except (OSError, KafkaError) as problem:
                 _log.debug("%s is still offline: %s", partition.log.directory, problem)
             else:

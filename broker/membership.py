@@ -93,7 +93,9 @@ class Membership:
 
     def begin_harmed_life(self, incarnation_id: bytes) -> None:
         """As after a loss of power: whatever this broker was counted on for is over."""
-        epoch = -1 if self.broker_epoch is None else self.broker_epoch
+        epoch = self.broker_epoch
+        if epoch is None:
+            epoch = self._card.last_life.broker_epoch
         self._card = replace(
             self._card, incarnation_id=incarnation_id, last_life=Life(epoch, is_unharmed=False)
         )
@@ -140,6 +142,9 @@ class Membership:
             ),
             timeout_s=self._timeout_s,
         )
+        if self._card is not card:
+            # Trust was lost meanwhile: what was answered is for a life that is over.
+            return
         if answer.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID:
             raise RefusedError(
                 f"the controllers belong to another cluster than this node, which is of "
@@ -164,6 +169,8 @@ class Membership:
             ),
             timeout_s=self._timeout_s,
         )
+        if self.broker_epoch != broker_epoch:
+            return  # another life has begun meanwhile
         if answer.error_code in _REGISTER_AGAIN:
             self.broker_epoch = None
             self.is_let_in.clear()

@@ -15,6 +15,8 @@ from broker.disk.interface import Disk
 
 FILE_NAME = "broker-life"
 UNKNOWN_BROKER_EPOCH = -1
+NO_BOOT = ""
+"""No life of any system, for a life that nothing can vouch for any more."""
 _HARMED = -2
 
 

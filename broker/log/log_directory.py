@@ -14,6 +14,7 @@ from broker.disk.interface import Disk
 from broker.log import checkpoints, identity
 from broker.log.breather import Breather
 from broker.log.broker_life import (
+    NO_BOOT,
     Life,
     life_before_clean_stop,
     marker_of,
@@ -24,16 +25,13 @@ from broker.log.checkpoints import CorruptCheckpointError, TopicPartition
 from broker.log.cleaner import Cleaner
 from broker.log.compaction import Compacted
 from broker.log.log import Log, parse_directory
+from broker.log.renamed_logs import DELETE_SUFFIX, STRAY_SUFFIX, missing_from, new_name
 from broker.protocol.errors import KafkaError
 from broker.world import WallClock
 
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 METADATA_LOG = "__cluster_metadata-0"
 """Kept by the quorum: it is no partition, and no chore of this directory touches it."""
-DELETE_SUFFIX = "-delete"
-STRAY_SUFFIX = "-stray"
-
-_LONGEST_NAME = 255
 
 _log = logging.getLogger(__name__)
 
@@ -118,7 +116,7 @@ class LogDirectory:
         start_offsets = await self._read(checkpoints.LOG_START)
         high_watermarks = await self._read(checkpoints.HIGH_WATERMARK)
         await self.cleaner.load()
-        self._tell_what_is_missing(names, was_clean, recovery_points)
+        lost = self._tell_what_is_missing(names, was_clean, recovery_points)
         found: list[Log] = []
         for name in names:
             if name.endswith(DELETE_SUFFIX):
@@ -141,6 +139,11 @@ class LogDirectory:
             log.topic_id = topic_id
             log.advance_high_watermark(high_watermarks.get(key, 0))
             found.append(log)
+            if log.end_offset < max(recovery_points.get(key, 0), high_watermarks.get(key, 0)):
+                lost.append(name)
+        if lost and self.last_life.is_unharmed:
+            _log.error("%s has lost records that were safe: %s", self.path, ", ".join(lost))
+            await self.lose_trust()
         # All or nothing: no chore may touch a part of them.
         for log in found:
             self._adopt(log)
@@ -152,18 +155,20 @@ class LogDirectory:
         names: list[str],
         was_clean: bool,
         recovery_points: dict[TopicPartition, int],
-    ) -> None:
+    ) -> list[str]:
+        """Which logs should be here, and are not."""
         if not was_clean and any(parse_directory(each) for each in names if each != METADATA_LOG):
             _log.warning("%s was not stopped cleanly; its logs are checked", self.path)
-        for (topic, partition), offset in sorted(recovery_points.items()):
-            name = f"{topic}-{partition}"
-            if offset and name not in names:
-                _log.error(
-                    "%s/%s is missing, with records up to offset %d; restore it from a copy",
-                    self.path,
-                    name,
-                    offset,
-                )
+        ends = {f"{key[0]}-{key[1]}": offset for key, offset in sorted(recovery_points.items())}
+        missing = missing_from(names, [name for name, offset in ends.items() if offset])
+        for name in missing:
+            _log.error(
+                "%s/%s is missing, with records up to offset %d; restore it from a copy",
+                self.path,
+                name,
+                ends[name],
+            )
+        return missing
 
     def _check_identity(self, found: identity.Identity) -> None:
         if self._node_id is not None and found.node_id != self._node_id:
@@ -177,8 +182,15 @@ class LogDirectory:
 
     async def note_life(self, broker_epoch: int, boot_id: str) -> None:
         """Durable when it returns: from now on a kill harms nothing. Raises OSError."""
+        life = self.last_life
         await write_life(self.disk, broker_epoch, boot_id)
-        self.last_life = Life(broker_epoch, is_unharmed=True)
+        if self.last_life is life:  # or trust was lost meanwhile
+            self.last_life = Life(broker_epoch, is_unharmed=True)
+
+    async def lose_trust(self) -> None:
+        """Durable when it returns: no start will find that this life vouches. Raises OSError."""
+        self.last_life = self.last_life._replace(is_unharmed=False)
+        await write_life(self.disk, self.last_life.broker_epoch, NO_BOOT)
 
     async def _read(self, name: str) -> dict[TopicPartition, int]:
         """A damaged checkpoint only costs time: the logs know what they hold."""
@@ -287,8 +299,7 @@ class LogDirectory:
         )
 
     async def _rename(self, name: str, suffix: str) -> str:
-        ending = f".{self._random.getrandbits(128):032x}{suffix}"
-        renamed = name[: _LONGEST_NAME - len(ending)] + ending
+        renamed = new_name(name, suffix, self._random)
         await self.disk.rename(name, renamed)
         return renamed
 
@@ -296,6 +307,9 @@ class LogDirectory:
 
     async def sweep(self) -> None:
         """Deletes the files of deleted logs, however many they are."""
+        if self._renamed and self._has_stale_offsets:
+            # A checkpoint that still names them would have them missed at the next start.
+            await self.checkpoint()
         for name in list(self._renamed):
             await self.disk.delete_directory(name)
             del self._renamed[name]

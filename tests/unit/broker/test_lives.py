@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import cast
+
 import pytest
 
 from broker.disk.memory import MemoryDisk
 from broker.log.broker_life import (
+    FILE_NAME,
     Life,
     life_before_clean_stop,
     marker_of,
+    read_life,
     write_life,
 )
 from broker.log.log_directory import CLEAN_SHUTDOWN
+from broker.node import Node
+from tests.nodes import wait_until
 from tests.unit.broker.api.nodes import running_node
 
 LONELY = {
@@ -47,6 +54,49 @@ async def test_a_stop_before_the_registration_does_not_heal_what_was_harmed() ->
         async with running_node(LONELY, {"data": disk}, boot_id="tuesday"):
             pass
         assert await left_behind(disk) == Life(7, is_unharmed=False)
+
+
+def claimed(node: Node) -> Life:
+    """What it says of the life before when it registers."""
+    return node.role.membership._card.last_life
+
+
+async def test_trust_that_was_lost_stays_lost_when_the_broker_is_killed() -> None:
+    disk = MemoryDisk()
+    await disk.make_directory("")
+    await write_life(disk, 7, "monday")
+    async with running_node(LONELY, {"data": disk}, boot_id="monday") as node:
+        assert claimed(node) == Life(7, is_unharmed=True)
+        await node.role.lose_trust("a test says so")
+        assert claimed(node) == Life(7, is_unharmed=False)
+    assert await left_behind(disk) == Life(7, is_unharmed=False)
+    await disk.delete(CLEAN_SHUTDOWN)  # a kill would not have left it
+    async with running_node(LONELY, {"data": disk}, boot_id="monday") as node:
+        assert claimed(node) == Life(7, is_unharmed=False)
+
+
+async def test_trust_that_cannot_be_taken_back_on_any_disk_ends_the_node() -> None:
+    disk = MemoryDisk()
+    async with running_node(LONELY, {"data": disk}, boot_id="monday") as node:
+        disk.fail("replace", FILE_NAME)
+        await node.role.lose_trust("a test says so")
+        assert node.failed.done()
+
+
+async def test_a_life_that_has_lost_trust_is_not_noted_any_more() -> None:
+    disk = MemoryDisk()
+    async with running_node(disks={"data": disk}, boot_id="monday") as node:
+        epoch = node.role.broker_epoch
+        assert epoch is not None
+        losing = asyncio.ensure_future(node.role.lose_trust("a test says so"))
+        await asyncio.sleep(0)
+        await node.role.note_life(epoch)
+        await losing
+        assert await read_life(disk, "monday") == Life(epoch, is_unharmed=False)
+        await wait_until(lambda: node.role.broker_epoch not in (None, epoch))
+        await node.ready()
+        epoch = node.role.broker_epoch
+        assert await read_life(disk, "monday") == Life(cast("int", epoch), is_unharmed=True)
 
 
 async def test_a_stop_after_the_registration_leaves_this_life() -> None:

@@ -246,3 +246,32 @@ async def test_a_broker_that_lost_records_begins_another_life() -> None:
     assert body.incarnation_id == b"j" * 16
     assert last_life_from_the_wire(body.previous_broker_epoch) == Life(20, is_unharmed=False)
     assert stage.membership.broker_epoch == 30
+
+
+@in_virtual_time
+async def test_trust_that_is_lost_while_it_registers_is_told_by_another_registration() -> None:
+    stage = Stage()
+    stage.controller.takes_s = 0.5
+    await asyncio.sleep(0.25)
+    stage.membership.begin_harmed_life(b"j" * 16)
+    stage.next_epoch = 30
+    await asyncio.sleep(0.4)
+    assert stage.membership.broker_epoch is None
+    await asyncio.sleep(0.5)
+    told = [each.body for each in stage.controller.asked(REGISTER)]
+    assert [each.incarnation_id for each in told] == [b"i" * 16, b"j" * 16]
+    lives = [last_life_from_the_wire(each.previous_broker_epoch) for each in told]
+    assert lives == [Life(11, is_unharmed=True), Life(11, is_unharmed=False)]
+    assert (stage.membership.broker_epoch, stage.registrations) == (30, 1)
+
+
+@in_virtual_time
+async def test_a_heartbeat_of_the_life_before_lets_nobody_in() -> None:
+    stage = Stage()
+    await stage.let_in()
+    stage.controller.takes_s = 0.5
+    stage.membership.hurry()
+    await asyncio.sleep(0.25)
+    stage.membership.begin_harmed_life(b"j" * 16)
+    await asyncio.sleep(0.4)
+    assert not stage.membership.is_let_in.is_set()

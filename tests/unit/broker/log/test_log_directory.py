@@ -12,19 +12,20 @@ from broker.config.topic import LogConfig
 from broker.disk.memory import MemoryDisk
 from broker.log import identity
 from broker.log.breather import Breather
+from broker.log.broker_life import Life
 from broker.log.log_directory import LogDirectory
 from broker.protocol.errors import ErrorCode, KafkaError
 from tests.unit.broker.log.builders import Clock, append, batch
 
 
-async def loaded(disk: MemoryDisk, clock: Clock | None = None) -> LogDirectory:
+async def loaded(disk: MemoryDisk, clock: Clock | None = None, boot_id: str = "") -> LogDirectory:
     await identity.write_identity(
         disk, identity.Identity(cluster_id="c", node_id=1, directory_id="d")
     )
     directory = LogDirectory(
         disk, "/data", clock=clock or Clock(), random=Random(7), breather=Breather()
     )
-    await directory.load(lambda _: LogConfig())
+    await directory.load(lambda _: LogConfig(), boot_id=boot_id)
     return directory
 
 
@@ -82,3 +83,47 @@ async def test_a_retired_log_is_not_known_any_more(memory: MemoryDisk) -> None:
     assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     await directory.sweep()
     assert [name for name in await memory.list("") if name.startswith("a-0")] == []
+
+
+async def left_by_a_life(disk: MemoryDisk) -> LogDirectory:
+    """With one log that holds a record, flushed and checkpointed."""
+    directory = await loaded(disk)
+    await directory.note_life(7, "monday")
+    log = await directory.create("a", 0, bytes(16), LogConfig())
+    append(log, batch())
+    await log.flush()
+    await directory.checkpoint()
+    return directory
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+@pytest.mark.parametrize("what", ["a-0/00000000000000000000.log", "a-0"])
+async def test_a_life_that_lost_what_was_flushed_does_not_vouch_for_it(
+    memory: MemoryDisk, is_clean: bool, what: str
+) -> None:
+    directory = await left_by_a_life(memory)
+    if is_clean:
+        await directory.close(7)
+    else:
+        memory.process_crash()
+    await (memory.delete_directory(what) if what == "a-0" else memory.replace(what, b""))
+    assert (await loaded(memory, boot_id="monday")).last_life == Life(7, is_unharmed=False)
+    # Also not to a later start, when the checkpoints have forgotten it.
+    memory.process_crash()
+    assert (await loaded(memory, boot_id="monday")).last_life == Life(7, is_unharmed=False)
+
+
+@pytest.mark.parametrize("is_swept", [False, True])
+async def test_a_log_that_was_deleted_is_not_missed(memory: MemoryDisk, is_swept: bool) -> None:
+    directory = await left_by_a_life(memory)
+    await directory.retire(directory.logs[0])
+    if is_swept:
+        await directory.sweep()
+    memory.process_crash()
+    assert (await loaded(memory, boot_id="monday")).last_life == Life(7, is_unharmed=True)
+
+
+async def test_a_killed_life_that_lost_nothing_vouches_for_everything(memory: MemoryDisk) -> None:
+    await left_by_a_life(memory)
+    memory.process_crash()
+    assert (await loaded(memory, boot_id="monday")).last_life == Life(7, is_unharmed=True)
