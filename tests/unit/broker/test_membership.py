@@ -256,7 +256,7 @@ async def test_trust_that_is_lost_while_it_registers_is_told_by_another_registra
     stage.membership.begin_harmed_life(b"j" * 16)
     stage.next_epoch = 30
     await asyncio.sleep(0.4)
-    assert stage.membership.broker_epoch is None
+    assert stage.registrations == 0
     await asyncio.sleep(0.5)
     told = [each.body for each in stage.controller.asked(REGISTER)]
     assert [each.incarnation_id for each in told] == [b"i" * 16, b"j" * 16]
