@@ -182,6 +182,9 @@ class Quorum:
     async def _flush(self) -> None:
         await self._insist(self.log.flush)
         await self.step(e.LogFlushed())
+        if self.raft.role is not Role.LEADER:
+            # Deposed meanwhile: what follows is fetched as soon as all of this is flushed.
+            self.changed.wake()
 
     # Events in, effects out
 
