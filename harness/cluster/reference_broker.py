@@ -6,7 +6,7 @@ import base64
 import json
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -48,6 +48,7 @@ class ReferenceBroker:
         settings: Settings | None = None,
         *,
         command: Sequence[str] = (sys.executable, "-m", "broker"),
+        installer: Callable[[Node], Awaitable[None]] | None = None,
         cluster_id: str | None = None,
         start_within_s: float = 60,
         stop_within_s: float = 30,
@@ -56,12 +57,15 @@ class ReferenceBroker:
         self.settings = settings or Settings()
         self.cluster_id = cluster_id or _drawn_id()
         self._command = tuple(command)
+        self._installer = installer
         self._start_within_s = start_within_s
         self._stop_within_s = stop_within_s
         self._processes: dict[Node, RunningProcess] = {}
 
     async def install(self, node: Node) -> None:
-        """Nothing to do: the command has to be on the host, and `configure` is first to run it."""
+        """Without an installer the command has to be on the host already."""
+        if self._installer is not None:
+            await self._installer(node)
 
     async def configure(self, node: Node) -> None:
         host = self._host(node)
