@@ -39,10 +39,21 @@ def verdict(ended: Ended) -> Verdict:
     doubts = tuple(_doubts(ended))
     if doubts:
         return Verdict(Outcome.UNKNOWN, doubts)
-    return Verdict(
-        Outcome.VALID,
-        ("nothing acknowledged was lost, doubled or moved, and every invariant held",),
-    )
+    return Verdict(Outcome.VALID, (f"{_KEPT}, {_watched(ended)}",))
+
+
+_KEPT = "nothing acknowledged was lost, doubled or moved"
+
+
+def _watched(ended: Ended) -> str:
+    """What held may have had nothing to hold against, and nothing may have been asked."""
+    if not ended.looks:
+        return "and no invariant was asked"
+    idle = [name for name, looks in ended.looks.items() if not looks]
+    asked = len(ended.looks) - len(idle)
+    if idle:
+        return f"and {asked} invariants held; nothing to look at had {', '.join(idle)}"
+    return f"and all {asked} invariants that were asked held"
 
 
 def _doubts(ended: Ended) -> list[str]:

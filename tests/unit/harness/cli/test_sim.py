@@ -66,6 +66,23 @@ def test_a_file_that_is_no_schedule_is_refused_by_what_is_wrong_with_it(
     assert "flood" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("watched", "told"),
+    [
+        ("off", ", and no invariant was asked\n"),
+        ("cheap", ", and all 15 invariants that were asked held\n"),
+        ("all", ", and all 16 invariants that were asked held\n"),
+    ],
+)
+def test_only_what_was_asked_is_said_to_have_held(
+    watched: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--seed", "4", *SHORT, "--invariants", watched) == 0
+    said = capsys.readouterr().out
+    assert told in said, said
+    assert ("--invariants" in said) == (watched != "all")
+
+
 def played(tmp_path: Path, **parts: Any) -> int:
     file = tmp_path / "schedule.json"
     document = {"version": 1, "seed": 1, "nodes": 3, "length_ms": 8000, **parts}
@@ -171,6 +188,25 @@ def test_many_seeds_are_one_verdict(
     assert "seed 8: invalid: lost: a\n  run it again with: harness sim --seed 8" in told
     assert "seed 9: unknown: late" in told
     assert run("--seed", "9", "--count", "5") == 2
+
+
+def test_an_invariant_with_nothing_to_look_at_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = Ended(
+        schedule=draw_schedule(1, nodes=3, length_ms=20_000),
+        problems=[],
+        totals=Totals(acknowledged_writes=100),
+        first_ack_s=0.1,
+        digest="d" * 64,
+        length_s=20.0,
+        unsettled=0,
+        broken=None,
+        looks={"W-ELECT": 3, "W-SNAP": 0},
+    )
+    monkeypatch.setattr("harness.sim.run.run_schedule", lambda *_, **__: ended)
+    assert run("--seed", "1", *SHORT) == 0
+    assert "and 1 invariants held; nothing to look at had W-SNAP" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
