@@ -75,6 +75,9 @@ def sim(
             schedule = draw_schedule(seed or 0, nodes=nodes, length_ms=length_s * 1000)
         if save_schedule is not None:
             save_schedule.write_text(schedule.text())
+        if trace_file is not None:
+            # Now, because a run whose trace cannot be written has been for nothing.
+            trace_file.open("wb").close()
     except ScheduleError as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:

@@ -46,6 +46,18 @@ def test_a_saved_schedule_is_the_same_run(
     assert _digest(drawn) == _digest(capsys.readouterr().out)
 
 
+def test_a_trace_that_cannot_be_written_is_told_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(*_: object, **__: object) -> Ended:
+        raise AssertionError("it was run")
+
+    monkeypatch.setattr("harness.sim.run.run_schedule", never)
+    nowhere = tmp_path / "missing" / "trace.arrow"
+    assert run("--seed", "4", "--trace", str(nowhere), *SHORT) == 255
+    assert f"{nowhere}: No such file or directory" in capsys.readouterr().err
+
+
 def _digest(told: str) -> str:
     return next(line for line in told.splitlines() if line.startswith("digest"))
 
