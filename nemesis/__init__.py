@@ -1,1 +1,104 @@
-"""What breaks: faults, targets, schedules."""
+"""Nemeses: each breaks one thing, proves that it is broken, and mends it again.
+
+    --nemesis partition,kill:leader,disk:full@n3      these
+    --nemesis all                                     whatever the cluster can show
+    --nemesis none
+
+docs/reference/nemeses.md has the whole list.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Sequence
+from inspect import getdoc
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.cluster import Cluster
+    from harness.schedule.faults import Fault
+    from nemesis.base import Nemesis
+
+ALL = "all"
+NONE = "none"
+
+
+def parse(text: str) -> tuple[Nemesis, ...]:
+    """`name[:variant][@target]`, comma separated; ValueError says what is wrong with it."""
+    if text == NONE:
+        return ()
+    words = list(NEMESES) if text == ALL else [word.strip() for word in text.split(",")]
+    for number, word in enumerate(words):
+        if word in words[:number]:
+            raise ValueError(f"{word} is asked for twice")
+    return tuple(map(_made, words))
+
+
+def _made(word: str) -> Nemesis:
+    name, _, rest = word.partition(":")
+    name, _, early_target = name.partition("@")
+    variant, _, target = rest.partition("@")
+    kind = _class_of(name)
+    if not kind.variants:
+        # Where there is only one way to do it, a word behind the colon says to whom.
+        variant, target = "", target or variant
+    elif variant and variant not in kind.variants:
+        close = difflib.get_close_matches(variant, kind.variants, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"try one of {', '.join(kind.variants)}"
+        raise ValueError(f"there is no {name}:{variant}; {hint}")
+    made: Nemesis = kind(word, variant, target or early_target)
+    return made
+
+
+def _class_of(name: str) -> type[Nemesis]:
+    if name not in NEMESES:
+        close = difflib.get_close_matches(name, NEMESES, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(NEMESES)}"
+        raise ValueError(f"there is no nemesis {name!r}; {hint}")
+    module, _, kind = NEMESES[name].partition(":")
+    found: type[Nemesis] = getattr(importlib.import_module(module), kind)
+    return found
+
+
+def for_fault(fault: Fault) -> Nemesis:
+    """Who injects and heals it, for a run that is played again."""
+    for name in NEMESES:
+        if isinstance(fault, _class_of(name).kinds):
+            return _made(name)
+    raise ValueError(f"no nemesis knows how to do {fault!r}")
+
+
+def unavailable(nemeses: Sequence[Nemesis], cluster: Cluster) -> dict[str, str]:
+    """By name, why this cluster cannot show it."""
+    reasons = {each.name: each.why_not(cluster) for each in nemeses}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def described() -> dict[str, str]:
+    """What each does, in a sentence, and its variants."""
+    found = {}
+    for name in NEMESES:
+        kind = _class_of(name)
+        said = " ".join((getdoc(kind) or "").partition("\n\n")[0].split())
+        variants = f" ({', '.join(kind.variants)})" if kind.variants else ""
+        found[name] = f"{said.rstrip('.')}{variants}"
+    return found
+
+
+NEMESES = {
+    "partition": "nemesis.partition:Partition",
+    "kill": "nemesis.kill:Kills",
+    "pause": "nemesis.pause:Pauses",
+    "restart": "nemesis.restart:Restarts",
+    "move": "nemesis.move:Moves",
+    "packet": "nemesis.packet:Packets",
+    "clock": "nemesis.clock:ClockFaults",
+    "power": "nemesis.power:PowerLosses",
+    "disk": "nemesis.disk:DiskFaults",
+    "wire": "nemesis.wire:WireFaults",
+    "compact": "nemesis.compact:Compaction",
+    "retention": "nemesis.retention:Retention",
+    "membership": "nemesis.membership:Membership",
+}
+"""Where each lives: to name them must not load networkx."""

@@ -2,26 +2,39 @@
 
 What it chooses is data (harness.schedule.faults), with every target named, so that a run can be
 written down and played again. Choosing may look at the cluster; injecting and healing look at
-nothing but the fault.
+nothing but the fault, and at what else is in force.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 from harness.cluster import Cluster
-from harness.schedule.faults import Fault
+from harness.cluster.capabilities import Node
+from harness.cluster.errors import FaultMissedError
+from harness.schedule.faults import BrokerLeaves, Fault, Kill, PowerLoss
+
+_OUTAGES = (Kill, PowerLoss, BrokerLeaves)
+_Fault = TypeVar("_Fault", bound=Fault)
+_Capability = TypeVar("_Capability")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
     """When a fault is due and how it is called; all else is the nemesis's choice."""
 
+    nemesis: str
     name: str
     at_ms: float
     for_ms: float
+
+
+def _nothing_read() -> Mapping[str, int]:
+    return {}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,9 +46,47 @@ class Scene:
     """Of the workload: leaders and in-sync replicas are theirs."""
     replication_factor: int = 3
     min_insync_replicas: int = 2
+    topic_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What each topic was created with; a nemesis that changes it for a while puts it back."""
+    racks: Mapping[Node, str] = field(default_factory=dict)
+    read_to: Callable[[], Mapping[str, int]] = _nothing_read
+    """By key (`t-0`): no client will ask for a record below this offset again."""
     damaged: set[str] = field(default_factory=set)
     """Nodes that lost data and are not back in every ISR."""
     unsafe_faults: bool = False
+    in_force: dict[str, Fault] = field(default_factory=dict)
+    """By name, from just before the deed until it is undone; kept by the conductor."""
+    ending: set[str] = field(default_factory=set)
+    """Those of them that are being undone."""
+    links: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Whoever changes what is reachable holds it, so that each looks at its own doing only."""
+    disks: asyncio.Lock = field(default_factory=asyncio.Lock)
+    clocks: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _starts: dict[Node, asyncio.Lock] = field(default_factory=dict)
+
+    def start_of(self, node: Node) -> asyncio.Lock:
+        """Two who start one node wait for each other, and all for nobody else."""
+        return self._starts.setdefault(node, asyncio.Lock())
+
+    def others(self, fault: Fault, kind: type[_Fault]) -> list[_Fault]:
+        """Of this kind, in force beside this one and to stay so."""
+        return [
+            other
+            for name, other in self.in_force.items()
+            if name != fault.name and name not in self.ending and isinstance(other, kind)
+        ]
+
+    def is_held_down(self, node: Node, but: Fault) -> bool:
+        """Whether another fault wants the node to be down: the last of them starts it again.
+
+        Without power nothing starts, so whoever brings the power back starts the node, too.
+        """
+        powerless = [each for each in self.in_force.values() if isinstance(each, PowerLoss)]
+        waiting = [] if isinstance(but, PowerLoss) else powerless
+        return any(
+            getattr(other, "node", None) == node
+            for other in (*(each for kind in _OUTAGES for each in self.others(but, kind)), *waiting)
+        )
 
 
 class NothingToStrikeError(Exception):
@@ -46,19 +97,48 @@ class Nemesis(Protocol):
     """Its docstring's first sentence is what `harness nemeses` says of it."""
 
     name: str
+    """As it was asked for, its variant and target included."""
+    kinds: ClassVar[tuple[type[Fault], ...]]
+    """What it can inject and heal."""
+    variants: ClassVar[tuple[str, ...]]
+    """The ways to do it; the dice choose where none is asked for."""
+
+    def __init__(self, name: str, variant: str, target: str) -> None:
+        """ValueError for a target that it cannot aim at."""
+        ...
 
     def why_not(self, cluster: Cluster) -> str | None:
         """Why this cluster cannot show it, in a sentence; None if it can."""
         ...
 
-    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> Fault:
-        """With every target named. Raises NothingToStrikeError."""
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        """With every target named; all of them for one stroke. Raises NothingToStrikeError."""
         ...
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
-        """Returns the proof that it took hold, in a sentence; raises FaultMissedError if not."""
+        """Returns the proof that it took hold, in a sentence; raises FaultMissedError if not.
+
+        NothingToStrikeError, too: between the choice and the deed the world goes on.
+        """
         ...
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
-        """Ends it and makes sure of that. Safe at any time, also before `inject`."""
+        """Ends it and makes sure of that. Safe at any time, also before `inject`, also twice."""
         ...
+
+
+def missed(scene: Scene, fault: Fault, why: str) -> Exception:
+    """For a deed that takes a cluster which works: beside other faults it may fail by their doing.
+
+    Then nothing was struck. Alone it has no such excuse.
+    """
+    others = [name for name in scene.in_force if name != fault.name]
+    if others:
+        return NothingToStrikeError(f"{why}, beside {', '.join(others)}")
+    return FaultMissedError(why)
+
+
+def the(capability: _Capability | None) -> _Capability:
+    """One that `why_not` has vouched for."""
+    assert capability is not None, "a nemesis was used where it says that it cannot be"
+    return capability

@@ -1,0 +1,82 @@
+"""The budget of damage: so many replicas of a partition may have lost data, and not one more.
+
+A record that was acknowledged is on as many replicas as `min.insync.replicas` says, at the least.
+So of a partition with three replicas and a minimum of two, one may be damaged, until it has copied
+what it lacks and is back in the ISR. With `unsafe_faults` nobody counts, and nothing can be said
+about loss any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from harness.cluster.base import PartitionState
+from harness.cluster.capabilities import Node
+from harness.errors import EnvironmentFailure
+from harness.schedule.faults import BitFlip, DiskError, Fault, PowerLoss, TruncatedTail
+from nemesis.base import NothingToStrikeError, Scene
+
+DAMAGING: tuple[type[Fault], ...] = (PowerLoss, TruncatedTail, BitFlip, DiskError)
+
+
+async def affordable(scene: Scene, nodes: Sequence[Node], dice: Random) -> list[Node]:
+    """As many of these as may be damaged together, beside those that are; in a drawn order."""
+    wanted = dice.sample(nodes, len(nodes))
+    if scene.unsafe_faults:
+        return wanted
+    await count_the_mended(scene)
+    partitions = await _partitions(scene)
+    chosen: list[Node] = []
+    for node in wanted:
+        lost = {*scene.damaged, *chosen, node}
+        if all(_spared(scene, lost, each) for each in partitions):
+            chosen.append(node)
+    if not chosen:
+        raise NothingToStrikeError(
+            f"no replica more may be damaged until {_list(scene.damaged)} is back in every ISR"
+        )
+    return chosen
+
+
+async def count_the_mended(scene: Scene) -> None:
+    """Takes those off the list that have copied what they lacked."""
+    struck = {
+        getattr(fault, "node", "")
+        for fault in scene.in_force.values()
+        if isinstance(fault, DAMAGING)
+    }
+    for node in sorted(scene.damaged - struck):
+        if await _is_mended(scene, node):
+            scene.damaged.discard(node)
+
+
+def _spared(scene: Scene, lost: set[Node], partition: PartitionState) -> bool:
+    spare = len(partition.replicas) - scene.min_insync_replicas
+    return len(lost.intersection(partition.replicas)) <= max(0, spare)
+
+
+async def _is_mended(scene: Scene, node: Node) -> bool:
+    """By its own word: what others know of the ISR may be older than its loss.
+
+    A node that serves has seen its own registration, which took it out of every ISR.
+    """
+    process = scene.cluster.process
+    if process is not None and not await process.is_running(node):
+        return False
+    try:
+        for topic in scene.topics:
+            for found in await scene.cluster.partitions(topic, node):
+                if node in found.replicas and node not in found.isr:
+                    return False
+    except EnvironmentFailure:
+        return False
+    return True
+
+
+async def _partitions(scene: Scene) -> list[PartitionState]:
+    return [each for topic in scene.topics for each in await scene.cluster.partitions(topic)]
+
+
+def _list(nodes: set[Node]) -> str:
+    return ", ".join(sorted(nodes)) or "the ISR is larger and a replica"

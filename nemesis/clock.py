@@ -1,0 +1,147 @@
+"""clock: wall clocks that jump, run at another rate, or flicker."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from random import Random
+from typing import ClassVar, TypeAlias
+
+from harness.cluster import Cluster
+from harness.cluster.capabilities import Clocks, Node
+from harness.cluster.errors import FaultMissedError
+from harness.schedule.faults import ClockJump, ClockSkew, ClockStrobe, Fault
+from nemesis.base import Moment, Scene, the
+from nemesis.targets import check_target, resolve
+
+_LEAST_MS, _MOST_MS = 100.0, 288_000.0
+_RATES = (0.5, 0.9, 1.1, 2.0, 5.0)
+_PERIODS_MS = (200.0, 500.0, 1000.0)
+_LOOK_S = 1.0
+_ERROR_S = 0.05
+"""Between a look at one clock and a look at the other, machines do other things, too."""
+_KINDS: TypeAlias = ClockJump | ClockSkew | ClockStrobe
+
+
+@dataclass(frozen=True, slots=True)
+class ClockFaults:
+    """Makes the wall clocks of brokers jump, run fast or slow, or flicker between two times."""
+
+    name: str = "clock"
+    variant: str = ""
+    target: str = ""
+    kinds: ClassVar[tuple[type[Fault], ...]] = (ClockJump, ClockSkew, ClockStrobe)
+    variants: ClassVar[tuple[str, ...]] = ("skew", "jump", "strobe")
+    _strobes: dict[str, asyncio.Task[None]] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        check_target(self.target)
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        return cluster.why_not("clock") if cluster.clock is None else None
+
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        variant = self.variant or dice.choice(self.variants)
+        usual = ("one", "minority", "majority", "all", "leader", "controller")
+        nodes = await resolve(scene, self.target, dice, among=usual)
+        return tuple(_drawn(variant, node, moment, dice) for node in nodes)
+
+    async def inject(self, scene: Scene, fault: Fault) -> str:
+        assert isinstance(fault, _KINDS)
+        clocks = the(scene.cluster.clock)
+        async with scene.clocks:
+            return await self._break(clocks, fault)
+
+    async def _break(self, clocks: Clocks, fault: _KINDS) -> str:
+        before_s = await clocks.offset_s(fault.node)
+        match fault:
+            case ClockJump(node=node, by_ms=by_ms):
+                await clocks.jump(node, by_ms / 1000)
+                return await _moved(clocks, node, before_s, by_ms / 1000)
+            case ClockSkew(node=node, rate=rate):
+                await clocks.skew(node, rate)
+                return await _gaining(clocks, node, rate)
+            case ClockStrobe(node=node, by_ms=by_ms):
+                await clocks.jump(node, by_ms / 1000)
+                proof = await _moved(clocks, node, before_s, by_ms / 1000)
+                self._strobes[fault.name] = asyncio.create_task(_flicker(clocks, fault))
+                return f"{proof}, and back, every {fault.period_ms:g} ms"
+
+    async def heal(self, scene: Scene, fault: Fault) -> None:
+        """Clocks are healed together, so those of other faults are broken again."""
+        assert isinstance(fault, _KINDS)
+        failure = await self._end_strobe(fault)
+        async with scene.clocks:
+            await self._heal(scene, the(scene.cluster.clock), fault)
+        if failure is not None:
+            raise FaultMissedError(f"the clock of {fault.node} stopped flickering: {failure}")
+
+    async def _heal(self, scene: Scene, clocks: Clocks, fault: _KINDS) -> None:
+        await clocks.heal()
+        for jump in scene.others(fault, ClockJump):
+            await clocks.jump(jump.node, jump.by_ms / 1000)
+        for skew in scene.others(fault, ClockSkew):
+            await clocks.skew(skew.node, skew.rate)
+        others = [each for kind in self.kinds for each in scene.others(fault, kind)]
+        if fault.node not in [getattr(each, "node", "") for each in others]:
+            offset_s = await clocks.offset_s(fault.node)
+            if abs(offset_s) > _ERROR_S:
+                raise FaultMissedError(f"the clock of {fault.node} is still {offset_s:+g} s off")
+
+    async def _end_strobe(self, fault: Fault) -> BaseException | None:
+        task = self._strobes.pop(fault.name, None)
+        if task is None:
+            return None
+        task.cancel()
+        (ended,) = await asyncio.gather(task, return_exceptions=True)
+        return None if isinstance(ended, asyncio.CancelledError) else ended
+
+
+def _drawn(variant: str, node: Node, moment: Moment, dice: Random) -> Fault:
+    name, at_ms, for_ms = f"{moment.name}/{node}", moment.at_ms, moment.for_ms
+    by_ms = round(_LEAST_MS * (_MOST_MS / _LEAST_MS) ** dice.random(), 1) * dice.choice((-1, 1))
+    match variant:
+        case "skew":
+            rate = dice.choice(_RATES)
+            return ClockSkew(name=name, at_ms=at_ms, for_ms=for_ms, node=node, rate=rate)
+        case "jump":
+            return ClockJump(name=name, at_ms=at_ms, for_ms=for_ms, node=node, by_ms=by_ms)
+        case _:
+            return ClockStrobe(
+                name=name,
+                at_ms=at_ms,
+                for_ms=for_ms,
+                node=node,
+                by_ms=by_ms,
+                period_ms=dice.choice(_PERIODS_MS),
+            )
+
+
+async def _moved(clocks: Clocks, node: Node, before_s: float, by_s: float) -> str:
+    moved_s = await clocks.offset_s(node) - before_s
+    # Another fault may have it run fast, so it need not be exact.
+    if abs(moved_s - by_s) > max(_ERROR_S, abs(by_s) / 2):
+        raise FaultMissedError(f"the clock of {node} moved by {moved_s:g} s, not by {by_s:g} s")
+    return f"the clock of {node} moved by {moved_s:+.3f} s"
+
+
+async def _gaining(clocks: Clocks, node: Node, rate: float) -> str:
+    loop = asyncio.get_running_loop()
+    begun_s, before_s = loop.time(), await clocks.offset_s(node)
+    await asyncio.sleep(_LOOK_S)
+    gained_s = await clocks.offset_s(node) - before_s
+    taken_s = loop.time() - begun_s
+    wanted_s = (rate - 1) * taken_s
+    if abs(gained_s - wanted_s) > max(_ERROR_S, abs(wanted_s) / 2):
+        raise FaultMissedError(
+            f"the clock of {node} gained {gained_s:g} s in {taken_s:g} s, not {wanted_s:g} s"
+        )
+    return f"the clock of {node} gained {gained_s:+.3f} s in {taken_s:.3f} s"
+
+
+async def _flicker(clocks: Clocks, fault: ClockStrobe) -> None:
+    by_s = fault.by_ms / 1000
+    while True:
+        by_s = -by_s
+        await asyncio.sleep(fault.period_ms / 1000)
+        await clocks.jump(fault.node, by_s)

@@ -1,0 +1,209 @@
+"""The conductor: carries out a plan of moments, or a stored list of faults, and heals it all.
+
+Before a deed its undoing is noted down (`Scene.in_force`), so whatever interrupts a run, `heal_all`
+knows what there is to mend. All time is the running loop's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from harness.cluster.errors import NoAnswerError
+from harness.decisions import Decisions
+from harness.errors import EnvironmentFailure
+from harness.schedule.faults import Fault, kind_of
+from harness.schedule.json_form import write
+from nemesis import for_fault, unavailable
+from nemesis.base import Moment, Nemesis, NothingToStrikeError, Scene
+from nemesis.healing import heal_cluster
+from nemesis.outcomes import NodeMark, Outcome, doubts_about, marks_of, sentence
+
+Note = Callable[[str, Any], None]
+"""Writes a row of the nemesis into the history: f and value."""
+
+_HEAL_ATTEMPTS = 3
+_HEAL_AGAIN_AFTER_S = 2.0
+
+
+class Conductor:
+    def __init__(
+        self, scene: Scene, nemeses: Sequence[Nemesis], decisions: Decisions, note: Note
+    ) -> None:
+        self.scene = scene
+        self.outcomes: list[Outcome] = []
+        """Of every fault that was begun, and every moment for which there was none."""
+        self._nemeses = {each.name: each for each in nemeses}
+        self._decisions = decisions
+        self._note = note
+        self._menders: dict[str, Nemesis] = {}
+        self._unhealed: list[str] = []
+        self._is_calm = False
+
+    @property
+    def available(self) -> tuple[Nemesis, ...]:
+        """Those that this cluster can show; once it is up."""
+        missing = self.unavailable
+        return tuple(each for name, each in self._nemeses.items() if name not in missing)
+
+    @property
+    def unavailable(self) -> dict[str, str]:
+        """By name, why not."""
+        return unavailable(tuple(self._nemeses.values()), self.scene.cluster)
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """As they were chosen, for a schedule: all that was tried, whether it took hold or not."""
+        return tuple(each.fault for each in self.outcomes if each.fault is not None)
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why a run with these outcomes can be no better than unknown."""
+        return [*doubts_about(self.outcomes), *self._unhealed]
+
+    def marks(self) -> Mapping[str, NodeMark]:
+        return marks_of(self.scene)
+
+    def in_force(self) -> tuple[str, ...]:
+        return tuple(
+            sentence(each)
+            for each in self.outcomes
+            if each.fault is not None and each.fault.name in self.scene.in_force
+        )
+
+    def told(self) -> list[dict[str, Any]]:
+        """For results.json."""
+        return [each.told() for each in self.outcomes]
+
+    async def strike(self, moments: Iterable[Moment]) -> None:
+        """At each moment, what its nemesis chooses then. Returns when the last one is healed."""
+        begun_s = self._begin()
+        await _together(self._stroke(moment, begun_s) for moment in moments)
+
+    async def play(self, faults: Iterable[Fault]) -> None:
+        """The same faults at the same moments as in the run that was written down."""
+        begun_s = self._begin()
+        await _together(self._fault(for_fault(fault), fault, begun_s) for fault in faults)
+
+    def _begin(self) -> float:
+        self._is_calm = False
+        return asyncio.get_running_loop().time()
+
+    async def _stroke(self, moment: Moment, begun_s: float) -> None:
+        await _sleep_until(begun_s, moment.at_ms)
+        nemesis = self._nemeses[moment.nemesis]
+        dice = self._decisions.random("nemesis_choice", moment.name)
+        try:
+            reason = nemesis.why_not(self.scene.cluster)
+            if reason is not None:
+                raise NothingToStrikeError(reason)
+            faults = await nemesis.choose(self.scene, moment, dice)
+        except (NothingToStrikeError, NoAnswerError) as nothing:
+            self._skip(Outcome(nemesis=nemesis.name, moment=moment.name), str(nothing))
+            return
+        await _together(self._fault(nemesis, fault, begun_s) for fault in faults)
+
+    async def _fault(self, nemesis: Nemesis, fault: Fault, begun_s: float) -> None:
+        await _sleep_until(begun_s, fault.at_ms)
+        outcome = Outcome(nemesis=nemesis.name, moment=fault.name, fault=fault)
+        self.outcomes.append(outcome)
+        self.scene.in_force[fault.name] = fault
+        self._menders[fault.name] = nemesis
+        self._write("start", nemesis, {"kind": kind_of(fault), **write(fault)})
+        outcome.began_ms = _since_ms(begun_s)
+        try:
+            outcome.proof = await nemesis.inject(self.scene, fault)
+            told = {"fault": fault.name, "proof": outcome.proof}
+        except (NothingToStrikeError, NoAnswerError) as nothing:
+            outcome.skipped = str(nothing)
+            told = {"fault": fault.name, "skipped": outcome.skipped}
+        except EnvironmentFailure as missed:
+            outcome.missed = str(missed) or type(missed).__name__
+            told = {"fault": fault.name, "missed": outcome.missed}
+        outcome.took_hold_ms = _since_ms(begun_s)
+        self._write("start", nemesis, told)
+        if fault.for_ms is None:
+            return
+        if outcome.proof:
+            await _sleep_until(begun_s, fault.at_ms + fault.for_ms)
+        await self._heal(fault, outcome, begun_s)
+
+    async def _heal(self, fault: Fault, outcome: Outcome, begun_s: float) -> None:
+        """What fails now is tried again when all is healed."""
+        nemesis = self._menders[fault.name]
+        self._write("stop", nemesis, {"fault": fault.name})
+        self.scene.ending.add(fault.name)
+        try:
+            await nemesis.heal(self.scene, fault)
+        except EnvironmentFailure as failure:
+            outcome.not_healed = str(failure)
+            self._write("stop", nemesis, {"fault": fault.name, "failed": str(failure)})
+            return
+        self._forget(fault)
+        outcome.not_healed = ""
+        outcome.healed_ms = _since_ms(begun_s)
+        self._write("stop", nemesis, {"fault": fault.name, "healed": True})
+
+    def _forget(self, fault: Fault) -> None:
+        self.scene.in_force.pop(fault.name, None)
+        self.scene.ending.discard(fault.name)
+
+    def _skip(self, outcome: Outcome, reason: str) -> None:
+        outcome.skipped = reason
+        self.outcomes.append(outcome)
+        f = f"start-{outcome.nemesis.partition(':')[0]}"
+        self._note(f, {"moment": outcome.moment, "skipped": reason})
+
+    def _write(self, verb: str, nemesis: Nemesis, value: dict[str, Any]) -> None:
+        self._note(f"{verb}-{nemesis.name.partition(':')[0].partition('@')[0]}", value)
+
+    async def heal_all(self) -> None:
+        """Ends every fault, starts every node, and makes sure; what remains is a doubt.
+
+        Safe at any time, also before the first fault, after a cancellation, and twice.
+        """
+        if self._is_calm and not self.scene.in_force:
+            return
+        begun_s = asyncio.get_running_loop().time()
+        for attempt in range(_HEAL_ATTEMPTS):
+            if attempt:
+                await asyncio.sleep(_HEAL_AGAIN_AFTER_S)
+            self.scene.ending.update(self.scene.in_force)
+            outcomes = {each.fault.name: each for each in self.outcomes if each.fault is not None}
+            await _together(
+                self._heal(fault, outcomes[name], begun_s)
+                for name, fault in list(self.scene.in_force.items())
+            )
+            self._unhealed = await heal_cluster(self.scene.cluster)
+            if not self._unhealed and not self.scene.in_force:
+                self._is_calm = True
+                return
+        self._unhealed += [
+            f"{name} could not be undone: {outcomes[name].not_healed}"
+            for name in self.scene.in_force
+        ]
+
+
+async def _together(deeds: Iterable[Awaitable[None]]) -> None:
+    """The first failure that is ours ends the others, and is told as it is."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for deed in deeds:
+                group.create_task(_awaited(deed))
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+
+
+async def _awaited(deed: Awaitable[None]) -> None:
+    await deed
+
+
+async def _sleep_until(begun_s: float, at_ms: float) -> None:
+    left_s = begun_s + at_ms / 1000 - asyncio.get_running_loop().time()
+    if left_s > 0:
+        await asyncio.sleep(left_s)
+
+
+def _since_ms(begun_s: float) -> float:
+    return round((asyncio.get_running_loop().time() - begun_s) * 1000, 1)

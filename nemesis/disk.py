@@ -1,0 +1,240 @@
+"""disk: full, read-only, slow and failing disks, flipped bits and logs without their end."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
+
+from harness.cluster import Cluster
+from harness.cluster.capabilities import DiskFault, Node
+from harness.cluster.errors import FaultMissedError
+from harness.errors import EnvironmentFailure
+from harness.schedule.faults import (
+    BitFlip,
+    DiskError,
+    DiskFull,
+    DiskReadOnly,
+    DiskSlow,
+    Fault,
+    TruncatedTail,
+)
+from nemesis import replicas
+from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.budget import DAMAGING, affordable
+from nemesis.outage import bring_back, running, take_down, why_no_process
+from nemesis.power import cut_power, give_power
+from nemesis.targets import check_target, resolve
+
+_NEEDS: dict[str, tuple[DiskFault, ...]] = {
+    "full": ("fill",),
+    "read-only": ("read-only",),
+    "slow": ("slow",),
+    "eio": ("fail",),
+    "bit-flip": ("bit-flip",),
+    "truncated-tail": ("truncate", "power"),
+}
+_FORMS: dict[str, type[Fault]] = {
+    "full": DiskFull,
+    "read-only": DiskReadOnly,
+    "slow": DiskSlow,
+    "eio": DiskError,
+    "bit-flip": BitFlip,
+    "truncated-tail": TruncatedTail,
+}
+_SLOW_MS = (50.0, 100.0, 250.0, 500.0)
+_ROLL_MS = "500"
+_ROLLED_WITHIN_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFaults:
+    """Fills, slows and breaks disks, flips a stored bit, or cuts off the end of a log."""
+
+    name: str = "disk"
+    variant: str = ""
+    target: str = ""
+    kinds: ClassVar[tuple[type[Fault], ...]] = tuple(_FORMS.values())
+    variants: ClassVar[tuple[str, ...]] = tuple(_FORMS)
+
+    def __post_init__(self) -> None:
+        check_target(self.target)
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        if cluster.disk is None:
+            return cluster.why_not("disk")
+        if self.variant:
+            return _why_not_form(cluster, self.variant)
+        reasons = [_why_not_form(cluster, each) for each in self.variants]
+        return None if None in reasons else reasons[0]
+
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        possible = [each for each in self.variants if _why_not_form(scene.cluster, each) is None]
+        variant = self.variant or dice.choice(possible)
+        usual = ("one", "leader", "controller")
+        nodes = await running(scene, await resolve(scene, self.target, dice, among=usual))
+        if _FORMS[variant] in DAMAGING:
+            nodes = await affordable(scene, nodes, dice)
+        return tuple(_drawn(variant, node, moment, dice) for node in nodes)
+
+    async def inject(self, scene: Scene, fault: Fault) -> str:
+        if isinstance(fault, DAMAGING):
+            scene.damaged.add(_node(fault))
+        match fault:
+            case BitFlip():
+                return await _flip(scene, fault)
+            case TruncatedTail():
+                return await _truncate(scene, fault)
+            case _:
+                async with scene.disks:
+                    return await self._break(scene, fault)
+
+    async def _break(self, scene: Scene, fault: Fault) -> str:
+        disk = the(scene.cluster.disk)
+        match fault:
+            case DiskFull(node=node):
+                await disk.fill(node)
+                return f"{node} has {await _free(scene, node)} bytes of disk left"
+            case DiskReadOnly(node=node):
+                await disk.make_read_only(node)
+                return f"whoever writes on {node} gets EROFS"
+            case DiskSlow(node=node, extra_ms=extra_ms):
+                await disk.slow(node, extra_ms / 1000)
+                return f"the disk of {node} was measured to be slower by {extra_ms:g} ms"
+            case DiskError(node=node):
+                await disk.fail(node)
+                return f"the disk of {node} answers EIO"
+            case _:
+                raise AssertionError(f"{fault!r} is no fault of a disk")
+
+    async def heal(self, scene: Scene, fault: Fault) -> None:
+        node = _node(fault)
+        match fault:
+            case BitFlip():
+                await bring_back(scene, node, fault)
+                await _copy_anew(scene, node)
+            case TruncatedTail():
+                await give_power(scene, node)
+                await bring_back(scene, node, fault)
+            case _:
+                async with scene.disks:
+                    await self._heal_disk(scene, fault)
+                await bring_back(scene, node, fault)
+
+    async def _heal_disk(self, scene: Scene, fault: Fault) -> None:
+        """Disks are healed together, so those of other faults are broken again."""
+        node, disk = _node(fault), the(scene.cluster.disk)
+        if isinstance(fault, DiskError | DiskReadOnly):
+            # What it has open may be on a file system that is gone; an operator would restart it.
+            await the(scene.cluster.process).kill(node)
+        await disk.heal()
+        if not await disk.free_bytes(node):
+            raise FaultMissedError(f"the disk of {node} is still full")
+        for kind in (DiskFull, DiskReadOnly, DiskSlow, DiskError):
+            for other in scene.others(fault, kind):
+                await self._break(scene, other)
+
+
+def _why_not_form(cluster: Cluster, variant: str) -> str | None:
+    disk = the(cluster.disk)
+    reasons = [reason for need in _NEEDS[variant] if (reason := disk.why_not(need)) is not None]
+    return reasons[0] if reasons else why_no_process(cluster)
+
+
+def _drawn(variant: str, node: Node, moment: Moment, dice: Random) -> Fault:
+    name, at_ms, for_ms = f"{moment.name}/{node}", moment.at_ms, moment.for_ms
+    match variant:
+        case "full":
+            return DiskFull(name=name, at_ms=at_ms, for_ms=for_ms, node=node)
+        case "read-only":
+            return DiskReadOnly(name=name, at_ms=at_ms, for_ms=for_ms, node=node)
+        case "slow":
+            extra_ms = dice.choice(_SLOW_MS)
+            return DiskSlow(name=name, at_ms=at_ms, for_ms=for_ms, node=node, extra_ms=extra_ms)
+        case "eio":
+            return DiskError(name=name, at_ms=at_ms, for_ms=for_ms, node=node)
+        case "bit-flip":
+            return BitFlip(name=name, at_ms=at_ms, for_ms=for_ms, node=node, draw=dice.random())
+        case _:
+            draw = dice.random()
+            return TruncatedTail(name=name, at_ms=at_ms, for_ms=for_ms, node=node, draw=draw)
+
+
+def _node(fault: Fault) -> Node:
+    node: Node = getattr(fault, "node")  # noqa: B009 - every fault of a disk has one
+    return node
+
+
+async def _free(scene: Scene, node: Node) -> int:
+    free = await the(scene.cluster.disk).free_bytes(node)
+    if free:
+        raise FaultMissedError(f"{node} still has {free} bytes of disk free")
+    return free
+
+
+async def _flip(scene: Scene, fault: BitFlip) -> str:
+    """In a segment that nobody writes to any more, so one may have to be closed first."""
+    if not await _has_closed_segments(scene, fault.node):
+        raise NothingToStrikeError(f"{fault.node} has no closed segment to flip a bit in")
+    await take_down(scene, fault.node)
+    where = await the(scene.cluster.disk).flip_bit(fault.node, fault.draw)
+    await _try_to_start(scene, fault.node, fault)
+    return where
+
+
+async def _truncate(scene: Scene, fault: TruncatedTail) -> str:
+    """Together with the power: a node that was only killed may trust every byte it wrote."""
+    await cut_power(scene, fault.node)
+    where = await the(scene.cluster.disk).truncate_tail(fault.node, fault.draw)
+    await give_power(scene, fault.node)
+    await _try_to_start(scene, fault.node, fault)
+    return where
+
+
+async def _try_to_start(scene: Scene, node: Node, fault: Fault) -> None:
+    """The damage is done; where no majority is there to start with, healing starts it."""
+    try:
+        await bring_back(scene, node, fault)
+    except EnvironmentFailure:
+        return
+
+
+async def _has_closed_segments(scene: Scene, node: Node) -> bool:
+    """Has them rolled where there are none, which takes another record."""
+
+    async def is_there() -> bool:
+        for topic in scene.topics:
+            segments = await scene.cluster.system.segments(topic, node)
+            if any(len(sizes) > 1 and sizes[0] for sizes in segments.values()):
+                return True
+        return False
+
+    if await is_there():
+        return True
+    for topic in scene.topics:
+        await scene.cluster.system.alter_topic(topic, {"segment.ms": _ROLL_MS})
+    try:
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + _ROLLED_WITHIN_S
+        while loop.time() < until_s:
+            if await is_there():
+                return True
+            await asyncio.sleep(0.5)
+        return False
+    finally:
+        for topic in scene.topics:
+            said = scene.topic_configs.get(topic, {}).get("segment.ms")
+            await scene.cluster.system.alter_topic(topic, {"segment.ms": said})
+
+
+async def _copy_anew(scene: Scene, node: Node) -> None:
+    """No broker notices a bit that flips at rest, so all it has is replaced by others' copies."""
+    held = await replicas.held_by(scene, node)
+    fewer = tuple(
+        (key, " ".join(each for each in said.split() if each != node)) for key, said in held
+    )
+    if any(not said for _, said in fewer):
+        return  # Nobody else has it, so there is nothing to copy.
+    await replicas.move(scene, fewer)
+    await replicas.move(scene, held)

@@ -1,0 +1,74 @@
+"""membership: takes a broker out of the cluster, replicas first, and lets it join again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
+
+from harness.cluster import Cluster
+from harness.cluster.errors import FaultMissedError, NodeFailedError, NotInTimeError
+from harness.schedule.faults import BrokerLeaves, Fault
+from nemesis import replicas
+from nemesis.base import Moment, NothingToStrikeError, Scene, missed, the
+from nemesis.outage import bring_back, running, why_no_process
+from nemesis.targets import check_target, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Moves all replicas off a broker and removes it; then it joins again and gets them back."""
+
+    name: str = "membership"
+    variant: str = ""
+    target: str = ""
+    kinds: ClassVar[tuple[type[Fault], ...]] = (BrokerLeaves,)
+    variants: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        check_target(self.target)
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        return why_no_process(cluster)
+
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        usual = ("one", "leader", "controller")
+        nodes = await running(scene, await resolve(scene, self.target, dice, among=usual))
+        if any(isinstance(each, BrokerLeaves) for each in scene.in_force.values()):
+            raise NothingToStrikeError("a broker is leaving already; one at a time")
+        node = dice.choice(nodes)
+        before = await replicas.held_by(scene, node)
+        after = replicas.without(before, node, scene.cluster.nodes, scene.min_insync_replicas, dice)
+        return (
+            BrokerLeaves(
+                name=moment.name,
+                at_ms=moment.at_ms,
+                for_ms=moment.for_ms,
+                node=node,
+                before=before,
+                after=after,
+            ),
+        )
+
+    async def inject(self, scene: Scene, fault: Fault) -> str:
+        assert isinstance(fault, BrokerLeaves)
+        node, process = fault.node, the(scene.cluster.process)
+        try:
+            await replicas.move(scene, fault.after)
+        except NotInTimeError as late:
+            raise missed(scene, fault, f"{node} keeps its replicas: {late}") from None
+        manner = "stopped"
+        try:
+            await process.stop(node)
+        except (NodeFailedError, NotInTimeError):
+            manner = "killed in the end"
+        if await process.is_running(node):
+            raise FaultMissedError(f"{node} was asked to leave and still runs")
+        if await replicas.held_by(scene, node):
+            raise FaultMissedError(f"{node} has left and still is a replica")
+        return f"{node} is in none of its {len(fault.before)} partitions any more, and {manner}"
+
+    async def heal(self, scene: Scene, fault: Fault) -> None:
+        assert isinstance(fault, BrokerLeaves)
+        await bring_back(scene, fault.node, fault)
+        await replicas.move(scene, fault.before)

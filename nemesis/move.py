@@ -1,0 +1,90 @@
+"""move: gives partitions another leader, though nothing is wrong with the one they have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
+
+from harness.cluster import Cluster
+from harness.cluster.base import PartitionState
+from harness.cluster.errors import NotInTimeError, RefusedError
+from harness.cluster.waiting import wait_until
+from harness.schedule.faults import Fault, MoveLeader
+from nemesis.base import Moment, NothingToStrikeError, Scene, missed
+
+_WITHIN_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Moves leadership: another replica is made the preferred one, and elected."""
+
+    name: str = "move"
+    variant: str = ""
+    target: str = ""
+    kinds: ClassVar[tuple[type[Fault], ...]] = (MoveLeader,)
+    variants: ClassVar[tuple[str, ...]] = ("one", "all")
+
+    def __post_init__(self) -> None:
+        if self.target:
+            raise ValueError("move takes no target; try move:one or move:all, of all partitions")
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        return None
+
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        moves = []
+        for topic in scene.topics:
+            for found in await scene.cluster.partitions(topic):
+                others = [node for node in found.isr if node != found.leader]
+                if found.leader is None or not others:
+                    continue
+                first = dice.choice(others)
+                rest = tuple(node for node in found.replicas if node != first)
+                moves.append(
+                    MoveLeader(
+                        name=f"{moment.name}/{topic}-{found.index}",
+                        at_ms=moment.at_ms,
+                        for_ms=moment.for_ms,
+                        topic=topic,
+                        partition=found.index,
+                        replicas=(first, *rest),
+                    )
+                )
+        if not moves:
+            raise NothingToStrikeError("no partition has a second replica in sync")
+        return tuple(moves) if self.variant == "all" else (dice.choice(moves),)
+
+    async def inject(self, scene: Scene, fault: Fault) -> str:
+        assert isinstance(fault, MoveLeader)
+        system, before = scene.cluster.system, await _state(scene, fault)
+        wanted = fault.replicas[0]
+        if before.leader == wanted:
+            raise NothingToStrikeError(f"{wanted} leads {fault.topic}-{fault.partition} already")
+        if wanted not in before.isr:
+            raise NothingToStrikeError(f"{wanted} is not in sync, so it cannot lead")
+        await system.reassign(fault.topic, fault.partition, fault.replicas)
+
+        async def is_led() -> bool:
+            try:
+                await system.elect(fault.topic, fault.partition)
+            except RefusedError:
+                return False  # As long as the new order is not known everywhere, say.
+            return (await _state(scene, fault)).leader == wanted
+
+        try:
+            await wait_until(is_led, within_s=_WITHIN_S, what=f"{wanted} leads", every_s=0.2)
+        except NotInTimeError as late:
+            raise missed(scene, fault, f"{fault.topic}-{fault.partition}: {late}") from None
+        return f"{fault.topic}-{fault.partition} is led by {wanted}, before by {before.leader}"
+
+    async def heal(self, scene: Scene, fault: Fault) -> None:
+        """Nothing: one leader is as good as another."""
+
+
+async def _state(scene: Scene, fault: MoveLeader) -> PartitionState:
+    for found in await scene.cluster.partitions(fault.topic):
+        if found.index == fault.partition:
+            return found
+    raise NothingToStrikeError(f"{fault.topic} has no partition {fault.partition}")

@@ -1,0 +1,46 @@
+"""What every fault that takes a node down has in common: who runs, and how one comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.cluster import Cluster
+from harness.cluster.capabilities import Node
+from harness.cluster.errors import FaultMissedError, NodeFailedError
+from harness.schedule.faults import Fault
+from nemesis.base import NothingToStrikeError, Scene, the
+
+
+def why_no_process(cluster: Cluster) -> str | None:
+    return cluster.why_not("process") if cluster.process is None else None
+
+
+async def running(scene: Scene, nodes: Sequence[Node]) -> list[Node]:
+    """Those of them that run; NothingToStrikeError if none does."""
+    process = the(scene.cluster.process)
+    found = [node for node in nodes if await process.is_running(node)]
+    if not found:
+        raise NothingToStrikeError(f"{', '.join(nodes)}: down already")
+    return found
+
+
+async def take_down(scene: Scene, node: Node) -> str:
+    """By a kill; the proof is in the sentence."""
+    process = the(scene.cluster.process)
+    if not await process.is_running(node):
+        raise NothingToStrikeError(f"{node} is down already")
+    await process.kill(node)
+    if await process.is_running(node):
+        raise FaultMissedError(f"{node} still runs after it was killed")
+    return f"the process of {node} is gone"
+
+
+async def bring_back(scene: Scene, node: Node, fault: Fault) -> None:
+    """Unless another fault wants it down still; the last of them does it."""
+    process = the(scene.cluster.process)
+    if scene.is_held_down(node, but=fault):
+        return
+    async with scene.start_of(node):
+        await process.start(node)
+    if not await process.is_running(node):
+        raise NodeFailedError(f"{node} was started and does not run")

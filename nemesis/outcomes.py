@@ -1,0 +1,100 @@
+"""What became of each fault: whether it took hold, by which proof, and what that is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness.cluster.capabilities import Node
+from harness.schedule.faults import (
+    BrokerLeaves,
+    Cut,
+    Fault,
+    Kill,
+    Pause,
+    PowerLoss,
+    RollingRestart,
+    kind_of,
+)
+from nemesis.base import Scene
+
+NodeMark = Literal["up", "down", "paused", "cut off", "struck"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    nemesis: str
+    moment: str
+    fault: Fault | None = None
+    """None where there was nothing to strike."""
+    proof: str = ""
+    missed: str = ""
+    """Why it did not take hold."""
+    skipped: str = ""
+    """Why there was nothing to strike."""
+    not_healed: str = ""
+    began_ms: float | None = None
+    took_hold_ms: float | None = None
+    healed_ms: float | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Only what there is to tell."""
+        said = {
+            "nemesis": self.nemesis,
+            "fault": self.moment,
+            "kind": None if self.fault is None else kind_of(self.fault),
+            "proof": self.proof or None,
+            "missed": self.missed or None,
+            "skipped": self.skipped or None,
+            "not_healed": self.not_healed or None,
+            "began_ms": self.began_ms,
+            "took_hold_ms": self.took_hold_ms if self.proof else None,
+            "healed_ms": self.healed_ms,
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+
+def doubts_about(outcomes: Sequence[Outcome]) -> list[str]:
+    """A fault that missed, and a nemesis that never struck, are no test of anything."""
+    doubts = [f"{each.moment} did not take hold: {each.missed}" for each in outcomes if each.missed]
+    for nemesis in dict.fromkeys(each.nemesis for each in outcomes):
+        own = [each for each in outcomes if each.nemesis == nemesis]
+        if all(each.skipped for each in own):
+            doubts.append(f"{nemesis} never struck: {own[-1].skipped}")
+    return doubts
+
+
+def sentence(outcome: Outcome) -> str:
+    return f"{outcome.moment}: {outcome.proof or 'about to take hold'}"
+
+
+def marks_of(scene: Scene) -> Mapping[Node, NodeMark]:
+    return {node: _mark(scene, node) for node in scene.cluster.nodes}
+
+
+def _mark(scene: Scene, node: Node) -> NodeMark:
+    """The worst that befalls it."""
+    faults = [fault for fault in scene.in_force.values() if _strikes(fault, node)]
+    if any(isinstance(fault, Kill | PowerLoss | BrokerLeaves) for fault in faults):
+        return "down"
+    if any(isinstance(fault, Pause) for fault in faults):
+        return "paused"
+    if any(isinstance(fault, Cut) and _is_cut_off(scene, fault, node) for fault in faults):
+        return "cut off"
+    return "struck" if any(not isinstance(fault, Cut) for fault in faults) else "up"
+
+
+def _strikes(fault: Fault, node: Node) -> bool:
+    if isinstance(fault, RollingRestart):
+        return node in fault.nodes
+    if any(node in link for link in getattr(fault, "links", ())):
+        return True
+    return getattr(fault, "node", None) == node
+
+
+def _is_cut_off(scene: Scene, fault: Cut, node: Node) -> bool:
+    """Whether it can talk with no majority any more, itself included."""
+    nodes = scene.cluster.nodes
+    silent = {end for link in fault.links if node in link for end in link} & set(nodes) - {node}
+    return len(nodes) - len(silent) <= len(nodes) // 2

@@ -1,0 +1,146 @@
+"""partition: cuts links so that a graph is what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
+
+from harness.cluster import Cluster
+from harness.cluster.capabilities import Link, Network, Node
+from harness.cluster.errors import FaultMissedError
+from harness.schedule.faults import Cut, Fault
+from nemesis import topology
+from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.links import heal_links
+from nemesis.targets import check_target, resolve
+
+_LOOKS = 3
+"""Another fault may lose some packets of every link; one that comes through proves it open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Cuts links between nodes, or between clients and nodes, and knows exactly which."""
+
+    name: str = "partition"
+    variant: str = ""
+    target: str = ""
+    kinds: ClassVar[tuple[type[Fault], ...]] = (Cut,)
+    variants: ClassVar[tuple[str, ...]] = (
+        "halves",
+        "random-halves",
+        "single",
+        "majorities-ring",
+        "bridge",
+        "one-way",
+        "rack",
+        "leader",
+        "controller",
+        "clients",
+    )
+
+    def __post_init__(self) -> None:
+        check_target(self.target)
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        if cluster.network is None:
+            return cluster.why_not("network")
+        if self.variant == "clients" and cluster.place.client_host is None:
+            return "the clients have no host of their own here that could be cut off"
+        return None
+
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        clients = scene.cluster.place.client_host
+        if len(scene.cluster.nodes) < 2 and self.variant != "clients":
+            raise NothingToStrikeError("one node alone cannot be cut off from another")
+        variant = self.variant or dice.choice(self._possible(scene))
+        graph = await self._drawn(scene, variant, dice)
+        if clients is not None and clients not in graph:
+            graph = topology.with_clients(graph, clients)
+        links = topology.cut_links(graph)
+        if not links:
+            raise NothingToStrikeError(
+                f"{variant} of {len(scene.cluster.nodes)} nodes cuts nothing"
+            )
+        return (Cut(name=moment.name, at_ms=moment.at_ms, for_ms=moment.for_ms, links=links),)
+
+    def _possible(self, scene: Scene) -> list[str]:
+        left_out = set()
+        if len(set(scene.racks.values())) < 2:
+            left_out.add("rack")
+        if scene.cluster.place.client_host is None:
+            left_out.add("clients")
+        if len(scene.cluster.nodes) < 3:
+            left_out |= {"majorities-ring", "bridge"}
+        return [each for each in self.variants if each not in left_out]
+
+    async def _drawn(self, scene: Scene, variant: str, dice: Random) -> topology.Graph:
+        nodes = scene.cluster.nodes
+        match variant:
+            case "halves":
+                return topology.halves(nodes)
+            case "random-halves":
+                return topology.random_halves(nodes, dice)
+            case "majorities-ring":
+                return topology.majorities_ring(nodes, dice)
+            case "bridge":
+                return topology.bridge(nodes, dice)
+            case "one-way":
+                some = await self._aimed_at(scene, "", dice)
+                return topology.one_way(nodes, some, are_deaf=dice.random() < 0.5)
+            case "rack":
+                racks = sorted(set(scene.racks.values()))
+                if len(racks) < 2:
+                    raise NothingToStrikeError("the nodes are not in several racks")
+                return topology.rack(nodes, scene.racks, dice.choice(racks))
+            case "clients":
+                cut_off = await self._aimed_at(scene, "", dice)
+                reached = [node for node in nodes if node not in cut_off]
+                clients = the(scene.cluster.place.client_host)
+                return topology.with_clients(topology.complete(nodes), clients, reached)
+            case "leader" | "controller":
+                return topology.isolated(nodes, await self._aimed_at(scene, variant, dice))
+            case _:
+                return topology.isolated(nodes, await self._aimed_at(scene, "one", dice))
+
+    async def _aimed_at(self, scene: Scene, usual: str, dice: Random) -> Sequence[Node]:
+        return await resolve(
+            scene, self.target or usual, dice, among=("one", "minority", "leader", "controller")
+        )
+
+    async def inject(self, scene: Scene, fault: Fault) -> str:
+        assert isinstance(fault, Cut)
+        network = the(scene.cluster.network)
+        graph = topology.without(network.hosts, fault.links)
+        async with scene.links:
+            before = await network.reachable()
+            await network.cut(fault.links)
+            # What is down or cut besides is not reached before either.
+            wanted = before.intersection(graph.edges)
+            found = await _reached(network, wanted)
+        if found != wanted:
+            raise FaultMissedError(_difference(found, wanted))
+        return f"reachable is exactly: {topology.shown(graph)}"
+
+    async def heal(self, scene: Scene, fault: Fault) -> None:
+        await heal_links(scene, fault)
+
+
+async def _reached(network: Network, wanted: frozenset[Link]) -> frozenset[Link]:
+    found = await network.reachable()
+    for _ in range(_LOOKS - 1):
+        if found >= wanted:
+            break
+        found |= await network.reachable()
+    return found
+
+
+def _difference(found: frozenset[Link], wanted: frozenset[Link]) -> str:
+    still_open = ", ".join(f"{a} > {b}" for a, b in sorted(found - wanted)) or "no link"
+    too_much = ", ".join(f"{a} > {b}" for a, b in sorted(wanted - found)) or "no link"
+    return (
+        f"what is reachable is not what the graph says: open though cut {still_open}; "
+        f"cut though open {too_much}"
+    )

@@ -1,0 +1,81 @@
+"""power: hosts that go dark, with everything that they had not synced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
+
+from harness.cluster import Cluster
+from harness.cluster.capabilities import Node
+from harness.cluster.errors import FaultMissedError
+from harness.schedule.faults import Fault, PowerLoss
+from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.budget import affordable
+from nemesis.outage import bring_back, running, why_no_process
+from nemesis.targets import check_target, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLosses:
+    """Takes the power of hosts: processes are gone, and so is what was not synced."""
+
+    name: str = "power"
+    variant: str = ""
+    target: str = ""
+    kinds: ClassVar[tuple[type[Fault], ...]] = (PowerLoss,)
+    variants: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        check_target(self.target)
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        if cluster.disk is None:
+            return cluster.why_not("disk")
+        return cluster.disk.why_not("power") or why_no_process(cluster)
+
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        usual = ("one", "leader", "controller")
+        nodes = await running(scene, await resolve(scene, self.target, dice, among=usual))
+        return tuple(
+            PowerLoss(
+                name=f"{moment.name}/{node}", at_ms=moment.at_ms, for_ms=moment.for_ms, node=node
+            )
+            for node in await affordable(scene, nodes, dice)
+        )
+
+    async def inject(self, scene: Scene, fault: Fault) -> str:
+        assert isinstance(fault, PowerLoss)
+        return await cut_power(scene, fault.node)
+
+    async def heal(self, scene: Scene, fault: Fault) -> None:
+        assert isinstance(fault, PowerLoss)
+        if any(other.node == fault.node for other in scene.others(fault, PowerLoss)):
+            return
+        await give_power(scene, fault.node)
+        await bring_back(scene, fault.node, fault)
+
+
+async def cut_power(scene: Scene, node: Node) -> str:
+    """The proof: no process is left, and where there are links to ask, the host is not heard."""
+    process, network = the(scene.cluster.process), scene.cluster.network
+    if not await process.is_running(node):
+        raise NothingToStrikeError(f"{node} is down already")
+    scene.damaged.add(node)
+    async with scene.links:
+        await the(scene.cluster.disk).lose_power(node)
+        if await process.is_running(node):
+            raise FaultMissedError(f"{node} runs without power")
+        heard = (
+            []
+            if network is None
+            else sorted(link for link in await network.reachable() if node in link)
+        )
+    if heard:
+        raise FaultMissedError(f"{node} without power is still on the network: {heard[0]}")
+    return f"{node} is off: its process is gone, and what it had not synced"
+
+
+async def give_power(scene: Scene, node: Node) -> None:
+    async with scene.links:
+        await the(scene.cluster.disk).restore_power(node)

@@ -1,0 +1,92 @@
+"""restart: stops nodes cleanly and starts them again, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
+
+from harness.cluster import Cluster
+from harness.cluster.base import RunningProcess
+from harness.cluster.capabilities import Node
+from harness.cluster.errors import FaultMissedError, NodeFailedError, NotInTimeError
+from harness.errors import EnvironmentFailure
+from harness.schedule.faults import Fault, RollingRestart
+from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.outage import bring_back, running, why_no_process
+from nemesis.targets import check_target, resolve
+
+_NOT_BACK = "and not back yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """Stops brokers cleanly and starts them again, one after the other, as an upgrade does."""
+
+    name: str = "restart"
+    variant: str = ""
+    target: str = ""
+    kinds: ClassVar[tuple[type[Fault], ...]] = (RollingRestart,)
+    variants: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        check_target(self.target)
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        return why_no_process(cluster)
+
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        nodes = await running(scene, await resolve(scene, self.target or "all", dice))
+        return (
+            RollingRestart(
+                name=moment.name,
+                at_ms=moment.at_ms,
+                for_ms=moment.for_ms,
+                nodes=tuple(dice.sample(nodes, len(nodes))),
+            ),
+        )
+
+    async def inject(self, scene: Scene, fault: Fault) -> str:
+        assert isinstance(fault, RollingRestart)
+        done: list[str] = []
+        for node in fault.nodes:
+            told = await self._restart(scene, node, fault)
+            if told:
+                done.append(told)
+            if told.endswith(_NOT_BACK):
+                # Who goes on with the next one takes the cluster down; healing starts this one.
+                break
+        if not done:
+            raise NothingToStrikeError(f"{', '.join(fault.nodes)}: down already")
+        return "; ".join(done)
+
+    async def _restart(self, scene: Scene, node: Node, fault: Fault) -> str:
+        """Nothing for a node that another fault has taken down meanwhile."""
+        process, before = the(scene.cluster.process), scene.cluster.system.process(node)
+        if not await process.is_running(node):
+            return ""
+        manner = "stopped"
+        try:
+            await process.stop(node)
+        except (NodeFailedError, NotInTimeError):
+            # It found no way to end cleanly, with a majority away say, and was killed.
+            manner = "killed in the end"
+        if await process.is_running(node):
+            raise FaultMissedError(f"{node} was asked to stop and still runs")
+        try:
+            await bring_back(scene, node, fault)
+        except EnvironmentFailure:
+            return f"{node} {manner}, {_NOT_BACK}"
+        after = scene.cluster.system.process(node)
+        if before is after and not scene.is_held_down(node, but=fault):
+            raise FaultMissedError(f"{node} still has the process that it had")
+        return f"{node} {manner}, started again as {_number(after)}"
+
+    async def heal(self, scene: Scene, fault: Fault) -> None:
+        assert isinstance(fault, RollingRestart)
+        for node in fault.nodes:
+            await bring_back(scene, node, fault)
+
+
+def _number(process: RunningProcess | None) -> str:
+    return "nothing" if process is None else f"process {process.pid}"

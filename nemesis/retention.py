@@ -1,0 +1,86 @@
+"""retention: deletes the beginnings of logs now, in the middle of the load.
+
+Retention by time or size would be asked for by configuration, and how far it goes is decided by
+the brokers' clocks and by what is in a segment: a clock that another nemesis has put ahead would
+delete what no client has read, and the run would call that a loss. So the exact form of the same
+deed is used, DeleteRecords: up to an offset that the run vouches for (`Scene.read_to`), and not one
+record further.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
+
+from harness.cluster import Cluster
+from harness.cluster.errors import FaultMissedError
+from harness.schedule.faults import DeleteRecords, Fault
+from nemesis.base import Moment, NothingToStrikeError, Scene
+from nemesis.compact import is_compacted
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Deletes the beginnings of logs, only as far as the clients have read them."""
+
+    name: str = "retention"
+    variant: str = ""
+    target: str = ""
+    kinds: ClassVar[tuple[type[Fault], ...]] = (DeleteRecords,)
+    variants: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if self.target:
+            raise ValueError("retention takes no target: it is for all topics of a workload")
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        return None
+
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        read = scene.read_to()
+        possible: dict[str, dict[str, int]] = {}
+        for topic in scene.topics:
+            # A compacted topic keeps its records for ever, and brokers refuse to delete them.
+            if is_compacted(scene, topic):
+                continue
+            for index, start in (await scene.cluster.system.log_starts(topic)).items():
+                read_to = read.get(f"{topic}-{index}", 0)
+                if read_to > start:
+                    before = dice.randint(start + 1, read_to)
+                    possible.setdefault(topic, {})[str(index)] = before
+        if not possible:
+            raise NothingToStrikeError("the clients have read nothing yet that is still there")
+        topic = dice.choice(sorted(possible))
+        return (
+            DeleteRecords(
+                name=moment.name,
+                at_ms=moment.at_ms,
+                for_ms=moment.for_ms,
+                topic=topic,
+                before=possible[topic],
+            ),
+        )
+
+    async def inject(self, scene: Scene, fault: Fault) -> str:
+        assert isinstance(fault, DeleteRecords)
+        system, before = scene.cluster.system, {int(k): v for k, v in fault.before.items()}
+        read = scene.read_to()
+        for index, offset in before.items():
+            # Of a run that is played again, this run has to vouch anew.
+            if read.get(f"{fault.topic}-{index}", 0) < offset:
+                raise NothingToStrikeError(
+                    f"{fault.topic}-{index} has not been read up to {offset}, so it is kept"
+                )
+        await system.delete_records(fault.topic, before)
+        starts = await system.log_starts(fault.topic)
+        for index, offset in before.items():
+            if starts[index] < offset:
+                raise FaultMissedError(
+                    f"{fault.topic}-{index} still begins at {starts[index]}, not at {offset}"
+                )
+        shown = ", ".join(f"{fault.topic}-{index} begins at {starts[index]}" for index in before)
+        return f"now {shown}"
+
+    async def heal(self, scene: Scene, fault: Fault) -> None:
+        """Nothing: what was deleted was not needed any more."""

@@ -1,0 +1,93 @@
+"""Targets: which nodes a fault is for, from a word to names.
+
+    one  minority  majority  all          drawn from all nodes
+    leader  followers  isr                of one partition of the workload, drawn
+    controller                            the active one
+    n1+n3                                 these
+
+Without a word the dice choose one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from random import Random
+
+from harness.cluster.base import PartitionState
+from harness.cluster.capabilities import Node
+from nemesis.base import NothingToStrikeError, Scene
+
+TARGETS = ("one", "minority", "majority", "all", "leader", "followers", "controller", "isr")
+
+_NAMES = re.compile(r"n[1-9]\d*(\+n[1-9]\d*)*")
+
+
+def check_target(text: str) -> None:
+    """ValueError for what is no target; the empty one leaves it to the dice."""
+    if text and text not in TARGETS and _NAMES.fullmatch(text) is None:
+        raise ValueError(
+            f"there is no target {text!r}; try one of {', '.join(TARGETS)}, or nodes such as n1+n3"
+        )
+
+
+def minority_of(count: int) -> int:
+    return max(1, (count - 1) // 2)
+
+
+def majority_of(count: int) -> int:
+    return count // 2 + 1
+
+
+async def resolve(
+    scene: Scene, target: str, dice: Random, *, among: Sequence[str] = TARGETS
+) -> tuple[Node, ...]:
+    """In the cluster's order. `among` are the words the dice may choose from."""
+    nodes = scene.cluster.nodes
+    word = target or dice.choice(list(among))
+    chosen = await _chosen(scene, word, nodes, dice)
+    if not chosen:
+        raise NothingToStrikeError(f"there is no {word} now")
+    return tuple(node for node in nodes if node in chosen)
+
+
+async def _chosen(
+    scene: Scene, word: str, nodes: Sequence[Node], dice: Random
+) -> Sequence[Node | None]:
+    match word:
+        case "one":
+            return [dice.choice(nodes)]
+        case "minority":
+            return dice.sample(nodes, minority_of(len(nodes)))
+        case "majority":
+            return dice.sample(nodes, majority_of(len(nodes)))
+        case "all":
+            return nodes
+        case "controller":
+            controller = await scene.cluster.controller()
+            return [] if controller is None else [controller]
+        case "leader" | "followers" | "isr":
+            return _of_partition(word, await a_partition(scene, dice))
+        case _:
+            return _named(word.split("+"), nodes)
+
+
+def _named(names: Sequence[Node], nodes: Sequence[Node]) -> Sequence[Node]:
+    unknown = [name for name in names if name not in nodes]
+    if unknown:
+        raise NothingToStrikeError(f"there is no {unknown[0]} among {', '.join(nodes)}")
+    return names
+
+
+def _of_partition(word: str, partition: PartitionState) -> Sequence[Node | None]:
+    if word == "isr":
+        return partition.isr
+    if word == "leader":
+        return [] if partition.leader is None else [partition.leader]
+    return [node for node in partition.replicas if node != partition.leader]
+
+
+async def a_partition(scene: Scene, dice: Random) -> PartitionState:
+    if not scene.topics:
+        raise NothingToStrikeError("the workload has no topic")
+    return dice.choice(await scene.cluster.partitions(dice.choice(scene.topics)))

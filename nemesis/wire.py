@@ -1,0 +1,108 @@
+"""wire: tampers with single messages, between clients and nodes and between nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any, ClassVar
+
+from harness.cluster import Cluster
+from harness.cluster.errors import NotInTimeError
+from harness.cluster.waiting import wait_until
+from harness.schedule.faults import Fault, TamperMessages
+from nemesis.base import Moment, Scene, missed, the
+
+_HIT_WITHIN_S = 10.0
+_MENU: dict[str, tuple[tuple[dict[str, Any], dict[str, Any]], ...]] = {
+    "drop": (
+        ({"api": "Produce", "direction": "reply"}, {"kind": "drop"}),
+        ({"api": "Produce", "direction": "request"}, {"kind": "drop"}),
+        ({"api": "Fetch", "direction": "reply"}, {"kind": "drop"}),
+    ),
+    "delay": (
+        ({"api": "Produce", "direction": "reply"}, {"kind": "delay", "seconds": 5.0}),
+        ({"api": "Produce", "direction": "request"}, {"kind": "delay", "seconds": 2.0}),
+        ({"api": "Fetch", "direction": "request"}, {"kind": "delay", "seconds": 1.0}),
+    ),
+    "error": (
+        (
+            {"api": "Produce", "direction": "reply"},
+            {"kind": "error", "code": "NOT_LEADER_OR_FOLLOWER"},
+        ),
+        ({"api": "Produce", "direction": "reply"}, {"kind": "error", "code": "REQUEST_TIMED_OUT"}),
+    ),
+    "duplicate": (
+        ({"api": "Produce", "direction": "request"}, {"kind": "duplicate", "after_s": 0.5}),
+    ),
+}
+_NTH_MAX = 20
+_TIMES_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class WireFaults:
+    """Drops, delays, doubles or falsifies single requests and replies, chosen by what they are."""
+
+    name: str = "wire"
+    variant: str = ""
+    target: str = ""
+    kinds: ClassVar[tuple[type[Fault], ...]] = (TamperMessages,)
+    variants: ClassVar[tuple[str, ...]] = tuple(_MENU)
+
+    def __post_init__(self) -> None:
+        if self.target:
+            raise ValueError("wire takes no target: it chooses messages, not nodes")
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        return cluster.why_not("wire") if cluster.wire is None else None
+
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        match, action = dice.choice(_MENU[self.variant or dice.choice(self.variants)])
+        nth = dice.randint(1, _NTH_MAX)
+        return (
+            TamperMessages(
+                name=moment.name,
+                at_ms=moment.at_ms,
+                for_ms=moment.for_ms,
+                match={**match, "nth": nth},
+                action=action,
+                times=dice.randint(1, _TIMES_MAX),
+            ),
+        )
+
+    async def inject(self, scene: Scene, fault: Fault) -> str:
+        """Waits for its message: as long as none has come by, nothing is proved."""
+        from harness.wire.match_json import fault_from_json
+
+        assert isinstance(fault, TamperMessages)
+        wire = the(scene.cluster.wire)
+        await wire.add(
+            fault_from_json(
+                {
+                    "name": fault.name,
+                    "match": dict(fault.match),
+                    "action": dict(fault.action),
+                    "times": fault.times,
+                }
+            )
+        )
+
+        async def is_hit() -> bool:
+            return await wire.hits(fault.name) > 0
+
+        within_s = _HIT_WITHIN_S if fault.for_ms is None else max(fault.for_ms / 1000, 1.0)
+        try:
+            await wait_until(is_hit, within_s=within_s, what="a message comes by", every_s=0.1)
+        except NotInTimeError as late:
+            raise missed(scene, fault, f"no {_shown(fault)}: {late}") from None
+        return f"{await wire.hits(fault.name)} messages met it: {_shown(fault)}"
+
+    async def heal(self, scene: Scene, fault: Fault) -> None:
+        """The last one ends them all: a fault that was taken away cannot come back by its name."""
+        if not scene.others(fault, TamperMessages):
+            await the(scene.cluster.wire).heal()
+
+
+def _shown(fault: TamperMessages) -> str:
+    kind = " ".join(str(fault.match[key]) for key in ("api", "direction") if key in fault.match)
+    return f"{kind}, {fault.action.get('kind')}"
