@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from broker.metadata.changes import Change
 from broker.metadata.image import Image
 from broker.observe.events import emit
-from broker.protocol.errors import KafkaError
+from broker.protocol.errors import ErrorCode, KafkaError
 from broker.quorum.insist import lack_of_room
-from broker.quorum.metadata_log import TOPIC, MetadataLog
+from broker.quorum.metadata_log import TOPIC, Committed, MetadataLog
 from broker.raft.events import SnapshotId
 
 _log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Replay:
         while True:
             async with self._progress:
                 await self._progress.wait_for(lambda: self._committed > self.applied_offset)
-            for batch in await self._log.batches(self.applied_offset, self._committed):
+            for batch in await self._read(self.applied_offset):
                 if batch.end_offset <= self.applied_offset:
                     continue  # a snapshot came meanwhile, and has it
                 # A batch is applied whole, between two awaits: nobody sees a half of it.
@@ -72,6 +72,17 @@ class Replay:
                     self._on_applied(batch.changes)
             await self._announce()
             await self._make_snapshot_if_due()
+
+    async def _read(self, offset: int) -> Sequence[Committed]:
+        try:
+            return await self._log.batches(offset, self._committed)
+        except KafkaError as problem:
+            is_gone = problem.code == ErrorCode.OFFSET_OUT_OF_RANGE
+            if not is_gone or self._log.start_offset <= offset:
+                raise
+            # A snapshot has taken its place in the log, and is about to do so in the image.
+            await self.until(self._log.start_offset)
+            return ()
 
     async def committed(self, offset: int) -> None:
         """Everything before `offset` will stay for good."""

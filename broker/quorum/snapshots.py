@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ class Snapshots:
         self._disk = disk
         self._directory = directory
         self.latest: SnapshotId | None = None
+        self._storing = asyncio.Lock()
 
     @classmethod
     async def find(cls, disk: Disk, directory: str) -> Snapshots:
@@ -60,14 +62,18 @@ class Snapshots:
         await self.store(snapshot_id, bytes(content))
 
     async def store(self, snapshot_id: SnapshotId, content: bytes) -> None:
-        """Durable when it returns; then the older ones go."""
-        if self.latest is not None and self.latest.end_offset >= snapshot_id.end_offset:
-            return
-        await self._disk.replace(self.path(snapshot_id), content)
-        self.latest = snapshot_id
-        for name in await self._disk.list(self._directory):
-            if _NAME.match(name) and name != _name(snapshot_id):
-                await self._disk.delete(f"{self._directory}/{name}")
+        """Durable when it returns; then the older ones go.
+
+        One that was fetched may come while this node's own is written: the newest one stays.
+        """
+        async with self._storing:
+            if self.latest is not None and self.latest.end_offset >= snapshot_id.end_offset:
+                return
+            await self._disk.replace(self.path(snapshot_id), content)
+            self.latest = snapshot_id
+            for name in await self._disk.list(self._directory):
+                if _NAME.match(name) and name < _name(snapshot_id):
+                    await self._disk.delete(f"{self._directory}/{name}")
 
     async def read(self, snapshot_id: SnapshotId) -> bytes:
         """Raises FileNotFoundError when a newer one has taken its place."""

@@ -150,6 +150,20 @@ async def test_what_was_read_before_a_snapshot_came_is_not_applied_after_it() ->
     task.cancel()
 
 
+async def test_what_a_snapshot_has_swept_away_is_not_missed() -> None:
+    """The log has followed the snapshot already, and the image not yet."""
+    async with replaying() as stage:
+        await stage.log.append([topic("a")], 1)
+        await stage.log.snapshots.write(image_of(topic("x")), SnapshotId(9, 4), 5)
+        await stage.log.start_over_at_snapshot()
+        await stage.replay.committed(1)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await stage.replay.start_over(SnapshotId(9, 4), image_of(topic("x")))
+        await stage.commit([topic("y")], epoch=5)
+        assert stage.names == ["x", "y"]
+
+
 async def test_after_a_snapshot_the_log_goes_on_where_it_ends() -> None:
     async with replaying() as stage:
         await stage.commit([topic("a")])

@@ -85,6 +85,19 @@ async def test_only_the_newest_is_kept_and_an_older_one_changes_nothing() -> Non
     assert (list(image.topics), latest) == (["a", "b"], SnapshotId(9, 1))
 
 
+async def test_an_older_one_that_is_written_meanwhile_does_not_take_the_newer_ones_place() -> None:
+    disk = await folder()
+    snapshots = await Snapshots.find(disk, FOLDER)
+    disk.slow("replace", "*/00000000000000000005-*", seconds=0.05)
+    await asyncio.gather(
+        snapshots.write(image_of(topic("a")), SnapshotId(5, 1), 5),
+        snapshots.write(image_of(topic("b")), SnapshotId(9, 1), 5),
+    )
+    assert snapshots.latest == SnapshotId(9, 1)
+    assert await disk.list(FOLDER) == ["00000000000000000009-0000000001.checkpoint"]
+    assert list((await snapshots.load()).topics) == ["b"]
+
+
 async def test_of_two_that_a_crash_left_the_newer_one_counts() -> None:
     older, newer = await written(image_of(topic("a"))), await written(image_of(topic("b")))
     content = await newer.read(f"{FOLDER}/00000000000000000006-0000000002.checkpoint")
