@@ -13,6 +13,7 @@ from harness.cli.listing import list_checkers, list_nemeses, list_workloads
 from harness.cli.sim import sim
 from harness.cli.stored import analyze, ls, replay
 from harness.cli.suite import suite
+from harness.cli.systems import systems
 from harness.cli.testing import run_test
 from harness.cli.upkeep import doctor, heal
 from harness.errors import EnvironmentFailure
@@ -37,6 +38,7 @@ for _command in (
     sim,
     heal,
     doctor,
+    systems,
     list_workloads,
     list_nemeses,
     list_checkers,
