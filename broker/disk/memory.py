@@ -230,13 +230,13 @@ class MemoryDisk:
 
     # What a test or a simulator does to the disk.
 
-    def power_loss(self, dice: Random | None = None) -> int:
+    def power_loss(self, dice: Random | None = None) -> dict[str, int]:
         """All handles die; of what was not synced some is lost or torn, without `dice` all.
 
-        Says how much shorter the files are.
+        Says how many bytes did not survive, by the names that their files had.
         """
         self.life += 1
-        before = self._used_bytes()
+        before = {path: (inode, bytes(inode.content)) for path, inode in self._now.files.items()}
         kept = dice.randint(0, len(self._unsynced)) if dice else 0
         for _, change in self._unsynced[:kept]:
             change(self._durable)
@@ -246,7 +246,12 @@ class MemoryDisk:
             inode.is_entry_durable = True
             inode.cold_pages.clear()
         self._now = self._durable.copy()
-        return before - self._used_bytes()
+        kept_inodes = {id(inode) for inode in self._now.files.values()}
+        lost = {
+            path: _lost(content, inode.content if id(inode) in kept_inodes else b"")
+            for path, (inode, content) in before.items()
+        }
+        return {path: count for path, count in lost.items() if count}
 
     def process_crash(self) -> None:
         """The process is gone but the machine is not: everything written stays readable."""
@@ -341,3 +346,11 @@ class MemoryDisk:
 
 def _pages(position: int, length: int) -> range:
     return range(position // PAGE, (position + max(length, 1) - 1) // PAGE + 1)
+
+
+def _lost(before: bytes, after: Buffer) -> int:
+    """A file may be longer than it was: when its being cut did not survive."""
+    if after[: len(before)] == before:
+        return 0
+    changed = sum(mine != left for mine, left in zip(before, after, strict=False))
+    return changed + max(0, len(before) - len(after))

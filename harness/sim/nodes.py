@@ -6,7 +6,7 @@ The one module that knows more of the broker than its seams.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -25,16 +25,14 @@ from harness.sim.disk_faults import DiskFaults
 from harness.sim.disks import DiskPoints
 from harness.sim.lives import Life
 from harness.sim.loop import SimulationError
+from harness.sim.node_properties import CONTROLLER_PORT as CONTROLLER_PORT
+from harness.sim.node_properties import PORT as PORT
+from harness.sim.node_properties import Properties, membership, own_properties
 from harness.sim.simulation import Simulation
 from harness.sim.trace_sink import Onlooker, TraceSink
 
-PORT = 9092
-CONTROLLER_PORT = 9093
-LOG_DIR = "data"
 STOP_PATIENCE_S = 30.0
 """So long a node that cannot go on may take to stop, as under a service manager."""
-
-Properties = Mapping[str, str]
 
 _KILLED = -9
 
@@ -241,10 +239,14 @@ class SimNode:
             return False
         self._power_losses += 1
         dice = self._simulation.decisions.random("power_loss", f"{self.name}/{self._power_losses}")
-        lost_bytes = sum(disk.power_loss(dice if torn else None) for disk in self.disks.values())
-        row = self._simulation.trace.emit(
-            "crash", self.name, detail=f"power loss, {lost_bytes} bytes lost"
+        lost = [disk.power_loss(dice if torn else None) for disk in self.disks.values()]
+        trace = self._simulation.trace
+        row = trace.emit(
+            "crash", self.name, offset=sum(sum(each.values()) for each in lost), detail="power loss"
         )
+        for each in lost:
+            for path, count in each.items():
+                trace.emit("lost", self.name, offset=count, detail=path, cause=row)
         network.power_lost(self.name, row)
         self._outages += 1
         self._end(NodeDownError(f"{self.name} lost its power", _KILLED))
@@ -289,9 +291,8 @@ class SimNode:
 
 def _config(node_id: int, name: str, properties: Properties) -> BrokerConfig:
     """Raises PropertiesError."""
-    own = {"node.id": str(node_id), "listeners": f"PLAINTEXT://{name}:{PORT}", "log.dirs": LOG_DIR}
     try:
-        return BrokerConfig.of({**own, **properties})
+        return BrokerConfig.of({**own_properties(node_id, name), **properties})
     except ConfigError as error:
         raise PropertiesError(str(error)) from None
 
@@ -327,11 +328,11 @@ class SimCluster:
         self._restarts_nodes = restart_after_exit_s is not None
         self.nodes: dict[str, SimNode] = {}
         for node_id in range(1, count + 1):
-            membership = _membership(node_id, count) if is_one and count > 1 else {}
+            of_cluster = membership(node_id, count) if is_one and count > 1 else {}
             node = SimNode(
                 simulation,
                 node_id,
-                {**membership, **(given(node_id) if callable(given) else given)},
+                {**of_cluster, **(given(node_id) if callable(given) else given)},
                 crash_points=points,
                 crash=self._crash,
                 restart_after_exit_s=restart_after_exit_s,
@@ -384,15 +385,3 @@ class SimCluster:
         if point.for_ms is not None:
             loop = self.simulation.loop
             loop.call_kernel(loop.now_ns + int(point.for_ms * 1e6), lambda node: node.start(), node)
-
-
-def _membership(node_id: int, count: int) -> dict[str, str]:
-    voters = (f"{each}@n{each}:{CONTROLLER_PORT}" for each in range(1, count + 1))
-    return {
-        "process.roles": "broker,controller",
-        "controller.quorum.voters": ",".join(voters),
-        "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://n{node_id}:{PORT},CONTROLLER://n{node_id}:{CONTROLLER_PORT}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "inter.broker.listener.name": "PLAINTEXT",
-    }

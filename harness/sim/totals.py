@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
@@ -10,7 +9,6 @@ from harness.sim.client_produce_queue import Delivered
 from harness.sim.record import Record
 from harness.sim.trace import Trace
 
-_LOST_BYTES = re.compile(r"power loss, (\d+) bytes lost")
 _METADATA = "__cluster_metadata"
 
 
@@ -29,6 +27,8 @@ class Totals:
     kills: int = 0
     power_losses: int = 0
     power_losses_that_lost_bytes: int = 0
+    record_bytes_lost: int = 0
+    """From the logs of topics, by power losses."""
     messages_cut: int = 0
     message_faults: int = 0
 
@@ -63,17 +63,16 @@ class Totals:
                 else:
                     self.isr_expansions += 1
             case "crash":
-                self._count_crash(detail)
+                if detail == "power loss":
+                    self.power_losses += 1
+                    self.power_losses_that_lost_bytes += offset > 0
+                else:
+                    self.kills += 1
+            case "lost":
+                if detail.endswith(".log") and not detail.startswith(_METADATA):
+                    self.record_bytes_lost += offset
             case _:
                 pass
-
-    def _count_crash(self, detail: str) -> None:
-        lost = _LOST_BYTES.match(detail)
-        if lost is None:
-            self.kills += 1
-        else:
-            self.power_losses += 1
-            self.power_losses_that_lost_bytes += int(lost[1]) > 0
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(

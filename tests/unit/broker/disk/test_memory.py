@@ -20,6 +20,31 @@ async def test_a_power_loss_takes_what_was_not_synced(memory: MemoryDisk) -> Non
     assert await memory.read("a.log") == b"safe"
 
 
+async def test_a_power_loss_says_what_it_cost_file_by_file(memory: MemoryDisk) -> None:
+    longer, cut, gone, kept = [await memory.create(name) for name in ("a", "b", "c", "d")]
+    for file in (longer, cut, kept):
+        file.append([b"safe"])
+        await file.fdatasync()
+    longer.append([b"lost"])
+    cut.truncate(1)
+    cut.append([b"X"])
+    gone.append([b"everything"])
+    # The second file is longer afterwards than it was, and yet what was written last is lost.
+    assert memory.power_loss() == {"a": 4, "b": 1, "c": 10}
+    assert memory.power_loss() == {}
+
+
+async def test_what_is_torn_has_not_survived(memory: MemoryDisk) -> None:
+    for seed in range(100):
+        disk = MemoryDisk()
+        file = await disk.create("a")
+        await file.fdatasync()
+        file.append([b"U" * 1000])
+        lost = disk.power_loss(Random(seed)).get("a", 0)
+        left = await disk.read("a")
+        assert lost == 1000 - left.count(b"U") or (0 <= lost <= 1000 and b"U" not in left)
+
+
 async def test_a_file_that_was_never_synced_is_gone(memory: MemoryDisk) -> None:
     file = await memory.create("a.log")
     file.append([b"lost"])

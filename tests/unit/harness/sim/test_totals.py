@@ -9,6 +9,7 @@ import pytest
 from broker.protocol.errors import ErrorCode
 from harness.schedule.schedule import Schedule
 from harness.sim.client_admin import Admin
+from harness.sim.nodes import SimCluster
 from harness.sim.record import Record, Seen
 from harness.sim.run import run_schedule
 from harness.sim.simulation import Simulation
@@ -70,3 +71,35 @@ def test_a_partition_with_one_replica_cannot_be_moved() -> None:
     alone = Schedule.of_text(json.dumps({**document, "nodes": 1}))
     ended = run_schedule(alone)
     assert (ended.stopped, ended.totals.moves) == (None, 0)
+
+
+def test_a_power_loss_is_one_whatever_it_cost() -> None:
+    with Simulation(1) as simulation:
+        emit = simulation.trace.emit
+        emit("crash", "n1", detail="kill")
+        emit("crash", "n1", offset=0, detail="power loss")
+        emit("crash", "n2", offset=30, detail="power loss")
+        emit("lost", "n2", offset=10, detail="t-0/00000000000000000000.log")
+        emit("lost", "n2", offset=15, detail="__cluster_metadata-0/00000000000000000000.log")
+        emit("lost", "n2", offset=5, detail="recovery-point-offset-checkpoint")
+        counted = Totals.of(Record(), simulation.trace, messages_cut=0, message_faults=0)
+    assert (counted.kills, counted.power_losses, counted.power_losses_that_lost_bytes) == (1, 2, 1)
+    assert counted.record_bytes_lost == 10
+
+
+def test_a_node_whose_files_grow_by_a_power_loss_has_lost_its_power() -> None:
+    """A cut that was not synced is undone."""
+    with Simulation(1) as simulation:
+        node = SimCluster(simulation, 1)["n1"]
+        [disk] = node.disks.values()
+
+        async def main() -> None:
+            file = await disk.create("a")
+            file.append([b"abcdef"])
+            await file.fdatasync()
+            file.truncate(2)
+
+        simulation.run(main(), deadline_s=10)
+        assert node.power_loss(torn=False)
+        counted = Totals.of(Record(), simulation.trace, messages_cut=0, message_faults=0)
+        assert (counted.kills, counted.power_losses) == (0, 1)
