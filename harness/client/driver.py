@@ -20,6 +20,7 @@ class DriverError(Exception):
     def __init__(self, name: str, message: str = "", *, harmless: bool = False) -> None:
         super().__init__(f"{name}: {message}" if message else name)
         self.name = name
+        self.message = message
         self.harmless = harmless
         """Nothing was sent, or the client knows of each try that it was refused."""
 

@@ -13,6 +13,10 @@ def make_client(name: str, settings: ClientSettings, client_id: str) -> Client:
             from harness.client.confluent import ConfluentClient
 
             return ConfluentClient(settings, client_id)
+        case "aiokafka":
+            from harness.client.aiokafka_client import AiokafkaClient
+
+            return AiokafkaClient(settings, client_id)
         case "instant":
             from harness.client.instant import InstantClient
 

@@ -1,0 +1,333 @@
+"""aiokafka as a driver: a client that shares no code with librdkafka.
+
+Its parts start when they are first needed, because they connect when they start. It has no setting
+for retries: it sends again until its time is up, and with idempotence for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.errors import BrokerResponseError, KafkaError
+
+from harness.client.aiokafka_admin import AiokafkaAdmin
+from harness.client.base import ClientSettings, IsolationLevel
+from harness.client.driver import (
+    Driver,
+    DriverError,
+    Place,
+    Polled,
+    Positions,
+    Read,
+    Stored,
+    place_of,
+)
+from harness.client.error_names import error_name
+from harness.client.kafka_client import KafkaClient
+from harness.client.outcomes import Mode
+from harness.errors import EnvironmentFailure
+
+_T = TypeVar("_T")
+
+_POLLED_MAX = 500
+_SENDING = "Sender._send_produce_req"
+
+# Whoever runs the client says where its log goes; by itself it is silent.
+logging.getLogger("aiokafka").addHandler(logging.NullHandler())
+
+
+class AiokafkaClient(KafkaClient):
+    def __init__(self, settings: ClientSettings, client_id: str) -> None:
+        super().__init__(AiokafkaDriver(settings, client_id))
+
+
+class AiokafkaDriver:
+    def __init__(self, settings: ClientSettings, client_id: str) -> None:
+        self.mode = Mode(settings.acks, settings.enable_idempotence, retries=True)
+        self._settings = settings
+        self._common = {"bootstrap_servers": settings.bootstrap, "client_id": client_id}
+        self._patience_s = settings.delivery_timeout_ms / 1000
+        self._producer: AIOKafkaProducer | None = None
+        self._consumer: AIOKafkaConsumer | None = None
+        self._readers: dict[IsolationLevel, AIOKafkaConsumer] = {}
+        self._admin: AiokafkaAdmin | None = None
+        self._positions: Positions = {}
+
+    async def open(self) -> None:
+        """Only looks at the settings: the library connects later, and may have to wait for that."""
+        if self._settings.retries is not None:
+            raise EnvironmentFailure("aiokafka has no setting for retries; try --client confluent")
+        try:
+            producer = self._made_producer()
+        except (TypeError, ValueError) as error:
+            raise EnvironmentFailure(f"an aiokafka client cannot be made: {error}") from error
+        producer._closed = True  # it was never started, and there is nothing to be stopped
+
+    async def close(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            await _drop(producer)
+        consumers = [each for each in (self._consumer, *self._readers.values()) if each is not None]
+        self._consumer = None
+        self._readers.clear()
+        for consumer in consumers:
+            await _stop(consumer)
+        admin, self._admin = self._admin, None
+        if admin is not None:
+            await admin.close()
+
+    # Writing
+
+    async def produce(self, place: Place, key: bytes | None, payload: bytes | None) -> Stored:
+        settled: asyncio.Future[Any] | None = None
+        try:
+            async with asyncio.timeout(self._patience_s):
+                producer = await self._started_producer()
+                settled = await producer.send(
+                    place.topic, payload, key=key, partition=place.partition
+                )
+                told = await asyncio.shield(settled)
+        except TimeoutError:
+            if settled is not None:
+                settled.add_done_callback(_take_note)
+            raise DriverError(
+                "_TIMED_OUT", "not settled in time", harmless=settled is None
+            ) from None
+        except AssertionError as error:  # so aiokafka says that there is no such partition
+            name = "UNKNOWN_TOPIC_OR_PARTITION"
+            raise DriverError(name, str(error), harmless=settled is None) from error
+        except KafkaError as error:
+            raise _driver_error(error, harmless=settled is None) from error
+        leader = producer.client.cluster.leader_for_partition(
+            TopicPartition(place.topic, place.partition)
+        )
+        offset = None if told is None or told.offset < 0 else told.offset
+        return Stored(offset, f"n{leader}" if leader is not None and leader >= 0 else None)
+
+    def _made_producer(self) -> AIOKafkaProducer:
+        settings = self._settings
+        return AIOKafkaProducer(
+            **self._common,
+            acks="all" if settings.acks == "all" else int(settings.acks),
+            enable_idempotence=settings.enable_idempotence,
+            request_timeout_ms=settings.delivery_timeout_ms,
+            linger_ms=0,
+            **_arguments(settings.producer_config),
+        )
+
+    async def _started_producer(self) -> AIOKafkaProducer:
+        if self._producer is None:
+            producer = self._made_producer()
+            try:
+                await producer.start()
+            except BaseException:
+                await _drop(producer)
+                raise
+            self._producer = producer
+        return self._producer
+
+    # Reading
+
+    async def assign(self, positions: Positions) -> None:
+        self._positions = dict(positions)
+        if self._consumer is not None:
+            _put_to(self._consumer, self._positions)
+
+    async def poll(self) -> Polled:
+        try:
+            if self._consumer is None:
+                self._consumer = await self._started_consumer(self._settings.isolation_level)
+                _put_to(self._consumer, self._positions)
+            found = await self._consumer.getmany(
+                timeout_ms=self._settings.poll_ms, max_records=_POLLED_MAX
+            )
+        except KafkaError as error:
+            return Polled(error=_driver_error(error))
+        except DriverError as error:
+            return Polled(error=error)
+        return Polled(
+            {
+                f"{where.topic}-{where.partition}": [_read(each) for each in records]
+                for where, records in found.items()
+            }
+        )
+
+    async def read_all(self, place: Place) -> list[Read]:
+        reader = await self._reader(self._settings.isolation_level)
+        where = TopicPartition(place.topic, place.partition)
+        found: list[Read] = []
+        try:
+            async with asyncio.timeout(self._patience_s):
+                begin = (await reader.beginning_offsets([where]))[where]
+                end = (await reader.end_offsets([where]))[where]
+                reader.assign([where])
+                reader.seek(where, begin)
+                while await reader.position(where) < end:
+                    batches = await reader.getmany(where, timeout_ms=self._settings.poll_ms)
+                    found += [_read(each) for each in batches.get(where, ()) if each.offset < end]
+        except TimeoutError:
+            raise DriverError("_TIMED_OUT", f"read {len(found)} records, not all of them") from None
+        except KafkaError as error:
+            raise _driver_error(error) from error
+        return found
+
+    async def end_offsets(self, keys: Sequence[str]) -> dict[str, dict[str, int]]:
+        by_place = {_partition(key): key for key in keys}
+        uncommitted = await self._reader("read_uncommitted")
+        committed = await self._reader("read_committed")
+        try:
+            low = await uncommitted.beginning_offsets(list(by_place))
+            stable = await committed.end_offsets(list(by_place))
+            high = await uncommitted.end_offsets(list(by_place))
+        except KafkaError as error:
+            raise _driver_error(error) from error
+        return {
+            name: {by_place[where]: offset for where, offset in found.items()}
+            for name, found in (("low", low), ("stable", stable), ("high", high))
+        }
+
+    async def _reader(self, isolation: IsolationLevel) -> AIOKafkaConsumer:
+        if isolation not in self._readers:
+            self._readers[isolation] = await self._started_consumer(isolation)
+        return self._readers[isolation]
+
+    async def _started_consumer(self, isolation: IsolationLevel) -> AIOKafkaConsumer:
+        settings = self._settings
+        consumer = AIOKafkaConsumer(
+            **self._common,
+            group_id=None,
+            auto_offset_reset="earliest",
+            isolation_level=isolation,
+            request_timeout_ms=settings.delivery_timeout_ms,
+            fetch_max_wait_ms=settings.poll_ms,
+            **_arguments(settings.consumer_config),
+        )
+        try:
+            async with asyncio.timeout(self._patience_s):
+                await consumer.start()
+        except BaseException as error:
+            await _stop(consumer)
+            if isinstance(error, TimeoutError):
+                raise DriverError("_TIMED_OUT", "no node answered in time") from None
+            if isinstance(error, KafkaError):
+                raise _driver_error(error) from error
+            raise
+        return consumer
+
+    # Administration
+
+    async def create_topic(
+        self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        admin = await self._administration()
+        await self._in_time(admin.create_topic(topic, partitions, replication_factor, configs))
+
+    async def delete_topic(self, topic: str) -> None:
+        await self._in_time((await self._administration()).delete_topic(topic))
+
+    async def alter_topic(self, topic: str, configs: Mapping[str, str | None]) -> None:
+        await self._in_time((await self._administration()).alter_topic(topic, configs))
+
+    async def describe_topic(self, topic: str) -> dict[str, Any] | None:
+        return await self._in_time((await self._administration()).describe_topic(topic))
+
+    async def _administration(self) -> AiokafkaAdmin:
+        if self._admin is None:
+            admin = AiokafkaAdmin(self._common, self._settings.delivery_timeout_ms)
+            try:
+                await self._in_time(admin.start())
+            except DriverError as error:
+                await admin.close()
+                raise DriverError(error.name, error.message, harmless=True) from error
+            self._admin = admin
+        return self._admin
+
+    async def _in_time(self, call: Awaitable[_T]) -> _T:
+        try:
+            async with asyncio.timeout(self._patience_s):
+                return await call
+        except TimeoutError:
+            raise DriverError("_TIMED_OUT", "no answer in time") from None
+        except KafkaError as error:
+            raise _driver_error(error) from error
+
+
+async def _drop(producer: AIOKafkaProducer) -> None:
+    """At once: AIOKafkaProducer.stop would send what is left, and wait for it."""
+    producer._closed = True
+    sender = producer._sender
+    under_way = [
+        task
+        for task in asyncio.all_tasks()
+        if task is sender.sender_task or _is_sending(task, sender)
+    ]
+    for task in under_way:
+        task.cancel()
+    await producer.client.close()
+    await asyncio.gather(*under_way, return_exceptions=True)
+
+
+async def _stop(consumer: AIOKafkaConsumer) -> None:
+    """aiokafka ends at the first of its fetches that was cancelled; the others are ended here."""
+    await asyncio.gather(asyncio.ensure_future(consumer.stop()), return_exceptions=True)
+    fetches = list(consumer._fetcher._pending_tasks) if consumer._fetcher is not None else []
+    for fetch in fetches:
+        fetch.cancel()
+    await asyncio.gather(*fetches, return_exceptions=True)
+    await consumer._client.close()
+
+
+def _is_sending(task: asyncio.Task[Any], sender: Any) -> bool:
+    """aiokafka keeps these tasks to itself, so they are known by what they do, and for whom."""
+    coroutine: Any = task.get_coro()
+    if getattr(coroutine, "__qualname__", "") != _SENDING or coroutine.cr_frame is None:
+        return False
+    return coroutine.cr_frame.f_locals.get("self") is sender
+
+
+def _take_note(settled: asyncio.Future[Any]) -> None:
+    """Of an end that nobody waits for any more: asyncio would complain of it."""
+    if not settled.cancelled():
+        settled.exception()
+
+
+def _put_to(consumer: AIOKafkaConsumer, positions: Positions) -> None:
+    """Both at once: where the loop ran between the two, the reset might come after the seek."""
+    where = {_partition(key): key for key in positions}
+    consumer.assign(list(where))
+    for each, key in where.items():
+        consumer.seek(each, positions[key] or 0)
+
+
+def _partition(key: str) -> TopicPartition:
+    place = place_of(key)
+    return TopicPartition(place.topic, place.partition)
+
+
+def _read(record: Any) -> Read:
+    return Read(record.offset, record.key, record.value)
+
+
+def _driver_error(error: KafkaError, *, harmless: bool = False) -> DriverError:
+    name = type(error).__name__
+    message = str(error).removeprefix(f"{name}: ")
+    if isinstance(error, BrokerResponseError):
+        name = error_name(error.errno, name)
+    return DriverError(name, message, harmless=harmless)
+
+
+def _arguments(config: Mapping[str, str]) -> dict[str, Any]:
+    """Settings by Kafka's names; numbers as numbers, because the library compares them."""
+    return {
+        name.replace(".", "_"): int(value) if value.isdigit() else value
+        for name, value in config.items()
+    }
+
+
+def _check(driver: AiokafkaDriver) -> Driver:
+    """Has mypy hold it to what clients expect."""
+    return driver
