@@ -29,6 +29,7 @@ from broker.protocol.errors import ErrorCode, KafkaError, error_name
 from broker.replica_fetcher import FetcherSettings
 from broker.replica_fetchers import FetcherWorld, ReplicaFetchers
 from broker.replication.own_registration import knows_this_life
+from broker.to_controller import ToController
 from broker.watchers import EVER, wait_for_any
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class BrokerRole:
     """Made with the node; a node that is only a controller never starts it."""
 
     membership: Membership
+    to_producer_ids: ToController
     fetchers: ReplicaFetchers
     proposals: IsrProposals
 
@@ -79,6 +81,7 @@ class BrokerRole:
         self.proposals = self._make_proposals()
         self.fetchers = self._make_fetchers()
         self.membership = self._make_membership()
+        self.to_producer_ids = node.to_controller("producer-ids")
         self._is_started = True
         node.spawn(self.membership.run())
         node.spawn(self.proposals.run())
@@ -204,7 +207,7 @@ class BrokerRole:
     async def _allocate_producer_ids(self) -> Block:
         """Raises UnansweredError."""
         node, config = self._node, self._node.config
-        answer: m.AllocateProducerIdsResponse = await node.forwarding.ask(
+        answer: m.AllocateProducerIdsResponse = await self.to_producer_ids.ask(
             ApiKey.ALLOCATE_PRODUCER_IDS,
             m.AllocateProducerIdsRequest(
                 broker_id=node.node_id,

@@ -51,6 +51,7 @@ class Channel:
         self._backoff = Backoff(backoff_s, backoff_max_s, random)
         self._retry_at = 0.0
         self._session: _Session | None = None
+        self._retired: dict[_Session, None] = {}  # nothing new is asked there
         self._connecting = asyncio.Lock()
         self._patience: dict[asyncio.Timeout, None] = {}  # of those who wait for a connection
         self._correlation_id = 0
@@ -60,19 +61,28 @@ class Channel:
         deadline = asyncio.get_running_loop().time() + timeout_s
         session, was_refused = self._session, False
         try:
-            if session is None or session.is_closed:
+            if session is None or not session.is_usable:
                 session = None
                 session = await self._connected_by(deadline)
             return await self._exchange(session, api_key, body, deadline)
         except TimeoutError:
+            if session is not None:
+                self._retire(session)
+                session = None
             problem = f"{self.address} did not answer {api_key.name} within {timeout_s} s"
         except (OSError, MalformedMessageError) as error:
             problem = f"{self.address} did not answer {api_key.name}: {error}"
             was_refused = isinstance(error, ConnectionRefusedError)
         if session is not None:
-            # A node that does not answer may be gone for good, and the connection would not tell.
             session.close()
         raise UnansweredError(problem, was_refused=was_refused)
+
+    def _retire(self, session: _Session) -> None:
+        """A node that does not answer may be gone for good, and the connection would not tell. Or
+        one answer only took long: then those who wait behind it still get theirs."""
+        self._retired = {each: None for each in self._retired if not each.is_closed}
+        self._retired[session] = None
+        session.retire()
 
     def interrupt(self) -> None:
         """Whoever asks at this moment gets no answer, and may ask something else at once."""
@@ -110,7 +120,7 @@ class Channel:
 
     async def _connected(self) -> _Session:
         async with self._connecting:
-            if self._session is not None and not self._session.is_closed:
+            if self._session is not None and self._session.is_usable:
                 return self._session
             now = asyncio.get_running_loop().time()
             if now < self._retry_at:
@@ -122,6 +132,8 @@ class Channel:
             return self._session
 
     def close(self) -> None:
+        for session in self._retired:
+            session.close()
         if self._session is not None:
             self._session.close()
 
@@ -136,6 +148,7 @@ class _Session:
         )
         self._waiting: dict[int, asyncio.Future[memoryview]] = {}
         self.is_closed = False
+        self.is_usable = True
         connection.start(self)
 
     async def send(self, correlation_id: int, chunks: Sequence[Any], deadline: float) -> memoryview:
@@ -152,6 +165,14 @@ class _Session:
         finally:
             timer.cancel()
             self._waiting.pop(correlation_id, None)
+            if not self.is_usable:
+                self.retire()
+
+    def retire(self) -> None:
+        """Closed when nobody waits for an answer any more."""
+        self.is_usable = False
+        if not self._waiting:
+            self.close()
 
     def close(self) -> None:
         self._connection.close()
@@ -174,7 +195,7 @@ class _Session:
         pass
 
     def closed(self, error: Exception | None) -> None:
-        self.is_closed = True
+        self.is_closed, self.is_usable = True, False
         lost = error or ConnectionError("the connection was closed")
         for waiting in self._waiting.values():
             if not waiting.done():

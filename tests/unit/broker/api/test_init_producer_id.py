@@ -28,6 +28,17 @@ async def test_every_producer_gets_its_own_id_also_after_a_restart() -> None:
     assert len(set(seen)) == 6
 
 
+async def test_ids_do_not_wait_behind_what_clients_ask_of_the_controller() -> None:
+    async with running_node() as node:
+        node.forwarding.close()
+        node.forwarding._here = _never
+        assert (await init(node)).error_code == ErrorCode.NONE
+
+
+async def _never(api_key: ApiKey, body: object) -> None:
+    raise AssertionError(f"{api_key.name} went the clients' way")
+
+
 async def test_a_transactional_producer_is_refused_for_good() -> None:
     async with running_node() as node:
         given = await init(node, "tx")

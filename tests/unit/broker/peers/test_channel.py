@@ -97,6 +97,36 @@ async def test_no_answer_in_time_ends_the_connection_and_says_who_was_silent() -
 
 
 @in_virtual_time
+async def test_an_answer_that_takes_too_long_does_not_cost_the_others_theirs() -> None:
+    network = FakeNetwork()
+    channel = channel_on(network)
+    slow, behind = asking(channel, 1, timeout_s=1.0), asking(channel, 2, timeout_s=5.0)
+    await unanswered(slow)
+    later = asking(channel, 3)
+    await asyncio.sleep(1.0)
+    assert [asked.body.broker_id for asked in network.asked] == [1, 2, 3]
+    first, second = network.connections
+    assert [each.connection for each in network.asked] == [first, first, second]
+    for asked in network.asked:
+        asked.answer(m.BrokerHeartbeatResponse(throttle_time_ms=asked.body.broker_id))
+    assert (await behind).throttle_time_ms == 2
+    assert (await later).throttle_time_ms == 3
+    assert (first.is_closed, second.is_closed) == (True, False)
+
+
+@in_virtual_time
+async def test_whoever_waits_at_a_node_that_is_gone_gives_up_in_its_own_time() -> None:
+    network = FakeNetwork()
+    channel = channel_on(network)
+    waiting = [asking(channel, number, timeout_s=number) for number in (1, 2)]
+    await unanswered(waiting[0])
+    channel.close()
+    await unanswered(waiting[1])
+    assert now() == pytest.approx(1.0)
+    assert network.connections[0].is_closed
+
+
+@in_virtual_time
 async def test_a_connection_that_cannot_be_opened_in_time_is_given_up() -> None:
     network = FakeNetwork()
     network.hangs = True
