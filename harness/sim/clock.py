@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from harness.sim.loop import SimLoop
 
 START_MS = 1_750_000_000_000
@@ -10,12 +13,18 @@ START_MS = 1_750_000_000_000
 _NS_PER_MS = 1_000_000
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Skew:
+    rate: float
+
+
 class SimClock:
     """Belongs to the machine, so it goes on through restarts."""
 
     def __init__(self, loop: SimLoop, *, offset_ms: float = 0.0) -> None:
         self._loop = loop
         self._rate = 1.0
+        self._skews: list[Skew] = []
         self._shown_ms = START_MS + loop.now_ns / _NS_PER_MS + offset_ms
         self._since_ns = loop.now_ns
 
@@ -35,6 +44,18 @@ class SimClock:
         """1.0 is true time; 1.001 gains a millisecond each second."""
         self._settle()
         self._rate = rate
+
+    def skew(self, rate: float) -> Callable[[], None]:
+        """Runs at this rate until the undo that it gives: of several, the last one counts."""
+        skew = Skew(rate)
+        self._skews.append(skew)
+        self.run_at(rate)
+
+        def undo() -> None:
+            self._skews = [each for each in self._skews if each is not skew]
+            self.run_at(self._skews[-1].rate if self._skews else 1.0)
+
+        return undo
 
     def _settle(self) -> None:
         self._shown_ms = self._now_ms()

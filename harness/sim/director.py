@@ -114,9 +114,7 @@ class Director:
                 clock.jump(by_ms)
                 return lambda: clock.jump(-by_ms)
             case ClockSkew(node=name, rate=rate):
-                clock = self._cluster[name].clock
-                clock.run_at(rate)
-                return lambda: clock.run_at(1.0)
+                return self._cluster[name].clock.skew(rate)
             case DiskFull() | DiskSlow() | DiskError() | DiskReadOnly():
                 return self._to_disk(fault)
             case _:

@@ -384,4 +384,4 @@ class SimCluster:
             node.power_loss(torn=point.torn)
         if point.for_ms is not None:
             loop = self.simulation.loop
-            loop.call_kernel(loop.now_ns + int(point.for_ms * 1e6), lambda node: node.start(), node)
+            loop.call_kernel(loop.now_ns + int(point.for_ms * 1e6), SimNode.end_outage, node)

@@ -5,6 +5,7 @@ import errno
 
 import pytest
 
+from harness.schedule.crash_points import CrashPoint
 from harness.schedule.faults import (
     CLIENTS,
     ClockJump,
@@ -113,6 +114,54 @@ def test_clocks_jump_and_come_back() -> None:
     assert seen[6] == 3_500
     assert seen[8] == 5_000
     assert seen[10] == 6_500
+
+
+def test_a_clock_runs_at_the_last_rate_that_has_not_ended() -> None:
+    faults = (
+        ClockSkew(name="f1", at_ms=1000.0, for_ms=3000.0, node="n1", rate=2.0),
+        ClockSkew(name="f2", at_ms=2000.0, for_ms=1000.0, node="n1", rate=0.5),
+        ClockSkew(name="f3", at_ms=3500.0, for_ms=2000.0, node="n1", rate=4.0),
+    )
+    stage = set_up(Schedule(seed=1, faults=faults))
+    clock = stage.cluster["n1"].clock
+
+    async def main() -> list[float]:
+        rates = []
+        for _ in range(13):
+            before = clock.now_ms()
+            await asyncio.sleep(0.25)
+            rates.append((clock.now_ms() - before) / 250)
+            await asyncio.sleep(0.25)
+        return rates
+
+    with stage.simulation:
+        rates = stage.simulation.run(main(), deadline_s=100)
+    # At 3.5 s the third begins, at 4 s the first ends, at 5.5 s the third.
+    assert rates == [1, 1, 2, 2, 0.5, 0.5, 2, 4, 4, 4, 4, 1, 1]
+
+
+def test_a_node_struck_by_a_crash_point_and_a_kill_is_up_when_both_are_over() -> None:
+    stage = set_up(
+        Schedule(
+            seed=1,
+            operations={"c1": ()},
+            faults=(PowerLoss(name="f1", at_ms=100.0, for_ms=5000.0, node="n1"),),
+            crash_points=(
+                CrashPoint(node="n1", operation="replace", nth=1, how="kill", for_ms=1000.0),
+            ),
+        )
+    )
+
+    async def main() -> None:
+        await stage.cluster.start()
+        await asyncio.sleep(10.0)
+
+    with stage.simulation:
+        stage.simulation.run(main(), deadline_s=100)
+        seen = times_s(stage, "crash", "start")
+    [began, killed, lost, up] = seen
+    assert (began, lost, up) == (("start", 0.0), ("crash", 0.1), ("start", 5.1))
+    assert killed[0] == "crash"
 
 
 def test_links_are_cut_and_slowed_for_a_while() -> None:
