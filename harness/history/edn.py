@@ -52,13 +52,18 @@ def _value(op: Op) -> str:
 
 
 def _is_micro_op(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and value[0] in _MICRO_OPS
+    if not isinstance(value, list) or not value:
+        return False
+    return isinstance(value[0], str) and value[0] in _MICRO_OPS
 
 
 def _worded(value: Any) -> str:
     """Maps of ours, whose keys are words, and not data that clients sent."""
     if isinstance(value, Mapping):
-        return _map((_word(name), _worded(part)) for name, part in value.items())
+        return _map(
+            (_word(name) if isinstance(name, str) else _data(name), _worded(part))
+            for name, part in value.items()
+        )
     if isinstance(value, list | tuple):
         return _vector(map(_worded, value))
     return _data(value)

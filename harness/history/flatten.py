@@ -72,9 +72,11 @@ def _end_offsets(value: Any) -> list[Element] | None:
         return None
     elements = []
     for part, offsets in value.items():
-        if not offsets or not is_offset_map(offsets):
+        if not is_offset_map(offsets):
             return None
-        elements += _offsets(_END_OFFSETS[part], offsets)
+        kind = _END_OFFSETS[part]
+        # Without a key: that part is there, and empty.
+        elements += _offsets(kind, offsets) or [Element(kind, 0)]
     return elements
 
 

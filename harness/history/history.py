@@ -13,10 +13,12 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from harness.history.chunks import has_chunks, read_chunks
 from harness.history.collected import Collected
+from harness.history.edn_reader import read_edn
 from harness.history.element import Element
 from harness.history.errors import HistoryError
 from harness.history.json_text import decode
 from harness.history.jsonl import read_jsonl
+from harness.history.lists import listed
 from harness.history.nest import nest
 from harness.history.op import Key, Op
 from harness.history.parquet import has_parquet, read_parquet, write_parquet
@@ -52,7 +54,7 @@ class History:
     @cached_property
     def keys(self) -> Sequence[Key]:
         """By id."""
-        return [decode(text) for text in self.tables.keys["json"].to_pylist()]
+        return [decode(text) for text in listed(self.tables.keys["json"])]
 
     @cached_property
     def values(self) -> Sequence[Any]:
@@ -88,17 +90,15 @@ class History:
         bounds = np.searchsorted(self._element_ops, np.arange(start, stop + 1, dtype=np.int32))
         first = int(bounds[0])
         elements = self._elements(first, int(bounds[-1]))
-        columns = (column.to_pylist() for column in self.ops.slice(start, stop - start).columns)
+        ends = (bounds - first).tolist()
+        columns = map(listed, self.ops.slice(start, stop - start).columns)
         for number, row in enumerate(zip(*columns, strict=True)):
             index, time_ns, process, type_, f, error, node = row
-            own = elements[bounds[number] - first : bounds[number + 1] - first]
-            value, extra = nest(own)
+            value, extra = nest(elements[ends[number] : ends[number + 1]])
             yield Op(index, time_ns, process, type_, f, value, error, node, extra)
 
     def _elements(self, start: int, stop: int) -> list[Element]:
-        columns = (
-            column.to_pylist() for column in self.elements.slice(start, stop - start).columns
-        )
+        columns = map(listed, self.elements.slice(start, stop - start).columns)
         keys, boxes = self.keys, self.values
         return [
             Element(
@@ -122,14 +122,13 @@ def finish(directory: Path) -> History:
 def _read(path: Path) -> Tables:
     if path.suffix == ".jsonl" and path.is_file():
         return read_jsonl(path)
-    if path.suffix == ".edn":
-        # Its reader has its place here, beside that of JSON Lines.
-        raise HistoryError("EDN can be written but not read", str(path), "read it as .jsonl")
+    if path.suffix == ".edn" and path.is_file():
+        return read_edn(path)
     if not path.is_dir():
         raise HistoryError(
             "no history is here" if not path.exists() else "this is no history",
             str(path),
-            "name the directory of a run, its history or history.parquet, or a .jsonl file",
+            "name the directory of a run, its history or history.parquet, or a .jsonl or .edn file",
         )
     for directory in (path / PARQUET, path):
         if has_parquet(directory):

@@ -104,9 +104,7 @@ def _fields(line: bytes) -> dict[str, Any]:
     try:
         fields = decode(line.decode().strip())
     except UnicodeDecodeError as error:
-        raise Unexpected(
-            f"expected UTF-8, found other bytes at column {error.start + 1}"
-        ) from None
+        raise Unexpected(f"expected UTF-8, found other bytes at column {error.start + 1}") from None
     except RecursionError:
         raise Unexpected(
             "expected one operation as JSON, found lists within lists without end"

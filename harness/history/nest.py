@@ -86,7 +86,9 @@ def _of_group(elements: Sequence[Element]) -> dict[str, Any]:
 def _end_offsets(elements: Sequence[Element]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for element in elements:
-        nested.setdefault(_END_OFFSETS[element.kind], {})[element.key] = element.offset
+        part = nested.setdefault(_END_OFFSETS[element.kind], {})
+        if element.key is not None:
+            part[element.key] = element.offset
     return nested
 
 

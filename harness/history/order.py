@@ -12,22 +12,22 @@ import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from harness.history import schema
-from harness.history.tables import Tables
+from harness.history.tables import Tables, with_words
 
 _Ints = npt.NDArray[np.integer[Any]]
 
 
 def in_order(tables: Tables) -> Tables:
     """Rows in their order and numbered from 0, elements in the order of their rows."""
-    ops, elements = tables.ops, tables.elements
+    ops, elements = tables.ops, tables.elements.combine_chunks()
     types = ops["type"].combine_chunks().indices.to_numpy()
     order = order_of(ops["time"].to_numpy(), ops["process"].to_numpy(), types)
     if order is not None:
-        ops = ops.take(pa.array(order)).combine_chunks()
+        ops = with_words(ops.take(pa.array(order)))
         elements = _follow(elements, order)
     numbers = pa.array(np.arange(len(ops), dtype=np.int64))
     ops = ops.set_column(0, schema.OPS.field("index"), numbers)
-    return tables._replace(ops=ops, elements=elements.combine_chunks())
+    return tables._replace(ops=ops, elements=elements)
 
 
 def order_of(times: _Ints, processes: _Ints, types: _Ints) -> _Ints | None:
@@ -79,4 +79,4 @@ def _follow(elements: pa.Table, order: _Ints) -> pa.Table:
     elements = elements.set_column(0, schema.ELEMENTS.field("op"), pa.array(op))
     if (op[1:] >= op[:-1]).all():
         return elements
-    return elements.take(pa.array(np.argsort(op, kind="stable")))
+    return elements.take(pa.array(np.argsort(op, kind="stable"))).combine_chunks()

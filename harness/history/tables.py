@@ -45,7 +45,7 @@ def with_words(ops: pa.Table) -> pa.Table:
 
 def _types(column: pa.ChunkedArray) -> pa.ChunkedArray:
     chunks = []
-    for chunk in column.chunks:
+    for chunk in _encoded(column).chunks:
         codes = pc.index_in(chunk.dictionary, schema.TYPE_NAMES).cast(pa.int8())
         chunks.append(pa.DictionaryArray.from_arrays(codes.take(chunk.indices), schema.TYPE_NAMES))
     return pa.chunked_array(chunks, schema.TYPE)
@@ -53,11 +53,16 @@ def _types(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _words(column: pa.ChunkedArray) -> pa.ChunkedArray:
     chunks = []
-    for chunk in column.chunks:
+    for chunk in _encoded(column).chunks:
         used = chunk.indices.dictionary_encode()
         words = chunk.dictionary.take(used.dictionary)
         chunks.append(pa.DictionaryArray.from_arrays(used.indices, words))
     return pa.chunked_array(chunks, schema.WORD)
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Others who write Parquet, Spark for one, know no dictionaries."""
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
 def _without_doubles(values: pa.Table) -> tuple[pa.Table, pa.Array | None]:

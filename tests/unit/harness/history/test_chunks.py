@@ -1,0 +1,127 @@
+"""Whatever instant a recording ends at, what is on disk is a beginning of what was recorded."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from shutil import copytree
+
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+import pytest
+
+from harness.history.chunks import read_chunks
+from harness.history.errors import HistoryError
+from harness.history.history import History
+from harness.history.op import Op
+from harness.history.recorder import Recorder
+from tests.unit.harness.history.endless_recording import row
+
+ROOT = Path(__file__).parents[4]
+FILES = ("keys.arrow", "values.arrow", "elements.arrow", "ops.arrow")
+FLUSHED = (0, 1, 3)
+
+
+def recorded(directory: Path) -> list[Op]:
+    with Recorder(directory) as recorder:
+        for index in range(FLUSHED[-1]):
+            if index in FLUSHED:
+                recorder.flush()
+            op = row(index)
+            recorder.record(op.time_ns, op.process, op.type, op.f, op.value, op.error, op.node)
+    return [row(index) for index in range(FLUSHED[-1])]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_file_cut_at_any_byte_gives_a_beginning(tmp_path: Path, name: str, stride: int) -> None:
+    ops = recorded(tmp_path)
+    path = tmp_path / name
+    before = 0
+    for length in (*range(0, path.stat().st_size, stride), path.stat().st_size):
+        cut = copy_cut(tmp_path, name, length)
+        history = History(read_chunks(cut))
+        assert len(history) in FLUSHED
+        assert len(history) >= before
+        if len(history) > before:
+            assert list(history) == ops[: len(history)]
+        before = len(history)
+    assert before == len(ops)
+
+
+def copy_cut(directory: Path, name: str, length: int) -> Path:
+    """The recording once more, with one file cut to its first bytes."""
+    cut = directory / "cut"
+    if not cut.exists():
+        cut.mkdir()
+        for other in FILES:
+            (cut / other).hardlink_to(directory / other)
+        (cut / name).unlink()
+    (cut / name).write_bytes((directory / name).read_bytes()[:length])
+    return cut
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_zeros_at_the_end_of_a_file_are_no_rows(tmp_path: Path, name: str) -> None:
+    ops = recorded(tmp_path)
+    with (tmp_path / name).open("r+b") as file:
+        # As it was before the recorder was closed: without the mark of its end.
+        file.truncate(file.seek(0, os.SEEK_END) - 8)
+        file.seek(0, os.SEEK_END)
+        file.write(bytes(500))
+    assert list(History.load(tmp_path)) == ops
+
+
+def test_what_is_needed_and_missing_takes_its_rows_along(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    (tmp_path / "elements.arrow").unlink()
+    assert len(History.load(tmp_path)) == 0
+
+
+def test_another_stream_is_no_history(tmp_path: Path) -> None:
+    recorded(tmp_path / "good")
+    bad = copytree(tmp_path / "good", tmp_path / "bad")
+    with (
+        pa.OSFile(str(bad / "ops.arrow"), "wb") as file,
+        pa.ipc.new_stream(file, pa.schema([("x", pa.int8())])),
+    ):
+        pass
+    with pytest.raises(HistoryError, match="columns"):
+        History.load(bad)
+
+
+def recordings(directory: Path, seeds: range) -> Iterator[tuple[History, int]]:
+    """Each recorded by a process of its own that was killed as it wrote."""
+    for seed in seeds:
+        random = Random(seed)
+        rows_each = random.choice((1, 3, 50, 2000))
+        where = directory / str(seed)
+        command = [sys.executable, "-m", "tests.unit.harness.history.endless_recording"]
+        with subprocess.Popen([*command, str(where), str(rows_each)], cwd=ROOT) as child:
+            try:
+                wait_for(where / "ops.arrow", random.randrange(1, 200_000), child)
+            finally:
+                child.send_signal(signal.SIGKILL)
+        yield History.load(where), rows_each
+
+
+def wait_for(path: Path, size: int, child: subprocess.Popen[bytes]) -> None:
+    while not path.exists() or path.stat().st_size < size:
+        assert child.poll() is None, "the recording ended by itself"
+        time.sleep(0.0005)
+
+
+def test_a_killed_recording_is_a_beginning_of_what_was_recorded(tmp_path: Path) -> None:
+    for history, rows_each in recordings(tmp_path, range(4)):
+        assert len(history) % rows_each == 0
+        assert list(history) == [row(index) for index in range(len(history))]
+
+
+@pytest.mark.slow
+def test_many_killed_recordings(tmp_path: Path) -> None:
+    for history, rows_each in recordings(tmp_path, range(100, 160)):
+        assert len(history) % rows_each == 0
+        assert list(history) == [row(index) for index in range(len(history))]
