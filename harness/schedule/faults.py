@@ -43,6 +43,13 @@ class PowerLoss(Fault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stop(Fault):
+    """The process is asked to end, as by SIGTERM, and is started again when it has."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pause(Fault):
     """The process stands still, as after SIGSTOP. Its kernel goes on taking bytes."""
 
@@ -201,6 +208,7 @@ class TamperMessages(Fault):
 FAULTS: dict[str, type[Fault]] = {
     "kill": Kill,
     "power_loss": PowerLoss,
+    "stop": Stop,
     "pause": Pause,
     "cut": Cut,
     "slow_links": SlowLinks,

@@ -26,6 +26,7 @@ from harness.schedule.faults import (
     PowerLoss,
     ShapeLinks,
     SlowLinks,
+    Stop,
     kind_of,
 )
 from harness.schedule.schedule import ScheduleError
@@ -37,6 +38,7 @@ _NS_PER_MS = 1_000_000
 _OF_MACHINES = (
     Kill,
     PowerLoss,
+    Stop,
     Pause,
     Cut,
     SlowLinks,
@@ -105,7 +107,7 @@ class Director:
 
     def _do(self, fault: Fault) -> Undo | None:
         match fault:
-            case Kill() | PowerLoss() | Pause():
+            case Kill() | PowerLoss() | Stop() | Pause():
                 return self._to_process(fault)
             case Cut() | SlowLinks() | ShapeLinks():
                 return self._to_links(fault)
@@ -120,7 +122,7 @@ class Director:
             case _:
                 raise AssertionError(f"nobody knows how to do {fault!r}")
 
-    def _to_process(self, fault: Kill | PowerLoss | Pause) -> Undo | None:
+    def _to_process(self, fault: Kill | PowerLoss | Stop | Pause) -> Undo | None:
         node = self._cluster[fault.node]
         match fault:
             case Kill():
@@ -129,6 +131,10 @@ class Director:
                 return node.end_outage
             case PowerLoss(torn=torn):
                 if not node.power_loss(torn=torn):
+                    return None
+                return node.end_outage
+            case Stop():
+                if not node.begin_stop():
                     return None
                 return node.end_outage
             case Pause():

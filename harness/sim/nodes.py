@@ -24,7 +24,8 @@ from harness.sim.clock import SimClock
 from harness.sim.disk_faults import DiskFaults
 from harness.sim.disks import DiskPoints
 from harness.sim.lives import Life
-from harness.sim.loop import SimulationError
+from harness.sim.node_errors import KILLED, PropertiesError
+from harness.sim.node_errors import NodeDownError as NodeDownError
 from harness.sim.node_properties import CONTROLLER_PORT as CONTROLLER_PORT
 from harness.sim.node_properties import PORT as PORT
 from harness.sim.node_properties import Properties, membership, own_properties
@@ -33,20 +34,6 @@ from harness.sim.trace_sink import Onlooker, TraceSink
 
 STOP_PATIENCE_S = 30.0
 """So long a node that cannot go on may take to stop, as under a service manager."""
-
-_KILLED = -9
-
-
-class PropertiesError(SimulationError):
-    """No broker can be made with these properties: which, and what to try."""
-
-
-class NodeDownError(SimulationError):
-    """The node died, or could not start. A signal's exit code is negative."""
-
-    def __init__(self, told: str, exit_code: int = 1) -> None:
-        super().__init__(told)
-        self.exit_code = exit_code
 
 
 class SimNode:
@@ -167,9 +154,9 @@ class SimNode:
         if self._restart_after_exit_s is not None:
             loop = self._simulation.loop
             after_ns = int(self._restart_after_exit_s * 1e9)
-            loop.call_kernel(loop.now_ns + after_ns, SimNode._restart_after_exit, self)
+            loop.call_kernel(loop.now_ns + after_ns, SimNode._start_unless_struck_down, self)
 
-    def _restart_after_exit(self) -> None:
+    def _start_unless_struck_down(self) -> None:
         if self._outages == 0:
             self.start()
 
@@ -217,6 +204,25 @@ class SimNode:
         assert not task.done()
         await asyncio.shield(ended)
 
+    def begin_stop(self) -> bool:
+        """As `stop` by a service manager: too slow, it is killed. To be ended like an outage."""
+        life = self.life
+        if self.node is None or life is None:
+            return False
+        self._outages += 1
+
+        async def stopped() -> None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STOP_PATIENCE_S):
+                    await self.stop()
+            if self.life is life and self.kill():
+                self._outages -= 1  # it is still the same outage
+            self._start_unless_struck_down()
+
+        task = self._simulation.loop.create_task(stopped())
+        assert not task.done()
+        return True
+
     def kill(self) -> bool:
         """SIGKILL: what it wrote is still in the page cache, and its peers see resets.
 
@@ -229,7 +235,7 @@ class SimNode:
         for disk in self.disks.values():
             disk.process_crash()
         self._outages += 1
-        self._end(NodeDownError(f"{self.name} was killed", _KILLED))
+        self._end(NodeDownError(f"{self.name} was killed", KILLED))
         return True
 
     def power_loss(self, *, torn: bool = True) -> bool:
@@ -249,14 +255,13 @@ class SimNode:
                 trace.emit("lost", self.name, offset=count, detail=path, cause=row)
         network.power_lost(self.name, row)
         self._outages += 1
-        self._end(NodeDownError(f"{self.name} lost its power", _KILLED))
+        self._end(NodeDownError(f"{self.name} lost its power", KILLED))
         return True
 
     def end_outage(self) -> None:
         """Undoes one kill or power loss: after the last of them the node starts."""
         self._outages = max(0, self._outages - 1)
-        if self._outages == 0:
-            self.start()
+        self._start_unless_struck_down()
 
     def _end(self, reason: NodeDownError) -> None:
         life, self.life, self.node, self.process = self.life, None, None, None

@@ -18,7 +18,7 @@ from harness.sim.invariants.base import Cost, InvariantBroken, Violation
 from harness.sim.invariants.watch import Watch
 from harness.sim.judgement import problems
 from harness.sim.loop import SimulationError
-from harness.sim.nodes import PropertiesError
+from harness.sim.node_errors import PropertiesError
 from harness.sim.operation_forms import PARTITIONS, check_operations, partitions_of
 from harness.sim.operations import Load, draw_operations
 from harness.sim.processes import SimProcess

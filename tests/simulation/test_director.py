@@ -22,6 +22,7 @@ from harness.schedule.faults import (
     RollingRestart,
     ShapeLinks,
     SlowLinks,
+    Stop,
     both_ways,
 )
 from harness.schedule.schedule import Schedule, ScheduleError
@@ -60,6 +61,44 @@ def test_a_kill_and_a_start_at_their_times() -> None:
     with stage.simulation:
         assert times_s(stage, "crash", "start") == [("start", 0.0), ("crash", 5.0), ("start", 7.0)]
         assert stage.director.carried_out == {"kill": 1}
+
+
+def test_a_stop_is_clean_and_the_node_is_started_again_when_it_has_ended() -> None:
+    stage = played(
+        Stop(name="f1", at_ms=5000.0, for_ms=2000.0, node="n1"),
+        Stop(name="f2", at_ms=10_000.0, for_ms=0.001, node="n1"),
+    )
+    with stage.simulation:
+        seen = times_s(stage, "stop", "crash", "start")
+        assert [kind for kind, _ in seen] == ["start", "stop", "start", "stop", "start"]
+        assert 5.0 < seen[1][1] < 6.0
+        assert seen[2][1] == 7.0
+        assert 10.001 < seen[3][1] == seen[4][1]
+        assert stage.director.carried_out == {"stop": 2}
+
+
+def test_who_does_not_stop_in_time_is_killed() -> None:
+    stage = set_up(
+        Schedule(seed=1, faults=(Stop(name="f", at_ms=5000.0, for_ms=50_000.0, node="n1"),))
+    )
+
+    async def never() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    async def main() -> None:
+        await stage.cluster.start()
+        node = stage.cluster["n1"].node
+        assert node is not None
+        node.stop = never  # type: ignore[method-assign]
+        await asyncio.sleep(60.0)
+
+    with stage.simulation:
+        stage.simulation.run(main(), deadline_s=100)
+        assert times_s(stage, "stop", "crash", "start") == [
+            ("start", 0.0),
+            ("crash", 35.0),
+            ("start", 55.0),
+        ]
 
 
 def test_a_node_is_up_again_when_the_last_of_its_outages_has_ended() -> None:
