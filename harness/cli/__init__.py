@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import click
 
+from harness.cli.check import check
 from harness.cli.demo import demo
 from harness.cli.listing import list_checkers, list_nemeses, list_workloads
 from harness.cli.sim import sim
@@ -32,6 +33,7 @@ def cli() -> None:
 for _command in (
     run_test,
     suite,
+    check,
     analyze,
     replay,
     ls,

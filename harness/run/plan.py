@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -58,6 +59,12 @@ class Plan:
         return self.time_limit_s * 1000
 
     @property
+    def min_insync_replicas(self) -> int:
+        """Of the workload's topics: two, unless there are fewer replicas or the plan says so."""
+        said = self.topic_config.get("min.insync.replicas")
+        return int(said) if said is not None else min(2, self.replication_factor)
+
+    @property
     def is_unclean(self) -> bool:
         """Whether a replica may lead that lacks what was acknowledged."""
         for configs in (self.topic_config, self.broker_config):
@@ -68,8 +75,12 @@ class Plan:
 
     @property
     def faults(self) -> frozenset[str]:
-        """The nemeses by name, without their variants."""
-        return frozenset(each.partition(":")[0] for each in self.nemesis.split(","))
+        """The nemeses by name, without their variants and targets."""
+        from nemesis import ALL, NEMESES
+
+        if self.nemesis == ALL:
+            return frozenset(NEMESES)
+        return frozenset(re.split("[:@]", each.strip())[0] for each in self.nemesis.split(","))
 
     def with_seed(self, seed: int) -> Plan:
         return replace(self, seed=seed)

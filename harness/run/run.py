@@ -20,27 +20,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nemesis.conductor import Conductor
-from nemesis.plan import draw
-
 from harness.client.base import ClientSettings
 from harness.decisions import Decisions
 from harness.errors import EnvironmentFailure
 from harness.history.recorder import Recorder
-from harness.run.calm import doubts_about_healing, rotate_leaders
+from harness.run.calm import doubts_about_replicas, rotate_leaders
 from harness.run.clients import Clients
 from harness.run.environment import environment
 from harness.run.judging import judge
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
-from harness.run.stage import Stage, play
+from harness.run.stage import Stage, play, racks_of
 from harness.run.tally import Tally
 from harness.run.watching import Snapshot, Watcher
 from harness.run.workload import workload_of
 from harness.schedule.schedule import Schedule
 from harness.store.store import Store
-from nemesis import parse
+from nemesis import ALL, parse
 from nemesis.base import Scene
+from nemesis.conductor import Conductor
+from nemesis.plan import draw
 
 _TICK_S = 1.0
 _DRAIN_S = 60.0
@@ -116,14 +115,24 @@ class _Run:
             cluster=self._cluster,
             topics=self._topics,
             replication_factor=plan.replication_factor,
-            min_insync_replicas=int(self._workload.topics[0].configs["min.insync.replicas"]),
+            min_insync_replicas=plan.min_insync_replicas,
+            topic_configs={topic.name: topic.configs for topic in self._workload.topics},
+            racks=racks_of(plan),
+            read_to=lambda: tally.seen,
             unsafe_faults=plan.unsafe_faults,
         )
 
         def note(f: str, value: Any) -> None:
             tally.note(self._stage.now_ns(), f, value)
 
-        return Conductor(scene, parse(plan.nemesis), Decisions(plan.seed), note)
+        conductor = Conductor(scene, parse(plan.nemesis), Decisions(plan.seed), note)
+        missing = conductor.unavailable
+        if missing and plan.nemesis != ALL:
+            name, reason = next(iter(missing.items()))
+            raise EnvironmentFailure(f"{name} cannot be had with --on {plan.on}: {reason}")
+        for name, reason in missing.items():
+            self._watcher.step(f"without {name}: {reason}")
+        return conductor
 
     async def _load(self, clients: Clients, conductor: Conductor, tally: Tally) -> None:
         plan = self._plan
@@ -145,7 +154,7 @@ class _Run:
             return
         moments = draw(
             Decisions(plan.seed),
-            parse(plan.nemesis),
+            conductor.available,
             length_ms=plan.length_ms,
             interval_ms=plan.nemesis_interval_s * 1000,
         )
@@ -155,7 +164,7 @@ class _Run:
         self._watcher.step("calm: heal, rotate leaders, read everything back")
         doubts = self._witnessed.doubts
         await conductor.heal_all()
-        doubts += await doubts_about_healing(self._cluster, self._topics)
+        doubts += await doubts_about_replicas(self._cluster, self._topics)
         doubts += await rotate_leaders(self._cluster, self._topics)
         async with self._ticking(conductor, tally, _DRAIN_S):
             left = await clients.drain(tally.ends(), _DRAIN_S)

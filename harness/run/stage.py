@@ -8,17 +8,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from checkers.verdict import Verdict
 from harness.client.base import ClientSettings
-from harness.cluster import Cluster, Place, System
+from harness.cluster import Cluster, Node, Place, System
 from harness.cluster.server_properties import QUICK_FAILOVER, Settings
 from harness.run.clients import Clients
 from harness.run.plan import Plan
 from harness.run.tally import Tally
+
+RACKS = ("rack1", "rack2", "rack3")
+_LAG = {"replica.lag.time.max.ms": "3000"}
+"""Kafka's own half a minute would let most faults pass before any ISR shrinks."""
 
 _Result = TypeVar("_Result")
 
@@ -41,7 +45,12 @@ class Played(Generic[_Result]):
 
 def broker_settings(plan: Plan) -> Settings:
     """Short time-outs, so that a minute sees many elections; the plan's own words win."""
-    return QUICK_FAILOVER.with_properties(plan.broker_config)
+    made = replace(QUICK_FAILOVER, racks=RACKS)
+    return made.with_properties({**_LAG, **plan.broker_config})
+
+
+def racks_of(plan: Plan) -> dict[Node, str]:
+    return {f"n{number + 1}": RACKS[number % len(RACKS)] for number in range(plan.nodes)}
 
 
 @dataclass(slots=True)

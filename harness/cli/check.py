@@ -1,0 +1,107 @@
+"""harness check: judge a history that somebody recorded, by any model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checkers.contract import Contract
+from checkers.models import MODELS, Question, judge
+
+if TYPE_CHECKING:
+    from checkers.results import Result
+
+_CODES = {True: 0, False: 1, "unknown": 2}
+
+
+@click.command("check")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--model", type=click.Choice(MODELS), required=True, help="What it is judged by.")
+@click.option(
+    "--consistency-model",
+    "consistency_models",
+    multiple=True,
+    help="What was promised, for transactions; strict-serializable by default. May be repeated.",
+)
+@click.option("--ww-deps", is_flag=True, help="Let the order of a log order its writers.")
+@click.option("--initial", help="The initial value, as JSON.")
+@click.option("--failed-cas", type=click.Choice(("asserts", "ignored")), default="ignored")
+@click.option("--null-read", type=click.Choice(("asserts", "ignored")), default="ignored")
+@click.option("--contract", type=click.Choice(("safe", "configured")), default="safe")
+@click.option("--acks", type=click.Choice(("0", "1", "all")), default="all")
+@click.option(
+    "--isolation-level",
+    type=click.Choice(("read_uncommitted", "read_committed")),
+    default="read_committed",
+)
+@click.option("--subscribe", is_flag=True, help="Partitions came from a group.")
+@click.option("--idempotence/--no-idempotence", default=True)
+@click.option("--retries", type=int)
+@click.option("--unclean-leader-election", is_flag=True)
+@click.option("--replication-factor", type=int, default=3)
+@click.option("--min-insync-replicas", type=int, default=2)
+@click.option("--budget", type=int, default=20_000_000, help="Configurations to search at most.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
+    """Judge FILE: a run, its Arrow or Parquet history, JSON Lines, or Jepsen's EDN."""
+    from harness.history.errors import HistoryError
+    from harness.history.history import History
+
+    question = _question(options)
+    try:
+        history = History.load(file)
+    except HistoryError as error:
+        raise click.UsageError(str(error)) from error
+    result = judge(history, model, question)
+    told = result.as_json()
+    if as_json:
+        click.echo(json.dumps(told, sort_keys=True))
+    else:
+        _tell(result, told)
+    return _CODES[told["valid"]]
+
+
+def _question(options: dict[str, Any]) -> Question:
+    initial = None
+    if options["initial"] is not None:
+        try:
+            initial = json.loads(options["initial"])
+        except ValueError:
+            initial = options["initial"]
+    contract = Contract(
+        acks=options["acks"],
+        idempotence=options["idempotence"],
+        retries=options["retries"],
+        isolation_level=options["isolation_level"],
+        subscribe=options["subscribe"],
+        unclean_leader_election=options["unclean_leader_election"],
+        replication_factor=options["replication_factor"],
+        min_insync_replicas=options["min_insync_replicas"],
+        ww_deps=options["ww_deps"],
+        judged_by=options["contract"],
+    )
+    return Question(
+        contract=contract,
+        consistency_models=options["consistency_models"],
+        initial=initial,
+        has_initial=options["initial"] is not None,
+        failed_cas=options["failed_cas"],
+        null_read=options["null_read"],
+        budget=options["budget"],
+    )
+
+
+def _tell(result: Result, told: dict[str, Any]) -> None:
+    for type_, anomalies in told["anomalies"].items():
+        allowed = " (allowed)" if type_ in told["allowed"] else ""
+        click.echo(f"{type_}{allowed}")
+        for anomaly in anomalies:
+            click.echo(f"  {anomaly['because']}")
+        click.echo(f"  {anomalies[0]['contract']}")
+    if told["not"]:
+        click.echo(f"not {', '.join(told['not'])}")
+    verdict = {True: "valid", False: "invalid"}.get(told["valid"], "unknown")
+    click.echo(f"{verdict}{': ' + result.why if result.why else ''}")
