@@ -312,6 +312,9 @@ class Node:
         await _in_context(self._context, self._stop())
 
     async def _stop(self) -> None:
+        if self.failed.done():
+            # Whatever has failed, nobody shall count on this node's votes while it ends.
+            await self.controller_server.close()
         await self.role.leave()
         await self.server.close()
         await self.role.stop()

@@ -2,40 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, TypeVar
 
-from broker.api.request import Request
+from broker.api.request import CloseConnectionError, Request
 from broker.protocol import messages as m
 from broker.quorum import serving
+from broker.quorum.quorum import QuorumStoppedError
 
 if TYPE_CHECKING:
     from broker.node import Node
 
 
+_Answer = TypeVar("_Answer")
+
+
+async def _or_nothing(answer: Awaitable[_Answer]) -> _Answer:
+    """A node that takes no part any more is best taken for one that is gone."""
+    try:
+        return await answer
+    except QuorumStoppedError as problem:
+        raise CloseConnectionError(str(problem)) from problem
+
+
 async def vote(node: Node, request: Request[m.VoteRequest]) -> m.VoteResponse:
-    return await serving.vote(node.quorum, request.body)
+    return await _or_nothing(serving.vote(node.quorum, request.body))
 
 
 async def begin_quorum_epoch(
     node: Node, request: Request[m.BeginQuorumEpochRequest]
 ) -> m.BeginQuorumEpochResponse:
-    return await serving.begin_epoch(node.quorum, request.body)
+    return await _or_nothing(serving.begin_epoch(node.quorum, request.body))
 
 
 async def end_quorum_epoch(
     node: Node, request: Request[m.EndQuorumEpochRequest]
 ) -> m.EndQuorumEpochResponse:
-    return await serving.end_epoch(node.quorum, request.body)
+    return await _or_nothing(serving.end_epoch(node.quorum, request.body))
 
 
 async def fetch_metadata_log(node: Node, request: Request[m.FetchRequest]) -> m.FetchResponse:
-    return await serving.fetch(node.quorum, request.body)
+    return await _or_nothing(serving.fetch(node.quorum, request.body))
 
 
 async def fetch_snapshot(
     node: Node, request: Request[m.FetchSnapshotRequest]
 ) -> m.FetchSnapshotResponse:
-    return await serving.fetch_snapshot(node.quorum, request.body)
+    return await _or_nothing(serving.fetch_snapshot(node.quorum, request.body))
 
 
 def describe_quorum_here(

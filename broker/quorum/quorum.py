@@ -44,6 +44,10 @@ class NotLeaderError(Exception):
     """This node does not lead the quorum, or does not any more. What it wrote may be lost."""
 
 
+class QuorumStoppedError(NotLeaderError):
+    """What the rules decided was not carried out to its end: what they say next may not be true."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumSettings:
     node_id: int
@@ -85,6 +89,7 @@ class Quorum:
         self._stepping = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: dict[asyncio.Task[None], None] = {}
+        self._stopped_by: BaseException | None = None
         self._token = 0
         self._replies: dict[int, do.Answer] = {}
         # What the one who follows the leader lays ready before the step that asks for it.
@@ -136,7 +141,11 @@ class Quorum:
     @property
     def leads(self) -> bool:
         """Not while it cannot write, unless nobody else could."""
-        return self.raft.role is Role.LEADER and (self.no_room is None or not self._channels)
+        return (
+            self.raft.role is Role.LEADER
+            and self._stopped_by is None
+            and (self.no_room is None or not self._channels)
+        )
 
     # What the active controller does
 
@@ -213,8 +222,16 @@ class Quorum:
             await self.step_locked(event)
 
     async def step_locked(self, event: e.Event) -> None:
-        for effect in self.raft.step(event, self._loop.time()):
-            await self._carry_out(effect)
+        if self._stopped_by is not None:
+            raise QuorumStoppedError(f"no part in the quorum any more: {self._stopped_by}")
+        try:
+            for effect in self.raft.step(event, self._loop.time()):
+                await self._carry_out(effect)
+        except BaseException as problem:
+            # The rules count on a vote that may not be on disk, and would speak it next time.
+            self._stopped_by = problem
+            self.changed.wake()
+            raise
         self._set_timer()
 
     async def _carry_out(self, effect: do.Effect) -> None:

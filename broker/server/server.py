@@ -135,9 +135,9 @@ class Server:
                     await asyncio.sleep(0)
 
     async def close(self) -> None:
-        """No new requests; appends under way come to their end."""
-        for listener in self._listeners:
-            await listener.close()
+        """No new requests; appends under way come to their end. Once more does no harm."""
+        while self._listeners:
+            await self._listeners.pop(0).close()
         if self._reaper is not None:
             self._reaper.cancel()
         for client in list(self._connections):

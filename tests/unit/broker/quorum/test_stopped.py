@@ -1,0 +1,46 @@
+"""A node whose disk fails at a vote never speaks it, also not when it is asked again."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from broker.api import quorum_members
+from broker.api.request import CloseConnectionError
+from broker.disk.memory import MemoryDisk
+from broker.node import Node
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.quorum.metadata_log import TOPIC
+from tests.unit.broker.api.nodes import CLUSTER_ID, ask, running_node
+
+OF_THREE = {
+    "process.roles": "controller",
+    "listeners": "CONTROLLER://localhost:9093",
+    "controller.listener.names": "CONTROLLER",
+    "controller.quorum.voters": "1@localhost:9093,2@n2:9093,3@n3:9093",
+}
+
+
+async def asked_for_its_vote(node: Node) -> m.VoteResponse:
+    part = m.VoteRequestPartitionData(
+        partition_index=0, replica_epoch=9, replica_id=2, last_offset_epoch=8, last_offset=99
+    )
+    body = m.VoteRequest(
+        cluster_id=CLUSTER_ID,
+        voter_id=1,
+        topics=[m.VoteRequestTopicData(topic_name=TOPIC, partitions=[part])],
+    )
+    return await quorum_members.vote(node, ask(ApiKey.VOTE, body))
+
+
+async def test_a_vote_that_is_not_on_disk_is_not_spoken() -> None:
+    disk = MemoryDisk()
+    async with running_node(OF_THREE, {"data": disk}) as node:
+        disk.fail("replace", "*/quorum-state", error=errno.EIO, times=1)
+        with pytest.raises(OSError, match="quorum-state"):
+            await asked_for_its_vote(node)
+        assert node.failed.done()
+        with pytest.raises(CloseConnectionError, match="no part in the quorum any more"):
+            await asked_for_its_vote(node)
