@@ -93,6 +93,10 @@ def _properties(decisions: Decisions) -> dict[str, str]:
     if decisions.of("swarm_mix", "snapshots").at(0) < 0.5:
         # Often enough that a node which was away for long has to fetch one.
         properties["metadata.log.max.record.bytes.between.snapshots"] = "4000"
+    if decisions.of("swarm_mix", "small segments").at(0) < 0.5:
+        # A few batches to each, so that logs are rolled all the time.
+        size = int(10 ** (2.5 + decisions.of("swarm_mix", "segment size").at(0)))
+        properties["log.segment.bytes"] = str(size)
     return properties
 
 

@@ -1,8 +1,9 @@
 """Draws a schedule of faults from a seed: first which kinds this seed is about, then each fault.
 
 Seeds differ in their mix (swarm testing): all kinds together all the time hide what needs one kind
-often and another never. Faults stay within what a replicated log may be asked to survive: a
-minority of nodes is down at once, and no two nodes lose their power before the first has caught up.
+often and another never. Faults stay within what a replicated log may be asked to survive: those
+that take a node away take no more than a minority at once, and no two nodes lose their power before
+the first has caught up. Crash points and cuts come on top, and may leave no majority for a while.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from harness.schedule.faults import (
     ClockJump,
     ClockSkew,
     Cut,
+    DiskError,
     DiskFull,
     DiskSlow,
     Fault,
@@ -25,6 +27,7 @@ from harness.schedule.faults import (
     Pause,
     PowerLoss,
     SlowLinks,
+    Stop,
     both_ways,
 )
 from harness.schedule.schedule import Schedule
@@ -34,7 +37,9 @@ SHARE_OF_KINDS = 0.5
 SETTLE_MS = 8_000.0
 """How long after a node's power is back no other may lose it: its replicas catch up meanwhile."""
 
-_OUTAGES = (Kill, PowerLoss, Pause, DiskFull)
+_OUTAGES = (Kill, PowerLoss, Stop, Pause, DiskFull, DiskError)
+_RARE = ("rename", "delete")
+"""Crash points at these are drawn among the first few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,14 +140,16 @@ def _crash_points(decisions: Decisions, setting: Setting) -> tuple[CrashPoint, .
     victims = dice.sample(setting.nodes, k=min(len(setting.nodes), setting.minority))
     points: list[CrashPoint] = []
     for node in victims:
-        nth = 0
+        nth = dict.fromkeys(CRASHABLE, 0)
         for _ in range(dice.randint(1, 4)):
-            nth += int(10 ** dice.uniform(0.5, 2.0))
+            operation = dice.choice(CRASHABLE)
+            most = 1.0 if operation in _RARE else 2.0
+            nth[operation] += int(10 ** dice.uniform(most - 1.5, most) + 1)
             points.append(
                 CrashPoint(
                     node=node,
-                    operation=dice.choice(CRASHABLE[:2]),
-                    nth=nth,
+                    operation=operation,
+                    nth=nth[operation],
                     when=dice.choice(("before", "after")),
                     how="power_loss" if node == victims[0] else "kill",
                     for_ms=round(dice.uniform(100.0, 4_000.0), 3),
@@ -157,6 +164,11 @@ def _crash_points(decisions: Decisions, setting: Setting) -> tuple[CrashPoint, .
 def _kill(dice: Random, name: str, at_ms: float, setting: Setting) -> Fault:
     node = dice.choice(setting.nodes)
     return Kill(name=name, at_ms=at_ms, for_ms=dice.uniform(100.0, 6_000.0), node=node)
+
+
+def _stop(dice: Random, name: str, at_ms: float, setting: Setting) -> Fault:
+    node = dice.choice(setting.nodes)
+    return Stop(name=name, at_ms=at_ms, for_ms=dice.uniform(10.0, 6_000.0), node=node)
 
 
 def _power_loss(dice: Random, name: str, at_ms: float, setting: Setting) -> Fault:
@@ -227,8 +239,21 @@ def _disk_full(dice: Random, name: str, at_ms: float, setting: Setting) -> Fault
     )
 
 
+def _disk_error(dice: Random, name: str, at_ms: float, setting: Setting) -> Fault:
+    return DiskError(
+        name=name,
+        at_ms=at_ms,
+        for_ms=10 ** dice.uniform(1.0, 3.5),
+        node=dice.choice(setting.nodes),
+        error=dice.choice(("EIO", "EIO", "ENOSPC")),
+        operation=dice.choice(("*", "append", "fdatasync", "fdatasync", "replace", "create")),
+        path=dice.choice(("*", "t-*", "__cluster_metadata*")),
+    )
+
+
 _KINDS: dict[str, Callable[[Random, str, float, Setting], Fault]] = {
     "kill": _kill,
+    "stop": _stop,
     "power_loss": _power_loss,
     "pause": _pause,
     "cut": _cut,
@@ -237,6 +262,7 @@ _KINDS: dict[str, Callable[[Random, str, float, Setting], Fault]] = {
     "clock_skew": _clock_skew,
     "disk_slow": _disk_slow,
     "disk_full": _disk_full,
+    "disk_error": _disk_error,
 }
 
 

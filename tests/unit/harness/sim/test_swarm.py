@@ -4,8 +4,24 @@ from collections import Counter
 from itertools import pairwise
 
 from harness.decisions import Decisions
-from harness.schedule.faults import Kill, Pause, PowerLoss, kind_of
+from harness.schedule.crash_points import CRASHABLE
+from harness.schedule.faults import (
+    FAULTS,
+    ClockJump,
+    ClockSkew,
+    Cut,
+    DiskError,
+    DiskFull,
+    DiskSlow,
+    Kill,
+    Pause,
+    PowerLoss,
+    SlowLinks,
+    Stop,
+    kind_of,
+)
 from harness.schedule.schedule import Schedule
+from harness.sim.run import draw_schedule
 from harness.sim.swarm import _KINDS, SETTLE_MS, Setting, swarm_of, with_swarm
 
 SETTING = Setting(
@@ -14,6 +30,12 @@ SETTING = Setting(
     begin_ms=5_000.0,
     end_ms=50_000.0,
 )
+
+
+DRAWN = (
+    Kill, Stop, PowerLoss, Pause, Cut, SlowLinks, ClockJump, ClockSkew, DiskSlow, DiskFull,
+    DiskError,
+)  # fmt: skip
 
 
 def drawn(seed: int) -> Schedule:
@@ -38,12 +60,20 @@ def test_every_kind_is_in_some_mixes_and_not_in_others() -> None:
     assert set(happened) == set(_KINDS)
 
 
+def test_every_fault_of_a_machine_and_every_crash_point_is_drawn() -> None:
+    assert set(_KINDS) == {kind for kind, fault in FAULTS.items() if fault in DRAWN}
+    points = Counter(point.operation for seed in range(100) for point in drawn(seed).crash_points)
+    assert set(points) == set(CRASHABLE)
+    sizes = [draw_schedule(seed).properties.get("log.segment.bytes") for seed in range(100)]
+    assert 25 < sum(size is not None and int(size) < 4000 for size in sizes) < 75
+
+
 def test_faults_stay_in_their_time_and_leave_a_majority_up() -> None:
     for seed in range(100):
         faults = drawn(seed).faults
         assert all(SETTING.begin_ms <= fault.at_ms <= SETTING.end_ms for fault in faults)
         assert all(fault.at_ms + (fault.for_ms or 0.0) <= SETTING.end_ms + 1e-2 for fault in faults)
-        outages = [fault for fault in faults if isinstance(fault, Kill | PowerLoss | Pause)]
+        outages = [fault for fault in faults if isinstance(fault, Kill | PowerLoss | Stop | Pause)]
         for fault in outages:
             assert fault.for_ms is not None
             down = {
