@@ -235,7 +235,12 @@ class Partition:
             for effect in follower.effects_of(self.log, self.leader_epoch, asked, answer):
                 if isinstance(effect, follower.Wait):
                     return False
-                await self._carry_out(effect, records)
+                try:
+                    await self._carry_out(effect, records)
+                except asyncio.CancelledError:
+                    # The log goes on with what was begun: it is nobody else's turn before its end.
+                    async with self.log.changing:
+                        raise
             self.watchers.wake()
             return True
 

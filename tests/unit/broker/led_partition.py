@@ -13,9 +13,11 @@ EPOCH = 5
 LED_HERE = PartitionInfo(replicas=(0, 1, 2), isr=(0, 1, 2), leader=0, leader_epoch=EPOCH)
 
 
-async def leading(info: PartitionInfo = LED_HERE, directory: str = "orders-0") -> Partition:
+async def leading(
+    info: PartitionInfo = LED_HERE, directory: str = "orders-0", disk: MemoryDisk | None = None
+) -> Partition:
     partition = Partition(
-        await open_log(MemoryDisk(), directory=directory),
+        await open_log(disk or MemoryDisk(), directory=directory),
         topic_id=b"t" * 16,
         log_dir="data",
         surroundings=Surroundings(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from broker.disk.memory import MemoryDisk
 from broker.protocol.errors import ErrorCode
+from broker.replication.fetch_check import Diverging
+from broker.replication.follower import Answer
 from broker.watchers import EVER, Watchers, wait_for_any
 from tests.unit.broker.led_partition import EPOCH, LED_HERE, append, fetch, leading
 from tests.virtual_time import in_virtual_time
@@ -51,6 +54,25 @@ async def test_a_lost_leadership_wakes_everybody_and_is_told_to_those_who_wait()
     await partition.become(replace(LED_HERE, leader=1, leader_epoch=EPOCH + 1))
     assert await outcome == ErrorCode.NOT_LEADER_OR_FOLLOWER
     await asyncio.gather(*everybody)
+
+
+@in_virtual_time
+async def test_nobody_leads_while_a_log_is_cut_off_for_a_fetcher_that_is_gone() -> None:
+    disk = MemoryDisk()
+    partition = await leading(disk=disk)
+    for _ in range(3):
+        append(partition)
+    await partition.become(replace(LED_HERE, leader=1, leader_epoch=EPOCH + 1))
+    disk.slow("fdatasync", seconds=5.0)
+    answer = Answer(diverging=Diverging(EPOCH, 1), log_start_offset=0)
+    taking = asyncio.ensure_future(partition.take(partition.question(), answer, None))
+    await asyncio.sleep(1)
+    taking.cancel()
+    await partition.become(replace(LED_HERE, leader_epoch=EPOCH + 2))
+    assert taking.cancelled()
+    assert partition.log.end_offset == 1
+    assert partition.leader is not None
+    assert partition.leader.epoch_start_offset == 1
 
 
 @in_virtual_time
