@@ -24,6 +24,7 @@ _SCRATCH_BYTES = 256 << 10
 _DEFAULT_QUEUED_BYTES = 256 << 20
 _STALLED_S = 10.0
 _REAP_SLICE = 500
+_TOO_EARLY_MAX = 1000
 
 
 class Server:
@@ -83,7 +84,7 @@ class Server:
 
     def _accept(self, listener: str, connection: Connection) -> None:
         if self._too_early is not None:
-            self._too_early.append((listener, connection))
+            self._wait_until_open(self._too_early, listener, connection)
             return
         config, host = self._node.config, connection.peer.host
         if len(self._connections) >= config.max_connections:
@@ -104,6 +105,16 @@ class Server:
         _log.warning("refusing the connection of %s: %s", connection.peer, refusal)
         self.metrics.connection_refused()
         connection.close()
+
+    def _wait_until_open(
+        self, waiting: list[tuple[str, Connection]], listener: str, connection: Connection
+    ) -> None:
+        """Nothing is read, so nobody sees who has gone away again: the oldest most likely has."""
+        waiting.append((listener, connection))
+        if len(waiting) > min(_TOO_EARLY_MAX, self._node.config.max_connections):
+            _, oldest = waiting.pop(0)
+            self.metrics.connection_refused()
+            oldest.close()
 
     def connection_closed(self, client: ClientConnection) -> None:
         if self._connections.pop(client, True) is None:
