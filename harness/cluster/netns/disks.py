@@ -126,11 +126,12 @@ class HostDisks:
     async def _break(self, node: Node, act: Callable[[], None], expected: int) -> None:
         """While the host stands still, with all it wrote on the device: nothing is lost by it."""
         machine, disk = self._on(node)
+        is_whole = node not in self._broken
 
         def in_one_moment() -> OSError | None:
             machine.cgroup.freeze()
             try:
-                if node not in self._broken:
+                if is_whole:
                     disk.sync(machine.data())
                 act()
                 return why_not_writable(machine.data())
@@ -139,12 +140,10 @@ class HostDisks:
 
         self._broken.add(node)
         problem = await self._fleet.call(in_one_moment)
-        if problem is None or problem.errno != expected:
-            raise FaultMissedError(
-                f"{node} still writes to its disk"
-                if problem is None
-                else f"{node} sees another fault of its disk than was asked for: {problem}"
-            )
+        if problem is None:
+            raise FaultMissedError(f"{node} still writes to its disk")
+        if problem.errno != expected:
+            raise FaultMissedError(f"the disk of {node} has another fault: {problem}")
 
     async def _measured_s(self, node: Node) -> float:
         """As a process of the host sees it; nobody else is slowed."""

@@ -6,12 +6,13 @@ import asyncio
 import socket
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
+from concurrent.futures import wait as wait_for_all
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import NodeFailedError
@@ -52,6 +53,8 @@ class Fleet:
         self._threads = threads
         self._claim: Claim | None = None
         self._switch: Switch | None = None
+        self._under_way: set[Future[Any]] = set()
+        self._is_ending = False
         self.hosts: dict[Node, HostOnSwitch] = {}
 
     @property
@@ -89,17 +92,11 @@ class Fleet:
         addresses[CLIENTS] = CLIENTS_ADDRESS
         for node, address in addresses.items():
             self.hosts[node] = self._planned(node, address)
-        made = await asyncio.gather(
+        await asyncio.gather(
             self.call(_import_ssh),
             self.call(lambda: self._lay_out(addresses)),
-            self.call(Switch),
-            return_exceptions=True,
+            self.call(self._make_switch),
         )
-        if isinstance(made[2], Switch):
-            self._switch = made[2]
-        for failure in made:
-            if isinstance(failure, BaseException):
-                raise failure
         await self.boot(self.hosts)
 
     async def boot(self, nodes: Iterable[Node]) -> None:
@@ -107,12 +104,11 @@ class Fleet:
         booted = [self.host(node) for node in nodes]
         for host in booted:
             host.machine.launch()
-        await self._each(booted, lambda host: host.machine.wait_until_born())
+        _raise_first(await self._each(booted, lambda host: host.machine.wait_until_born()))
         await self.switch.plug_in((host.machine.address, host.machine.pid) for host in booted)
         for host in booted:
             host.machine.go()
-        await self._each(booted, self._open_mailbox)
-        await self._each(booted, self._wait_for_sshd)
+        _raise_first(await self._each(booted, self._wait_until_up))
         await asyncio.gather(*(host.shell.open() for host in booted))
 
     async def switch_off(self, node: Node, *, just_before: Callable[[Machine], None]) -> None:
@@ -131,29 +127,38 @@ class Fleet:
         """Safe at any time, also halfway through `up`."""
         if self._claim is None:
             return
+        self._is_ending = True
+        under_way = list(self._under_way)
         for host in self.hosts.values():
             self._let_go(host)
         # First all at once, so that no broker has time to miss another.
         await self.call(self.claim.cgroup.kill)
-        ends = (self.call(host.machine.end) for host in self.hosts.values())
-        failures = await asyncio.gather(*ends, return_exceptions=True)
+        ended = await self._each(self.hosts.values(), lambda host: host.machine.end())
+        # Whoever was cancelled has left threads behind that may just have opened something.
+        await self.call(lambda: wait_for_all(under_way))
+        for host in self.hosts.values():
+            self._let_go(host)
         if self._switch is not None:
             await self.call(self._switch.close)
         await self.call(self._claim.release)
         self._claim = self._switch = None
+        self._is_ending = False
         self.hosts.clear()
-        for failure in failures:
-            if isinstance(failure, BaseException):
-                raise failure
+        _raise_first(ended)
 
     async def call(self, act: Callable[[], _Result]) -> _Result:
         """In a thread, because it blocks."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, act)
+        future = self._threads.submit(act)
+        self._under_way.add(future)
+        future.add_done_callback(self._under_way.discard)
+        return await asyncio.wrap_future(future)
 
     async def _each(
         self, hosts: Iterable[HostOnSwitch], act: Callable[[HostOnSwitch], None]
-    ) -> None:
-        await asyncio.gather(*(self.call(partial(act, host)) for host in hosts))
+    ) -> list[BaseException | None]:
+        """Returns what went wrong, when all are done."""
+        calls = (self.call(partial(act, host)) for host in hosts)
+        return await asyncio.gather(*calls, return_exceptions=True)
 
     def _planned(self, node: Node, address: Address) -> HostOnSwitch:
         state = self.claim.directory / node
@@ -194,23 +199,22 @@ class Fleet:
         for disk in disks:
             disk.result()
 
-    def _open_mailbox(self, host: HostOnSwitch) -> None:
-        """Its address comes with its links, a moment after it was told of them."""
+    def _make_switch(self) -> None:
+        self._switch = Switch()
+
+    def _wait_until_up(self, host: HostOnSwitch) -> None:
         machine = host.machine
 
-        def attempt() -> None:
+        def open_mailbox() -> None:
             host.mailbox = mailbox(machine.pid, machine.address.data)
 
-        self._insist(machine, attempt)
-
-    def _wait_for_sshd(self, host: HostOnSwitch) -> None:
-        machine = host.machine
-
-        def attempt() -> None:
+        def knock() -> None:
             # Not for long: what is sent too early is lost, and TCP waits for a second then.
             self.switch.dial(machine.address.management, _SSH_PORT, within_s=0.1).close()
 
-        self._insist(machine, attempt)
+        # The address comes with the links, a moment after the host was told of them; then sshd.
+        self._insist(machine, open_mailbox)
+        self._insist(machine, knock)
 
     def _insist(self, machine: Machine, attempt: Callable[[], None]) -> None:
         until_s = time.monotonic() + _BOOT_WITHIN_S
@@ -218,7 +222,8 @@ class Fleet:
             try:
                 attempt()
             except OSError as error:
-                if time.monotonic() > until_s or machine.has_ended:
+                is_over = time.monotonic() > until_s or machine.has_ended or self._is_ending
+                if is_over:
                     raise NodeFailedError(
                         f"{machine.node} did not come up: {error}; it said:\n{machine.last_words()}"
                     ) from None
@@ -236,6 +241,12 @@ class Fleet:
         for process in host.processes:
             process.lose()
         host.processes.clear()
+
+
+def _raise_first(results: Iterable[BaseException | None]) -> None:
+    for result in results:
+        if result is not None:
+            raise result
 
 
 def _import_ssh() -> None:

@@ -26,7 +26,11 @@ def mailbox(pid: int, address: str) -> socket.socket:
 
     def make() -> socket.socket:
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        made.bind((address, _PORT))
+        try:
+            made.bind((address, _PORT))
+        except OSError:
+            made.close()
+            raise
         made.setblocking(False)
         return made
 

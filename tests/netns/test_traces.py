@@ -1,0 +1,177 @@
+"""What hosts leave behind: nothing, whether they go in peace, by an error, or by kill -9."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.cluster.netns import heal
+from harness.cluster.netns.machine import Machine
+from harness.errors import EnvironmentFailure
+from tests.netns import traces
+from tests.netns.places import disks_of, hosts, network_of, started
+from tests.netns.test_hosts import SLEEPS
+
+ROOT = Path(__file__).parents[2]
+
+HARNESS = """
+import asyncio, subprocess, sys
+from pathlib import Path
+from tests.netns.places import disks_of, hosts, network_of, started
+from tests.netns.test_hosts import SLEEPS
+
+async def main():
+    print("begun", flush=True)
+    async with hosts(Path(sys.argv[1]), 3) as place:
+        await started(place, "n1", SLEEPS)
+        client = subprocess.Popen(place.client_command(["sleep", "600"]))
+        await network_of(place).cut([("n1", "n2")])
+        print("up", flush=True)
+        for _ in range(100):
+            await disks_of(place).lose_power("n3")
+            await disks_of(place).fill("n2")
+            await disks_of(place).heal()
+            await network_of(place).heal()
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+def left(harness: int, directory: Path, namespaces: frozenset[str]) -> list[str]:
+    """Kernels clear up behind the last process, but take their time."""
+    until_s = time.monotonic() + 20
+    while (found := traces.of_process(harness, directory, namespaces)) and (
+        time.monotonic() < until_s
+    ):
+        time.sleep(0.01)
+    return found
+
+
+def open_descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def begun(directory: Path) -> subprocess.Popen[str]:
+    harness = subprocess.Popen(
+        [sys.executable, "-c", HARNESS, str(directory)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert harness.stdout is not None
+    assert harness.stdout.readline() == "begun\n"
+    return harness
+
+
+async def test_going_down_leaves_nothing(tmp_path: Path) -> None:
+    me = os.getpid()
+    before = await asyncio.to_thread(traces.root_network)
+    descriptors = open_descriptors()
+    async with hosts(tmp_path, 2) as place:
+        await started(place, "n1", SLEEPS)
+        await network_of(place).cut([("n1", "n2")])
+        await disks_of(place).lose_power("n2")
+        namespaces = await asyncio.to_thread(traces.namespaces_of, me)
+        assert len(traces.processes(me)) > 3
+        assert len(namespaces) > 2 * 5
+        assert await asyncio.to_thread(traces.root_network) == before
+    assert await asyncio.to_thread(left, me, tmp_path, namespaces) == []
+    assert await asyncio.to_thread(traces.root_network) == before
+    assert open_descriptors() == descriptors
+    assert [thread.name for thread in threading.enumerate() if "switch" in thread.name] == []
+    await place.down()
+
+
+async def test_hosts_that_do_not_come_up_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = Machine.go
+    monkeypatch.setattr(
+        Machine, "go", lambda machine: machine.end() if machine.node == "n2" else go(machine)
+    )
+    with pytest.raises(EnvironmentFailure, match="n2"):
+        async with hosts(tmp_path, 3):
+            pass
+    assert await asyncio.to_thread(left, os.getpid(), tmp_path, frozenset()) == []
+
+
+@pytest.mark.parametrize("moment_s", [0.0, 0.1, 0.25, 0.5, 1.0])
+async def test_giving_up_on_the_way_leaves_nothing(tmp_path: Path, moment_s: float) -> None:
+    async def hold() -> None:
+        async with hosts(tmp_path, 3):
+            await asyncio.sleep(600)
+
+    task = asyncio.create_task(hold())
+    await asyncio.sleep(moment_s)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await asyncio.to_thread(left, os.getpid(), tmp_path, frozenset()) == []
+
+
+def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+    with begun(tmp_path) as harness:
+        assert harness.stdout is not None
+        assert harness.stdout.readline() == "up\n"
+        namespaces = traces.namespaces_of(harness.pid)
+        harness.send_signal(signal.SIGINT)
+        harness.wait(30)
+    assert left(harness.pid, tmp_path, namespaces) == []
+
+
+def killed(directory: Path, after_s: float | None) -> None:
+    """So many seconds after its begin; None is as soon as all is up."""
+    before = traces.root_network()
+    with begun(directory) as harness:
+        assert harness.stdout is not None
+        if after_s is None:
+            assert harness.stdout.readline() == "up\n"
+        else:
+            time.sleep(after_s)
+        namespaces = traces.namespaces_of(harness.pid)
+        heal()
+        assert after_s is not None or len(traces.processes(harness.pid)) > 4, "it still lives"
+        harness.kill()
+    until_s = time.monotonic() + 20
+    while alive := traces.processes(harness.pid):
+        assert time.monotonic() < until_s, f"{alive} outlived the harness"
+        time.sleep(0.005)
+    heal()
+    assert left(harness.pid, directory, namespaces) == []
+    assert traces.root_network() == before
+
+
+def test_a_killed_harness_takes_its_hosts_along_and_the_rest_is_healed(tmp_path: Path) -> None:
+    killed(tmp_path, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", range(20))
+def test_a_harness_killed_at_any_moment_leaves_nothing_after_a_heal(
+    tmp_path: Path, turn: int
+) -> None:
+    killed(tmp_path, random.Random(turn).uniform(0, 3))
+
+
+def test_nobody_heals_the_living(tmp_path: Path) -> None:
+    """Not even who shares their machine: the entry of a run names the process that owns it."""
+    healed: list[str] = []
+
+    async def up() -> None:
+        async with hosts(tmp_path, 1) as place:
+            healed.extend(await asyncio.to_thread(heal))
+            assert (await place.run("n1", ["hostname"])).stdout == "n1\n"
+
+    asyncio.run(up())
+    assert not [line for line in healed if f"process {os.getpid()}" in line]
