@@ -78,15 +78,15 @@ class MemoryFile:
 
     async def fdatasync(self) -> None:
         inode = self._inode
-        # What is appended while the device works may come too late for it.
-        size = len(inode.content)
+        # What is written while the device works may come too late for it.
+        syncing = inode.begin_sync()
         try:
             token = await self._point("fdatasync")
-        except OSError:
-            if self._is_alive:
-                inode.fail_to_sync(size)
+        except BaseException as error:
+            has_failed = isinstance(error, OSError) and self._is_alive
+            inode.give_up_sync(syncing, has_failed=has_failed)
             raise
-        inode.sync(size)
+        inode.sync(syncing)
         if not self._inode.is_entry_durable:
             self._disk.sync_folder(parent_of(self.path))
             self._inode.is_entry_durable = True
@@ -174,7 +174,7 @@ class MemoryDisk:
             if self._now.files.get(temporary) is inode:
                 self._change((folder,), lambda tree: tree.unlink(temporary))
             raise
-        inode.sync(len(content))
+        inode.sync(inode.begin_sync())
         inode.is_entry_durable = True
         await self.took_effect("fdatasync", temporary, sync_token)
 

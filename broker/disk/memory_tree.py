@@ -6,6 +6,24 @@ import errno
 from collections.abc import Callable
 
 
+class Syncing:
+    """One sync on its way: up to where the bytes are still those it began with, and what they were
+    beyond. What is written after it began it may miss, so that counts for nothing."""
+
+    __slots__ = ("end", "is_overtaken", "tail")
+
+    def __init__(self, end: int) -> None:
+        self.end = end
+        self.tail = b""
+        self.is_overtaken = False
+
+    def changed_from(self, start: int, before: bytes) -> None:
+        """From `start` on the file is about to change; `before` is all of it."""
+        if start < self.end:
+            self.tail = before[start : self.end] + self.tail
+            self.end = start
+
+
 class Inode:
     """The bytes of one file: as a reader sees them now, and as they were when last synced.
 
@@ -14,7 +32,8 @@ class Inode:
     cache shows these bytes, no later sync cares for them, and the device has zeros there.
     """
 
-    __slots__ = ("cold_pages", "common", "content", "durable_tail", "given_up", "is_entry_durable")
+    __slots__ = ("_syncs", "cold_pages", "common", "content", "durable_tail", "given_up",
+                 "is_entry_durable")  # fmt: skip
 
     def __init__(self) -> None:
         self.content = bytearray()
@@ -23,6 +42,7 @@ class Inode:
         self.given_up: list[tuple[int, int]] = []
         self.is_entry_durable = False
         self.cold_pages: set[int] = set()
+        self._syncs: list[Syncing] = []
 
     @property
     def is_synced(self) -> bool:
@@ -41,19 +61,37 @@ class Inode:
         return self.reachable_content[: self.common] + self.durable_tail
 
     def truncate(self, size: int) -> None:
+        if self._syncs:
+            reachable = self.reachable_content
+            for each in self._syncs:
+                each.changed_from(size, reachable)
         if size < self.common:
             self.durable_tail = bytes(self.content[size : self.common]) + self.durable_tail
             self.common = size
         del self.content[size:]
         self._give_up([(start, min(end, size)) for start, end in self.given_up])
 
-    def sync(self, size: int) -> None:
-        """Up to `size`, unless it was cut meanwhile."""
-        self.common = max(self.common, min(size, len(self.content)))
-        self.durable_tail = b""
+    def begin_sync(self) -> Syncing:
+        """To be ended by `sync` or `give_up_sync`."""
+        syncing = Syncing(len(self.content))
+        self._syncs.append(syncing)
+        return syncing
 
-    def fail_to_sync(self, size: int) -> None:
-        self._give_up([*self.given_up, (self.common, min(size, len(self.content)))])
+    def sync(self, syncing: Syncing) -> None:
+        """The device has the file as it was when the sync began, unless it has it younger."""
+        place = self._syncs.index(syncing)
+        for each in self._syncs[:place]:
+            each.is_overtaken = True
+        del self._syncs[place]
+        if not syncing.is_overtaken:
+            self.common = syncing.end
+            self.durable_tail = syncing.tail
+
+    def give_up_sync(self, syncing: Syncing, *, has_failed: bool) -> None:
+        if syncing in self._syncs:
+            self._syncs.remove(syncing)
+            if has_failed:
+                self._give_up([*self.given_up, (self.common, syncing.end)])
 
     def write_again(self, start: int, end: int) -> None:
         kept: list[tuple[int, int]] = []
@@ -64,6 +102,8 @@ class Inode:
                 # The device has zeros here until the next sync, whatever follows them.
                 self.common = max(first, start)
                 self.durable_tail = durable[self.common :]
+                for each in self._syncs:
+                    each.changed_from(self.common, durable)
         self._give_up(kept)
 
     def _give_up(self, ranges: list[tuple[int, int]]) -> None:
@@ -75,6 +115,7 @@ class Inode:
         self.given_up = []
         self.durable_tail = b""
         self.common = len(self.content)
+        self._syncs.clear()
 
 
 Change = Callable[["Tree"], None]

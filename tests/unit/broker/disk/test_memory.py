@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from collections.abc import Awaitable
 from random import Random
 
 import pytest
@@ -85,6 +86,94 @@ async def test_a_synced_truncation_stays(memory: MemoryDisk) -> None:
     await file.fdatasync()
     memory.power_loss()
     assert await memory.read("a.log") == b"ab"
+
+
+class Held:
+    """A disk whose syncs wait, in the order in which they began, until they are let go."""
+
+    def __init__(self, disk: MemoryDisk) -> None:
+        self.waiting: list[asyncio.Event] = []
+        self._is_held = asyncio.Event()
+        disk.before = self._hold
+
+    async def _hold(self, operation: str, path: str) -> None:
+        if operation == "fdatasync":
+            event = asyncio.Event()
+            self.waiting.append(event)
+            self._is_held.set()
+            await event.wait()
+
+    async def begin(self, work: Awaitable[None]) -> asyncio.Future[None]:
+        begun = asyncio.ensure_future(work)
+        self._is_held.clear()
+        await self._is_held.wait()
+        return begun
+
+
+async def test_a_sync_vouches_for_nothing_that_was_written_after_it_began(
+    memory: MemoryDisk,
+) -> None:
+    file = await memory.create("a.log")
+    file.append([b"abcdef"])
+    held = Held(memory)
+    syncing = await held.begin(file.fdatasync())
+    file.truncate(2)
+    file.append([b"XYZ"])
+    held.waiting[0].set()
+    await syncing
+    assert file.pread(9, 0) == b"abXYZ"
+    assert memory.synced_bytes("a.log") == 2
+    memory.power_loss()
+    memory.before = None
+    assert await memory.read("a.log") == b"abcdef"
+
+
+async def test_a_sync_that_was_overtaken_takes_nothing_back(memory: MemoryDisk) -> None:
+    file = await memory.create("a.log")
+    file.append([b"abcdef"])
+    held = Held(memory)
+    first = await held.begin(file.fdatasync())
+    file.truncate(2)
+    file.append([b"XYZ"])
+    second = await held.begin(file.fdatasync())
+    held.waiting[1].set()
+    await second
+    held.waiting[0].set()
+    await first
+    memory.power_loss()
+    memory.before = None
+    assert await memory.read("a.log") == b"abXYZ"
+
+
+async def test_a_sync_that_fails_gives_up_nothing_that_was_written_after_it_began(
+    memory: MemoryDisk,
+) -> None:
+    file = await memory.create("a.log")
+    file.append([b"abcdef"])
+    held = Held(memory)
+    syncing = await held.begin(file.fdatasync())
+    file.truncate(2)
+    file.append([b"XYZ"])
+    memory.fail("fdatasync", times=1)
+    held.waiting[0].set()
+    with pytest.raises(OSError, match="Input/output error"):
+        await syncing
+    memory.before = None
+    await file.fdatasync()
+    memory.power_loss()
+    assert await memory.read("a.log") == b"\0\0XYZ"
+
+
+async def test_a_sync_that_nobody_waits_for_any_more_vouches_for_nothing(
+    memory: MemoryDisk,
+) -> None:
+    file = await memory.create("a.log")
+    file.append([b"abcdef"])
+    held = Held(memory)
+    syncing = await held.begin(file.fdatasync())
+    syncing.cancel()
+    await asyncio.wait([syncing])
+    assert memory.synced_bytes("a.log") == 0
 
 
 async def outcome(seed: int) -> bytes:
