@@ -16,9 +16,9 @@ from typing import ClassVar, Protocol, TypeVar
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError
-from harness.schedule.faults import BrokerLeaves, Fault, Kill, PowerLoss
+from harness.schedule.faults import BrokerLeaves, Fault, Kill, PowerLoss, Stop
 
-_OUTAGES = (Kill, PowerLoss, BrokerLeaves)
+_OUTAGES = (Kill, PowerLoss, Stop, BrokerLeaves)
 _Fault = TypeVar("_Fault", bound=Fault)
 _Capability = TypeVar("_Capability")
 

@@ -40,6 +40,7 @@ class Conductor:
         self._menders: dict[str, Nemesis] = {}
         self._unhealed: list[str] = []
         self._is_calm = False
+        self._begun_s = 0.0
 
     @property
     def available(self) -> tuple[Nemesis, ...]:
@@ -78,20 +79,20 @@ class Conductor:
 
     async def strike(self, moments: Iterable[Moment]) -> None:
         """At each moment, what its nemesis chooses then. Returns when the last one is healed."""
-        begun_s = self._begin()
-        await _together(self._stroke(moment, begun_s) for moment in moments)
+        self._begin()
+        await _together(self._stroke(moment) for moment in moments)
 
     async def play(self, faults: Iterable[Fault]) -> None:
         """The same faults at the same moments as in the run that was written down."""
-        begun_s = self._begin()
-        await _together(self._fault(for_fault(fault), fault, begun_s) for fault in faults)
+        self._begin()
+        await _together(self._fault(for_fault(fault), fault) for fault in faults)
 
-    def _begin(self) -> float:
+    def _begin(self) -> None:
         self._is_calm = False
-        return asyncio.get_running_loop().time()
+        self._begun_s = asyncio.get_running_loop().time()
 
-    async def _stroke(self, moment: Moment, begun_s: float) -> None:
-        await _sleep_until(begun_s, moment.at_ms)
+    async def _stroke(self, moment: Moment) -> None:
+        await self._sleep_until(moment.at_ms)
         nemesis = self._nemeses[moment.nemesis]
         dice = self._decisions.random("nemesis_choice", moment.name)
         try:
@@ -102,16 +103,16 @@ class Conductor:
         except (NothingToStrikeError, NoAnswerError) as nothing:
             self._skip(Outcome(nemesis=nemesis.name, moment=moment.name), str(nothing))
             return
-        await _together(self._fault(nemesis, fault, begun_s) for fault in faults)
+        await _together(self._fault(nemesis, fault) for fault in faults)
 
-    async def _fault(self, nemesis: Nemesis, fault: Fault, begun_s: float) -> None:
-        await _sleep_until(begun_s, fault.at_ms)
+    async def _fault(self, nemesis: Nemesis, fault: Fault) -> None:
+        await self._sleep_until(fault.at_ms)
         outcome = Outcome(nemesis=nemesis.name, moment=fault.name, fault=fault)
         self.outcomes.append(outcome)
         self.scene.in_force[fault.name] = fault
         self._menders[fault.name] = nemesis
         self._write("start", nemesis, {"kind": kind_of(fault), **write(fault)})
-        outcome.began_ms = _since_ms(begun_s)
+        outcome.began_ms = self._now_ms()
         try:
             outcome.proof = await nemesis.inject(self.scene, fault)
             told = {"fault": fault.name, "proof": outcome.proof}
@@ -121,15 +122,15 @@ class Conductor:
         except EnvironmentFailure as missed:
             outcome.missed = str(missed) or type(missed).__name__
             told = {"fault": fault.name, "missed": outcome.missed}
-        outcome.took_hold_ms = _since_ms(begun_s)
+        outcome.took_hold_ms = self._now_ms()
         self._write("start", nemesis, told)
         if fault.for_ms is None:
             return
         if outcome.proof:
-            await _sleep_until(begun_s, fault.at_ms + fault.for_ms)
-        await self._heal(fault, outcome, begun_s)
+            await self._sleep_until(fault.at_ms + fault.for_ms)
+        await self._heal(fault, outcome)
 
-    async def _heal(self, fault: Fault, outcome: Outcome, begun_s: float) -> None:
+    async def _heal(self, fault: Fault, outcome: Outcome) -> None:
         """What fails now is tried again when all is healed."""
         nemesis = self._menders[fault.name]
         self._write("stop", nemesis, {"fault": fault.name})
@@ -142,8 +143,16 @@ class Conductor:
             return
         self._forget(fault)
         outcome.not_healed = ""
-        outcome.healed_ms = _since_ms(begun_s)
+        outcome.healed_ms = self._now_ms()
         self._write("stop", nemesis, {"fault": fault.name, "healed": True})
+
+    async def _sleep_until(self, at_ms: float) -> None:
+        left_ms = at_ms - self._now_ms()
+        if left_ms > 0:
+            await asyncio.sleep(left_ms / 1000)
+
+    def _now_ms(self) -> float:
+        return round((asyncio.get_running_loop().time() - self._begun_s) * 1000, 1)
 
     def _forget(self, fault: Fault) -> None:
         self.scene.in_force.pop(fault.name, None)
@@ -165,14 +174,13 @@ class Conductor:
         """
         if self._is_calm and not self.scene.in_force:
             return
-        begun_s = asyncio.get_running_loop().time()
         for attempt in range(_HEAL_ATTEMPTS):
             if attempt:
                 await asyncio.sleep(_HEAL_AGAIN_AFTER_S)
             self.scene.ending.update(self.scene.in_force)
             outcomes = {each.fault.name: each for each in self.outcomes if each.fault is not None}
             await _together(
-                self._heal(fault, outcomes[name], begun_s)
+                self._heal(fault, outcomes[name])
                 for name, fault in list(self.scene.in_force.items())
             )
             self._unhealed = await heal_cluster(self.scene.cluster)
@@ -197,13 +205,3 @@ async def _together(deeds: Iterable[Awaitable[None]]) -> None:
 
 async def _awaited(deed: Awaitable[None]) -> None:
     await deed
-
-
-async def _sleep_until(begun_s: float, at_ms: float) -> None:
-    left_s = begun_s + at_ms / 1000 - asyncio.get_running_loop().time()
-    if left_s > 0:
-        await asyncio.sleep(left_s)
-
-
-def _since_ms(begun_s: float) -> float:
-    return round((asyncio.get_running_loop().time() - begun_s) * 1000, 1)

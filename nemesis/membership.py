@@ -7,11 +7,11 @@ from random import Random
 from typing import ClassVar
 
 from harness.cluster import Cluster
-from harness.cluster.errors import FaultMissedError, NodeFailedError, NotInTimeError
+from harness.cluster.errors import FaultMissedError, NotInTimeError
 from harness.schedule.faults import BrokerLeaves, Fault
 from nemesis import replicas
-from nemesis.base import Moment, NothingToStrikeError, Scene, missed, the
-from nemesis.outage import bring_back, running, why_no_process
+from nemesis.base import Moment, NothingToStrikeError, Scene, missed
+from nemesis.outage import bring_back, running, stop, why_no_process
 from nemesis.targets import check_target, resolve
 
 
@@ -52,18 +52,12 @@ class Membership:
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
         assert isinstance(fault, BrokerLeaves)
-        node, process = fault.node, the(scene.cluster.process)
+        node = fault.node
         try:
             await replicas.move(scene, fault.after)
         except NotInTimeError as late:
             raise missed(scene, fault, f"{node} keeps its replicas: {late}") from None
-        manner = "stopped"
-        try:
-            await process.stop(node)
-        except (NodeFailedError, NotInTimeError):
-            manner = "killed in the end"
-        if await process.is_running(node):
-            raise FaultMissedError(f"{node} was asked to leave and still runs")
+        manner = await stop(scene, node)
         if await replicas.held_by(scene, node):
             raise FaultMissedError(f"{node} has left and still is a replica")
         return f"{node} is in none of its {len(fault.before)} partitions any more, and {manner}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
-from harness.cluster.errors import FaultMissedError, NodeFailedError
+from harness.cluster.errors import FaultMissedError, NodeFailedError, NotInTimeError
 from harness.schedule.faults import Fault
 from nemesis.base import NothingToStrikeError, Scene, the
 
@@ -33,6 +33,20 @@ async def take_down(scene: Scene, node: Node) -> str:
     if await process.is_running(node):
         raise FaultMissedError(f"{node} still runs after it was killed")
     return f"the process of {node} is gone"
+
+
+async def stop(scene: Scene, node: Node) -> str:
+    """Cleanly, as far as it comes with that; how it ended is in the word."""
+    process = the(scene.cluster.process)
+    manner = "stopped"
+    try:
+        await process.stop(node)
+    except (NodeFailedError, NotInTimeError):
+        # It found no way to end cleanly, with a majority away say, and was killed.
+        manner = "killed in the end"
+    if await process.is_running(node):
+        raise FaultMissedError(f"{node} was asked to stop and still runs")
+    return manner
 
 
 async def bring_back(scene: Scene, node: Node, fault: Fault) -> None:

@@ -15,6 +15,7 @@ from harness.schedule.faults import (
     Pause,
     PowerLoss,
     RollingRestart,
+    Stop,
     kind_of,
 )
 from nemesis.base import Scene
@@ -76,7 +77,7 @@ def marks_of(scene: Scene) -> Mapping[Node, NodeMark]:
 def _mark(scene: Scene, node: Node) -> NodeMark:
     """The worst that befalls it."""
     faults = [fault for fault in scene.in_force.values() if _strikes(fault, node)]
-    if any(isinstance(fault, Kill | PowerLoss | BrokerLeaves) for fault in faults):
+    if any(isinstance(fault, Kill | PowerLoss | Stop | BrokerLeaves) for fault in faults):
         return "down"
     if any(isinstance(fault, Pause) for fault in faults):
         return "paused"

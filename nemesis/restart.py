@@ -9,11 +9,11 @@ from typing import ClassVar
 from harness.cluster import Cluster
 from harness.cluster.base import RunningProcess
 from harness.cluster.capabilities import Node
-from harness.cluster.errors import FaultMissedError, NodeFailedError, NotInTimeError
+from harness.cluster.errors import FaultMissedError
 from harness.errors import EnvironmentFailure
-from harness.schedule.faults import Fault, RollingRestart
+from harness.schedule.faults import Fault, RollingRestart, Stop
 from nemesis.base import Moment, NothingToStrikeError, Scene, the
-from nemesis.outage import bring_back, running, why_no_process
+from nemesis.outage import bring_back, running, stop, why_no_process
 from nemesis.targets import check_target, resolve
 
 _NOT_BACK = "and not back yet"
@@ -26,7 +26,7 @@ class Restarts:
     name: str = "restart"
     variant: str = ""
     target: str = ""
-    kinds: ClassVar[tuple[type[Fault], ...]] = (RollingRestart,)
+    kinds: ClassVar[tuple[type[Fault], ...]] = (RollingRestart, Stop)
     variants: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -47,7 +47,10 @@ class Restarts:
         )
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
-        assert isinstance(fault, RollingRestart)
+        assert isinstance(fault, RollingRestart | Stop)
+        if isinstance(fault, Stop):
+            await running(scene, [fault.node])
+            return f"{fault.node} {await stop(scene, fault.node)}"
         done: list[str] = []
         for node in fault.nodes:
             told = await self._restart(scene, node, fault)
@@ -65,14 +68,7 @@ class Restarts:
         process, before = the(scene.cluster.process), scene.cluster.system.process(node)
         if not await process.is_running(node):
             return ""
-        manner = "stopped"
-        try:
-            await process.stop(node)
-        except (NodeFailedError, NotInTimeError):
-            # It found no way to end cleanly, with a majority away say, and was killed.
-            manner = "killed in the end"
-        if await process.is_running(node):
-            raise FaultMissedError(f"{node} was asked to stop and still runs")
+        manner = await stop(scene, node)
         try:
             await bring_back(scene, node, fault)
         except EnvironmentFailure:
@@ -83,8 +79,8 @@ class Restarts:
         return f"{node} {manner}, started again as {_number(after)}"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
-        assert isinstance(fault, RollingRestart)
-        for node in fault.nodes:
+        assert isinstance(fault, RollingRestart | Stop)
+        for node in fault.nodes if isinstance(fault, RollingRestart) else (fault.node,):
             await bring_back(scene, node, fault)
 
 

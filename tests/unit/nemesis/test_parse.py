@@ -1,0 +1,69 @@
+"""What may be written behind --nemesis, and what is said of the rest."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from harness.schedule.faults import FAULTS
+from nemesis import NEMESES, described, for_fault, parse
+from nemesis.partition import Partition
+from tests.unit.harness.schedule.test_schedule import FULL
+
+
+def test_nemeses_have_names_variants_and_targets() -> None:
+    assert parse("none") == ()
+    assert [each.name for each in parse("all")] == list(NEMESES)
+    leader, kill, disk, anyone = parse("partition:leader, kill:n1+n3,disk:full@leader,clock@all")
+    assert isinstance(leader, Partition)
+    assert leader == Partition("partition:leader", "leader", "")
+    assert [(each.name, each.variant, each.target) for each in (kill, disk, anyone)] == [  # type: ignore[attr-defined]
+        ("kill:n1+n3", "", "n1+n3"),
+        ("disk:full@leader", "full", "leader"),
+        ("clock@all", "", "all"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("kil", "there is no nemesis 'kil'; did you mean kill?"),
+        ("", "there is no nemesis ''; known are partition, kill"),
+        ("kill,,pause", "there is no nemesis ''"),
+        ("partition:halfs", "there is no partition:halfs; did you mean halves?"),
+        ("packet:slow", "there is no packet:slow; try one of delay, jitter"),
+        ("kill:someone", "there is no target 'someone'; try one of one, minority"),
+        ("clock:jump@nobody", "there is no target 'nobody'"),
+        ("kill,pause,kill", "kill is asked for twice"),
+        ("move@n1", "move takes no target"),
+        ("packet:regions@n1", "packet:regions is for all nodes"),
+        ("wire@n1", "wire takes no target"),
+        ("compact@n1", "compact takes no target"),
+        ("retention:n1", "retention takes no target"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_what_to_try(text: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        parse(text)
+
+
+def test_each_says_in_a_sentence_what_it_does() -> None:
+    told = described()
+    assert list(told) == list(NEMESES)
+    assert all(len(said) > 20 for said in told.values())
+    assert "(halves, random-halves, single," in told["partition"]
+
+
+def test_every_fault_of_a_schedule_has_a_nemesis() -> None:
+    assert {type(fault) for fault in FULL.faults} == set(FAULTS.values())
+    for fault in FULL.faults:
+        assert isinstance(fault, for_fault(fault).kinds)
+
+
+def test_naming_nemeses_loads_no_graphs() -> None:
+    script = "import sys, nemesis; nemesis.parse('kill'); print('networkx' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert shown.stdout == b"False\n"

@@ -1,0 +1,67 @@
+"""Moments are drawn from the seed alone, with quiet between them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from harness.decisions import Decisions
+from nemesis import parse
+from nemesis.base import Moment
+from nemesis.plan import draw
+
+SEEDS = range(30)
+
+
+def drawn(text: str, seed: int, length_s: float, interval_s: float = 10.0) -> tuple[Moment, ...]:
+    return draw(
+        Decisions(seed), parse(text), length_ms=length_s * 1000, interval_ms=interval_s * 1000
+    )
+
+
+def test_the_seed_decides_and_nothing_else() -> None:
+    for text in ("kill", "kill,pause,partition"):
+        assert drawn(text, 7, 60) == drawn(text, 7, 60) != drawn(text, 8, 60)
+    assert drawn("none", 7, 60) == ()
+
+
+@pytest.mark.parametrize("text", ["kill", "kill,pause,partition", "all"])
+@pytest.mark.parametrize("length_s", [2, 12, 30, 300])
+def test_every_fault_ends_before_the_run_does_and_there_is_one_at_least(
+    text: str, length_s: float
+) -> None:
+    for seed in SEEDS:
+        moments = drawn(text, seed, length_s)
+        assert moments
+        assert list(moments) == sorted(moments, key=lambda each: each.at_ms)
+        assert len({each.name for each in moments}) == len(moments)
+        for each in moments:
+            assert 0 < each.at_ms < each.at_ms + each.for_ms <= length_s * 1000 + 0.2
+            assert each.name.startswith(each.nemesis)
+
+
+def test_one_nemesis_alternates_with_quiet() -> None:
+    for seed in SEEDS:
+        moments = drawn("kill", seed, 120)
+        assert 5 <= len(moments) <= 14
+        for one, following in pairwise(moments):
+            assert following.at_ms - (one.at_ms + one.for_ms) >= 2_999
+
+
+def test_a_mix_is_healed_in_between_and_quiet_a_quarter_of_the_time() -> None:
+    intervals, quiet, alone, crowded = 0, 0, 0, 0
+    for seed in SEEDS:
+        moments = drawn("kill,pause,partition,clock", seed, 200)
+        for number in range(20):
+            struck = [each for each in moments if number * 1e4 <= each.at_ms < (number + 1) * 1e4]
+            assert len({each.nemesis for each in struck}) == len(struck)
+            for each in struck:
+                assert each.at_ms + each.for_ms == pytest.approx(number * 1e4 + 7500, abs=0.2)
+            intervals += 1
+            quiet += not struck
+            alone += len(struck) == 1
+            crowded += len(struck) > 2
+    assert 0.18 < quiet / intervals < 0.32
+    assert alone > 30
+    assert crowded > 30
