@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from checkers.contract import Contract
@@ -15,52 +15,133 @@ if TYPE_CHECKING:
     from harness.history.history import History
 
 
-@dataclass(frozen=True, slots=True)
 class Checker:
-    about: str
-    """What `harness checkers` says of it."""
-    load: Callable[[], Callable[[LogFacts], Findings]]
-    """Imports it when it is needed: numpy and compiled code take longer than a help page may."""
+    """One anomaly, and the function that looks for it.
 
+    It is imported when it is needed: numpy and compiled code take longer than a help page may.
+    """
 
-def _lost_write() -> Callable[[LogFacts], Findings]:
-    from checkers.log.lost_write import lost_writes
+    def __init__(self, module: str, function: str, about: str) -> None:
+        self._module = module
+        self._function = function
+        # `harness checkers` tells what a thing is by its docstring.
+        self.__doc__ = about
 
-    return lost_writes
-
-
-def _duplicate() -> Callable[[LogFacts], Findings]:
-    from checkers.log.contents import duplicates
-
-    return duplicates
-
-
-def _inconsistent_offsets() -> Callable[[LogFacts], Findings]:
-    from checkers.log.contents import inconsistent_offsets
-
-    return inconsistent_offsets
-
-
-def _aborted_read() -> Callable[[LogFacts], Findings]:
-    from checkers.log.aborted_read import aborted_reads
-
-    return aborted_reads
-
-
-def _nonmonotonic_poll() -> Callable[[LogFacts], Findings]:
-    from checkers.log.jumps import nonmonotonic_polls
-
-    return nonmonotonic_polls
+    def examine(self, facts: LogFacts) -> Findings:
+        found: Findings = getattr(import_module(self._module), self._function)(facts)
+        return found
 
 
 CHECKERS: dict[str, Checker] = {
-    "lost-write": Checker(
-        "a record that took effect and was read past, but never read", _lost_write
-    ),
-    "duplicate": Checker("one value at several offsets", _duplicate),
-    "inconsistent-offsets": Checker("one offset with several values", _inconsistent_offsets),
-    "G1a": Checker("a poll of a value whose send failed", _aborted_read),
-    "nonmonotonic-poll": Checker("a consumer that goes back by itself", _nonmonotonic_poll),
+    name: Checker(f"checkers.log.{module}", function, about)
+    for name, module, function, about in (
+        (
+            "lost-write",
+            "lost_write",
+            "lost_writes",
+            "A record took effect, was read past and never read.",
+        ),
+        ("duplicate", "contents", "duplicates", "One value is at several offsets."),
+        (
+            "inconsistent-offsets",
+            "contents",
+            "inconsistent_offsets",
+            "One offset has several values.",
+        ),
+        ("G1a", "aborted_read", "aborted_reads", "A poll showed a value whose send failed."),
+        (
+            "nonmonotonic-poll",
+            "jumps",
+            "nonmonotonic_polls",
+            "A consumer goes back by itself, from one operation to the next.",
+        ),
+        ("poll-skip", "jumps", "poll_skips", "A consumer skips records between operations."),
+        ("int-poll-skip", "jumps", "int_poll_skips", "A poll skips records."),
+        ("int-nonmonotonic-poll", "jumps", "int_nonmonotonic_polls", "A poll goes back."),
+        (
+            "nonmonotonic-send",
+            "jumps",
+            "nonmonotonic_sends",
+            "A later send of a process lands before an earlier one.",
+        ),
+        ("int-send-skip", "jumps", "int_send_skips", "Records of others between those of one."),
+        (
+            "int-nonmonotonic-send",
+            "jumps",
+            "int_nonmonotonic_sends",
+            "The records of one operation are not in its order.",
+        ),
+        (
+            "producer-order",
+            "jumps",
+            "producer_orders",
+            "A producer was told offsets that do not grow.",
+        ),
+        ("unseen", "unread", "unseen", "An acknowledged record was never read."),
+        (
+            "torn-transaction",
+            "unread",
+            "torn_transactions",
+            "Of a transaction one record was read, another was read past.",
+        ),
+        ("phantom-read", "foreign", "phantom_reads", "A poll showed a value that nobody sent."),
+        (
+            "precommitted-read",
+            "foreign",
+            "precommitted_reads",
+            "An operation polled what it sends itself.",
+        ),
+        (
+            "nonlinearizable-log",
+            "linear",
+            "nonlinearizable_logs",
+            "The order of a log contradicts the order of time.",
+        ),
+        (
+            "watermark-regression",
+            "linear",
+            "watermark_regressions",
+            "The end of a log was told to be earlier than before.",
+        ),
+        (
+            "hanging-transaction",
+            "transactions",
+            "hanging_transactions",
+            "The last stable offset stays behind when no transaction is open.",
+        ),
+        (
+            "commit-regression",
+            "groups",
+            "commit_regressions",
+            "A committed offset came back that had been replaced.",
+        ),
+        ("lost-commit", "groups", "lost_commits", "A committed offset is gone."),
+        (
+            "zombie-commit",
+            "groups",
+            "zombie_commits",
+            "A commit of a generation that was over was accepted.",
+        ),
+        ("two-owners", "groups", "two_owners", "Two members own one partition in one generation."),
+        (
+            "exactly-once",
+            "exactly_once",
+            "exactly_once",
+            "An input was processed twice, or skipped.",
+        ),
+        (
+            "compaction-lost-key",
+            "compaction",
+            "compaction_lost_keys",
+            "A key is gone that nobody deleted.",
+        ),
+        (
+            "compaction-resurrected-key",
+            "compaction",
+            "compaction_resurrected_keys",
+            "A value came back that had been replaced or deleted.",
+        ),
+    )
 }
 
 
@@ -77,7 +158,7 @@ def check(history: History, contract: Contract, names: Sequence[str]) -> list[Ve
     verdicts = []
     for name in names:
         try:
-            verdicts.append(judged(name, CHECKERS[name].load()(facts), contract))
+            verdicts.append(judged(name, CHECKERS[name].examine(facts), contract))
         except Exception as error:
             verdicts.append(_broken(name, error))
     return verdicts

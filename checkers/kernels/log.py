@@ -226,3 +226,32 @@ def elements_at(
                 elements[thing, count[thing]] = element
                 count[thing] += 1
     return ops.ravel(), elements.ravel(), count
+
+
+@kernel
+def own_reads(
+    outcome: Ints8, begin: Ints64, end: Ints64, kind: Ints8, number: Ints32, cap: int
+) -> tuple[int, int, Ints64]:
+    """Polled elements whose value the same operation sends, one for each operation; and how many
+    operations both send and poll."""
+    found, count, both = np.empty(cap, np.int64), 0, 0
+    for op in range(outcome.size):
+        if outcome[op] == 0 or end[op] - begin[op] < 2:
+            continue
+        sends, polls, own = 0, 0, -1
+        for element in range(begin[op], end[op]):
+            sends += kind[element] == 1
+            polls += kind[element] == 2
+        if not sends or not polls:
+            continue
+        both += 1
+        for element in range(begin[op], end[op]):
+            if kind[element] == 2 and number[element] >= 0 and own < 0:
+                for other in range(begin[op], end[op]):
+                    if kind[other] == 1 and number[other] == number[element]:
+                        own = element
+        if own >= 0:
+            if count < cap:
+                found[count] = own
+            count += 1
+    return both, count, found[: min(count, cap)]

@@ -171,14 +171,20 @@ class LogFacts:
         floor = self.slots.start[:-1].copy()
         for element in np.flatnonzero((elements.kind == kinds.LOW) & (elements.offset > 0)):
             key = elements.key[element]
-            begin, end = self.slots.start[key], self.slots.start[key + 1]
-            if self._slot_offsets is not None:
-                within = np.searchsorted(self._slot_offsets[begin:end], elements.offset[element])
-                slot = begin + within
-            else:
-                slot = min(elements.offset[element] + self.shift[key], end)
-            floor[key] = max(floor[key], slot)
+            slot = self.slot_from(int(element))
+            floor[key] = max(floor[key], slot if slot >= 0 else self.slots.start[key + 1])
         return floor
+
+    def slot_from(self, element: int) -> int:
+        """The first slot at or after the offset that an element tells; -1 if the log has none."""
+        elements = self.columns.elements
+        key, offset = int(elements.key[element]), int(elements.offset[element])
+        begin, end = int(self.slots.start[key]), int(self.slots.start[key + 1])
+        if self._slot_offsets is not None:
+            slot = begin + int(np.searchsorted(self._slot_offsets[begin:end], offset))
+        else:
+            slot = max(begin, offset + int(self.shift[key]))
+        return slot if slot < end else -1
 
     @cached_property
     def poll_jumps(self) -> Jumps:

@@ -10,6 +10,7 @@ group that gives or takes a key, end what is expected of that key.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from checkers.arrays import Bools, Ints8, Ints64
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels import order
 from checkers.log.facts import LogFacts
-from checkers.log.words import key_text, value_text
+from checkers.log.words import key_text, of_number, value_text
 from harness.history import kinds
 
 _REPLACED, _CHANGED = 1, 2
@@ -151,8 +152,18 @@ def _told(facts: LogFacts, type_: str, before: int, after: int) -> Finding:
             "values": values,
             "offsets": [offset if offset >= 0 else None for offset in offsets],
             "delta": delta,
+            **({"skipped": _skipped(facts, key, before, after)} if delta > 1 else {}),
         },
     )
+
+
+def _skipped(facts: LogFacts, key: int, before: int, after: int) -> list[Any]:
+    """What lies between two elements, as far as it can be shown."""
+    begin, end = int(facts.slots.start[key]), int(facts.slots.start[key + 1])
+    rank, index = facts.slots.rank[begin:end], facts.values.index
+    first, last = index[facts.number[before]], index[facts.number[after]]
+    between = begin + np.flatnonzero((rank > first) & (rank < last))[:SHOWN]
+    return [of_number(facts, int(facts.slots.held[slot])) for slot in between]
 
 
 _NO_POLLS = "no process polled twice from one key"

@@ -54,6 +54,13 @@ class Oracle:
         """`texts`: values that are no integers, in the order in which they are numbered."""
         self.texts = list(texts)
         self.done = list(completed(rows))
+        self.calls: dict[int, int] = {}
+        begun: dict[int, int] = {}
+        for row in rows:
+            if row.type == "invoke":
+                begun[row.process] = self.calls[row.index] = row.index
+            elif row.process in begun:
+                self.calls[row.index] = begun[row.process]
         self.ok_read = {
             (key, value) for one in self.done if one.type == "ok" for key, _, value in one.polls
         }
@@ -197,6 +204,31 @@ class Oracle:
                         found["skip" if by > 1 else "back"].append(where)
                 if one.type == "ok" or (not polls and one.type == "info"):
                     mine[key] = one
+        return found
+
+    def nonlinearizable(self) -> Found:
+        """Pairs of a record that ended and a record at or before it that began only then."""
+        placed: dict[str, dict[int, tuple[Done, int]]] = defaultdict(dict)
+        for key, log in self.log.items():
+            for offset, held in log.items():
+                (value, *others) = held
+                writer = self.surest(key, value)
+                if not others and len(self.offsets(key, value)) == 1 and writer is not None:
+                    placed[key][offset] = (writer, self.calls.get(writer.op.index, -1))
+        found: Found = set()
+        for key, records in placed.items():
+            for offset, (writer, _) in records.items():
+                late = [call for at, (_, call) in records.items() if at <= offset]
+                if writer.type == "ok" and max(late) > writer.op.index:
+                    found.add(("acked", key, offset))
+        for one in self.done:
+            for key, at, value in one.polls:
+                if at is None or one.op.type == "invoke":
+                    continue
+                late = [call for other, (_, call) in placed[key].items() if other <= at]
+                is_held = min(self.log[key][at], key=self._order) == value
+                if is_held and max(late, default=-1) > one.op.index:
+                    found.add(("shown", one.op.index, key, at))
         return found
 
     def producer_order(self) -> Found:

@@ -1,0 +1,104 @@
+"""The log of a key against real time: Theorem 6 of the linearizable log, as two scans.
+
+Times are rows of the history, so that rows at the same nanosecond are concurrent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.arrays import Ints8, Ints32, Ints64
+from checkers.kernels import kernel
+
+NEVER = 2**31 - 1
+
+
+@kernel
+def called_before(
+    start: Ints64,
+    held: Ints32,
+    clash: Ints8,
+    first: Ints64,
+    last: Ints64,
+    writer: Ints32,
+    call: Ints32,
+    ends_at: Ints64,
+    end_calls: Ints32,
+    latest: Ints32,
+    whose: Ints64,
+) -> None:
+    """For each slot the latest moment at which a record at or below it was still to be sent, or the
+    end of the log was asked for and told to be lower; and whose moment that is: a slot, or
+    -2 - number of the question. Slots with doubtful contents say nothing of themselves."""
+    for slot in range(held.size):
+        latest[slot], whose[slot] = -1, -1
+        value = held[slot]
+        if value < 0 or clash[slot] or first[value] != last[value] or writer[value] < 0:
+            continue
+        latest[slot], whose[slot] = call[writer[value]], slot
+    for question in range(ends_at.size):
+        slot = ends_at[question]
+        if slot >= 0 and end_calls[question] > latest[slot]:
+            latest[slot], whose[slot] = end_calls[question], -2 - question
+    for key in range(start.size - 1):
+        for slot in range(start[key] + 1, start[key + 1]):
+            if latest[slot - 1] > latest[slot]:
+                latest[slot], whose[slot] = latest[slot - 1], whose[slot - 1]
+
+
+@kernel
+def late_appends(
+    held: Ints32,
+    clash: Ints8,
+    first: Ints64,
+    last: Ints64,
+    writer: Ints32,
+    outcome: Ints8,
+    latest: Ints32,
+    cap: int,
+) -> tuple[int, int, Ints64]:
+    """Slots that were acknowledged before something at or below them was begun."""
+    found, count, seen = np.empty(cap, np.int64), 0, 0
+    for slot in range(held.size):
+        value = held[slot]
+        if value < 0 or clash[slot] or first[value] != last[value] or writer[value] < 0:
+            continue
+        if outcome[writer[value]] == 1:
+            seen += 1
+            if latest[slot] > writer[value]:
+                if count < cap:
+                    found[count] = slot
+                count += 1
+    return seen, count, found[: min(count, cap)]
+
+
+@kernel
+def early_reads(
+    outcome: Ints8,
+    type_: Ints8,
+    begin: Ints64,
+    end: Ints64,
+    kind: Ints8,
+    key: Ints32,
+    offset: Ints64,
+    number: Ints32,
+    shift: Ints64,
+    held: Ints32,
+    latest: Ints32,
+    cap: int,
+) -> tuple[int, int, Ints64]:
+    """Polled elements that were shown before something at or below them was begun."""
+    found, count, seen = np.empty(cap, np.int64), 0, 0
+    for op in range(outcome.size):
+        if outcome[op] == 0 or type_[op] == 0:
+            continue
+        for element in range(begin[op], end[op]):
+            if kind[element] != 2 or number[element] < 0 or offset[element] < 0:
+                continue
+            slot = shift[key[element]] + offset[element]
+            seen += 1
+            if latest[slot] > op and held[slot] == number[element]:
+                if count < cap:
+                    found[count] = element
+                count += 1
+    return seen, count, found[: min(count, cap)]

@@ -1,0 +1,66 @@
+"""phantom-read and precommitted-read: values that nobody sent, and values that came too early."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.findings import SHOWN, Finding, Findings, limited
+from checkers.kernels.log import own_reads
+from checkers.log.facts import LogFacts
+from checkers.log.words import key_text, value_text, who
+
+
+def phantom_reads(facts: LogFacts) -> Findings:
+    """A value that nobody ever sent to that key: made up, broken, or of another partition."""
+    values, columns = facts.values, facts.columns
+    shown = np.where(values.reader >= 0, values.reader, values.other_reader)
+    found = np.flatnonzero((shown >= 0) & (values.writer < 0))
+
+    def told(number: int) -> Finding:
+        element = int(shown[number])
+        row, offset = columns.row_of(element), int(columns.elements.offset[element])
+        key, value = int(values.key[number]), columns.value_of(element)
+        return Finding(
+            type="phantom-read",
+            ops=(columns.index_of(row),),
+            because=f"{who(facts, row)} polled {value_text(value)} at offset {offset} of "
+            f"{key_text(facts, key)}, and nobody sent it there",
+            witness={"key": columns.key_of(key), "value": value, "offset": offset},
+        )
+
+    return limited(
+        "phantom-read",
+        [int(number) for number in found[:SHOWN]],
+        int(found.size),
+        looked_at=int(np.count_nonzero(shown >= 0)),
+        nothing="no record was polled",
+        told=told,
+    )
+
+
+def precommitted_reads(facts: LogFacts) -> Findings:
+    """An operation polls what it sends itself, before it can have committed."""
+    columns = facts.columns
+    looked_at, count, elements = own_reads(
+        columns.outcome, facts.begin, facts.end, facts.role, facts.number, SHOWN
+    )
+
+    def told(element: int) -> Finding:
+        row, value = columns.row_of(element), columns.value_of(element)
+        key = int(columns.elements.key[element])
+        return Finding(
+            type="precommitted-read",
+            ops=(columns.index_of(row),),
+            because=f"{who(facts, row)} polled {value_text(value)} from {key_text(facts, key)} in "
+            "the very operation that sends it",
+            witness={"key": columns.key_of(key), "value": value},
+        )
+
+    return limited(
+        "precommitted-read",
+        [int(element) for element in elements],
+        count,
+        looked_at=looked_at,
+        nothing="no operation both sent and polled",
+        told=told,
+    )

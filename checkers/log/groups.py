@@ -1,0 +1,220 @@
+"""Consumer groups: committed offsets as registers, and who may own and commit what."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from checkers.columns import INFO, OK
+from checkers.findings import SHOWN, Finding, Findings
+from checkers.log.facts import LogFacts
+from checkers.log.registers import Access, Register, Stale, stale_reads
+from checkers.log.words import key_text, value_text, who
+from harness.history import kinds
+
+_NEVER = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """One operation of a group."""
+
+    row: int
+    call: int
+    outcome: int
+    group: str
+    generation: int | None
+    offsets: tuple[tuple[int, int | None], ...]
+    """Key and offset; of ownership, keys without one."""
+
+
+def _operations(facts: LogFacts, *names: str) -> Iterator[_Told]:
+    columns, elements = facts.columns, facts.columns.elements
+    for row in np.flatnonzero(columns.has_f(*names) & (columns.outcome > 0)).tolist():
+        begin, end = int(facts.begin[row]), int(facts.end[row])
+        if begin == end or elements.kind[begin] != kinds.GROUP:
+            continue
+        generation = int(elements.offset[begin])
+        offsets = tuple(
+            (
+                int(elements.key[one]),
+                int(elements.offset[one]) if elements.offset[one] >= 0 else None,
+            )
+            for one in range(begin + 1, end)
+            if elements.key[one] >= 0
+        )
+        yield _Told(
+            row,
+            int(columns.call[row]),
+            int(columns.outcome[row]),
+            value_text(columns.value_of(begin)) if elements.told[begin] else "null",
+            generation if generation >= 0 else None,
+            offsets,
+        )
+
+
+def _known(offset: int) -> int | None:
+    return offset if offset >= 0 else None
+
+
+def _registers(facts: LogFacts) -> tuple[dict[tuple[str, int], Register], int]:
+    registers: dict[tuple[str, int], Register] = defaultdict(Register)
+    reads = 0
+    for told in _operations(facts, "commit"):
+        if told.outcome in (OK, INFO):
+            certain = told.outcome == OK
+            for key, offset in told.offsets:
+                ret = told.row if certain else _NEVER
+                write = Access(offset, told.call, ret, certain)
+                registers[told.group, key].writes.append(write)
+    for told in _operations(facts, "committed"):
+        if told.outcome == OK:
+            for key, offset in told.offsets:
+                reads += 1
+                registers[told.group, key].reads.append(Access(offset, told.call, told.row))
+    return registers, reads
+
+
+def _stale(facts: LogFacts, type_: str, *, lost: bool) -> Findings:
+    registers, reads = _registers(facts)
+    found: list[Finding] = []
+    count = 0
+    for (group, key), register in sorted(registers.items()):
+        for stale in stale_reads(register):
+            if (stale.read.value is None) is lost:
+                count += 1
+                if len(found) < SHOWN:
+                    found.append(_stale_finding(facts, type_, group, key, stale))
+    return Findings(
+        found=tuple(sorted(found, key=lambda finding: finding.ops)),
+        count=count,
+        looked_at=reads,
+        nothing="no committed offset was asked for",
+    )
+
+
+def _stale_finding(facts: LogFacts, type_: str, group: str, key: int, stale: Stale) -> Finding:
+    columns = facts.columns
+    read, last = stale.read, stale.replaced_by
+    rows = {read.ret} | ({last.ret} if last is not None else set())
+    name = f"group {group} on {key_text(facts, key)}"
+    if last is None:
+        earlier = f"nobody had committed {read.value} for {name}"
+    else:
+        earlier = f"{who(facts, last.ret)} committed {last.value} for {name}"
+    return Finding(
+        type=type_,
+        ops=tuple(sorted(columns.index_of(row) for row in rows)),
+        because=f"{earlier}, and after that {who(facts, read.ret)} found "
+        f"{'nothing' if read.value is None else read.value}",
+        witness={
+            "key": columns.key_of(key),
+            "group": group,
+            "found": read.value,
+            "committed": None if last is None else last.value,
+        },
+    )
+
+
+def commit_regressions(facts: LogFacts) -> Findings:
+    """A committed offset that another had replaced, or that nobody committed, is found again."""
+    return _stale(facts, "commit-regression", lost=False)
+
+
+def lost_commits(facts: LogFacts) -> Findings:
+    """An acknowledged commit, and after it none is found."""
+    return _stale(facts, "lost-commit", lost=True)
+
+
+def zombie_commits(facts: LogFacts) -> Findings:
+    """A commit of a generation is acknowledged, begun after a later generation was seen at work."""
+    newest: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    commits = []
+    for told in _operations(facts, "commit", "assigned"):
+        if told.generation is not None and told.outcome == OK:
+            best = newest[told.group]
+            if not best or told.generation > best[-1][1]:
+                best.append((told.row, told.generation))
+            commits.append(told)
+    found = []
+    looked_at = 0
+    for told in commits:
+        if not facts.columns.has_f("commit")[told.row]:
+            continue
+        looked_at += 1
+        assert told.generation is not None
+        for row, generation in newest[told.group]:
+            if row < told.call and generation > told.generation:
+                found.append((row, told, generation))
+                break
+    return Findings(
+        found=tuple(_zombie(facts, *item) for item in found[:SHOWN]),
+        count=len(found),
+        looked_at=looked_at,
+        nothing="no commit told its generation",
+    )
+
+
+def _zombie(facts: LogFacts, row: int, told: _Told, generation: int) -> Finding:
+    columns = facts.columns
+    return Finding(
+        type="zombie-commit",
+        ops=(columns.index_of(row), columns.index_of(told.row)),
+        because=f"{who(facts, row)} was in generation {generation} of group {told.group}, and "
+        f"after that a commit of {who(facts, told.row)} in generation {told.generation} was "
+        "accepted",
+        witness={"group": told.group, "generations": [generation, told.generation]},
+    )
+
+
+def two_owners(facts: LogFacts) -> Findings:
+    """Two members hold one partition at once in one generation of their group."""
+    columns = facts.columns
+    gives = columns.has_f("assigned")
+    holders: dict[tuple[str, int, int], tuple[int, int]] = {}
+    found: list[tuple[int, int, str, int, int]] = []
+    looked_at = 0
+    for told in _operations(facts, "assigned", "revoked", "lost"):
+        process = columns.process_of(told.row)
+        for key, _ in told.offsets:
+            if not gives[told.row]:
+                for at in [at for at in holders if at[0] == told.group and at[2] == key]:
+                    if holders[at][0] == process:
+                        del holders[at]
+                continue
+            looked_at += 1
+            if told.generation is None:
+                continue
+            at = (told.group, told.generation, key)
+            holder = holders.get(at)
+            if holder is not None and holder[0] != process:
+                found.append((holder[1], told.row, told.group, told.generation, key))
+            holders[at] = (process, told.row)
+    return Findings(
+        found=tuple(_two_owners(facts, *item) for item in found[:SHOWN]),
+        count=len(found),
+        looked_at=looked_at,
+        nothing="no group assigned anything",
+    )
+
+
+def _two_owners(
+    facts: LogFacts, one: int, other: int, group: str, generation: int, key: int
+) -> Finding:
+    columns = facts.columns
+    witness: dict[str, Any] = {
+        "group": group,
+        "generation": generation,
+        "key": columns.key_of(key),
+    }
+    return Finding(
+        type="two-owners",
+        ops=(columns.index_of(one), columns.index_of(other)),
+        because=f"in generation {generation} of group {group} {who(facts, one)} held "
+        f"{key_text(facts, key)}, and {who(facts, other)} was given it as well",
+        witness=witness,
+    )

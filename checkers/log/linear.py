@@ -1,0 +1,195 @@
+"""nonlinearizable-log and watermark-regression: logs against real time.
+
+A partition is linearizable iff its contents are consistent, its polls are consecutive (both are
+anomalies of their own) and no record was acknowledged, shown or counted as the log's end before
+something at or below it was begun: exact for the records whose offsets are known. Whether unknown
+sends fill the gaps in time is not asked, for offsets of transactions have gaps of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.arrays import Ints32, Ints64
+from checkers.columns import OK
+from checkers.findings import SHOWN, Finding, Findings
+from checkers.kernels import realtime
+from checkers.log.facts import LogFacts
+from checkers.log.words import key_text, of_number, value_text, who
+from harness.history import kinds
+
+_TOLD = {
+    kinds.LOW: "low watermark",
+    kinds.HIGH: "high watermark",
+    kinds.STABLE: "last stable offset",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Questions for the end of a log that were answered."""
+
+    row: Ints64
+    element: Ints64
+    slot: Ints64
+    """The first at or after the end; -1 if no record is known there."""
+
+
+def nonlinearizable_logs(facts: LogFacts) -> Findings:
+    columns, values, slots = facts.columns, facts.values, facts.slots
+    call = columns.call.astype(np.int32)
+    ends = _ends(facts)
+    latest = np.empty(slots.held.size, np.int32)
+    whose = np.empty(slots.held.size, np.int64)
+    contents = (slots.held, slots.clash, values.first, values.last, values.writer)
+    realtime.called_before(slots.start, *contents, call, ends.slot, call[ends.row], latest, whose)
+    acked, late_count, late = realtime.late_appends(*contents, columns.outcome, latest, SHOWN)
+    shown, early_count, early = realtime.early_reads(
+        columns.outcome,
+        columns.ops.type,
+        facts.begin,
+        facts.end,
+        facts.role,
+        columns.elements.key,
+        facts.offset,
+        facts.number,
+        facts.shift,
+        slots.held,
+        latest,
+        SHOWN,
+    )
+    below = np.where(ends.slot > 0, ends.slot - 1, 0)
+    counted = np.flatnonzero((ends.slot > 0) & (latest[below] > ends.row) & _same_key(facts, ends))
+    story = _Story(facts, ends, latest, whose)
+    found = [story.acked(int(slot)) for slot in late]
+    found += [story.shown(int(element)) for element in early]
+    found += [story.counted(int(question)) for question in counted[:SHOWN]]
+    return Findings(
+        found=tuple(sorted(found, key=lambda finding: finding.ops)[:SHOWN]),
+        count=late_count + early_count + int(counted.size),
+        looked_at=acked + shown,
+        nothing="no record's offset is known",
+    )
+
+
+def _ends(facts: LogFacts) -> _Ends:
+    columns, elements = facts.columns, facts.columns.elements
+    element = np.flatnonzero((elements.kind == kinds.HIGH) & (elements.offset >= 0))
+    row = elements.op[element].astype(np.int64)
+    element, row = (column[columns.outcome[row] == OK] for column in (element, row))
+    slot = np.array([facts.slot_from(int(one)) for one in element], np.int64)
+    return _Ends(row, element, slot)
+
+
+def _same_key(facts: LogFacts, ends: _Ends) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    key = facts.columns.elements.key[ends.element]
+    same: np.ndarray[tuple[int], np.dtype[np.bool_]] = ends.slot > facts.slots.start[key]
+    return same
+
+
+class _Story:
+    """Two operations whose order in time and in the log cannot both be."""
+
+    def __init__(self, facts: LogFacts, ends: _Ends, latest: Ints32, whose: Ints64) -> None:
+        self.facts, self.ends, self.latest, self.whose = facts, ends, latest, whose
+
+    def _later(self, slot: int) -> tuple[int, str]:
+        """The row that came too late for this slot, and what it did."""
+        facts, whose = self.facts, int(self.whose[slot])
+        if whose < -1:
+            question = -2 - whose
+            row, element = int(self.ends.row[question]), int(self.ends.element[question])
+            end = int(facts.columns.elements.offset[element])
+            return row, f"{who(facts, row)} was told that the log ends at offset {end}"
+        number = int(facts.slots.held[whose])
+        row = int(facts.values.writer[number])
+        offset = facts.offset_at(whose, int(facts.values.key[number]))
+        sent = value_text(of_number(facts, number))
+        return row, f"{who(facts, row)} began to send {sent}, which is at offset {offset}"
+
+    def _finding(self, slot: int, row: int, key: int, claim: str) -> Finding:
+        columns = self.facts.columns
+        later, what = self._later(slot)
+        return Finding(
+            type="nonlinearizable-log",
+            ops=tuple(sorted({columns.index_of(row), columns.index_of(later)})),
+            because=f"{who(self.facts, row)} {claim} of {key_text(self.facts, key)}; only after "
+            f"that {what}",
+            witness={
+                "key": columns.key_of(key),
+                "offset": self.facts.offset_at(slot, key),
+                "ended": columns.index_of(row),
+                "began": columns.index_of(int(self.latest[slot])),
+            },
+        )
+
+    def acked(self, slot: int) -> Finding:
+        facts = self.facts
+        number = int(facts.slots.held[slot])
+        key, offset = (
+            int(facts.values.key[number]),
+            facts.offset_at(slot, int(facts.values.key[number])),
+        )
+        claim = f"was told that {value_text(of_number(facts, number))} is at offset {offset}"
+        return self._finding(slot, int(facts.values.writer[number]), key, claim)
+
+    def shown(self, element: int) -> Finding:
+        facts = self.facts
+        key = int(facts.columns.elements.key[element])
+        slot = int(facts.shift[key] + facts.offset[element])
+        offset = facts.offset_at(slot, key)
+        claim = f"polled {value_text(facts.columns.value_of(element))} at offset {offset}"
+        return self._finding(slot, facts.columns.row_of(element), key, claim)
+
+    def counted(self, question: int) -> Finding:
+        facts = self.facts
+        element = int(self.ends.element[question])
+        key = int(facts.columns.elements.key[element])
+        end = int(facts.columns.elements.offset[element])
+        slot = int(self.ends.slot[question]) - 1
+        claim = f"was told of {end} as the end"
+        return self._finding(slot, int(self.ends.row[question]), key, claim)
+
+
+def watermark_regressions(facts: LogFacts) -> Findings:
+    """An end, or beginning, of a log that is told to be earlier than it was told before."""
+    columns, elements = facts.columns, facts.columns.elements
+    told = np.isin(elements.kind, list(_TOLD)) & (elements.offset >= 0)
+    told &= columns.outcome[elements.op] == OK
+    chosen = np.flatnonzero(told)
+    groups = elements.kind[chosen].astype(np.int64) << 32 | elements.key[chosen]
+    found: list[Finding] = []
+    count = 0
+    for group in np.unique(groups):
+        mine = chosen[groups == group]
+        rows = elements.op[mine].astype(np.int64)
+        highest = np.maximum.accumulate(elements.offset[mine])
+        # Rows are in the order of their completion, so those that ended before are a prefix.
+        before = np.searchsorted(rows, columns.call[rows]) - 1
+        back = np.flatnonzero((before >= 0) & (highest[before] > elements.offset[mine]))
+        count += back.size
+        for one in back[: SHOWN - len(found)]:
+            earlier = mine[int(np.argmax(elements.offset[mine][: before[one] + 1]))]
+            found.append(_regression(facts, int(earlier), int(mine[one])))
+    return Findings(
+        found=tuple(sorted(found, key=lambda finding: finding.ops)),
+        count=count,
+        looked_at=int(chosen.size),
+        nothing="no end of a log was asked for",
+    )
+
+
+def _regression(facts: LogFacts, earlier: int, later: int) -> Finding:
+    columns, elements = facts.columns, facts.columns.elements
+    rows = [columns.row_of(element) for element in (earlier, later)]
+    offsets = [int(elements.offset[element]) for element in (earlier, later)]
+    key, what = int(elements.key[later]), _TOLD[int(elements.kind[later])]
+    return Finding(
+        type="watermark-regression",
+        ops=tuple(columns.index_of(row) for row in rows),
+        because=f"{who(facts, rows[0])} was told that the {what} of {key_text(facts, key)} is "
+        f"{offsets[0]}; {who(facts, rows[1])}, which began after that, was told {offsets[1]}",
+        witness={"key": columns.key_of(key), "offsets": offsets, "of": what},
+    )

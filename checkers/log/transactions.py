@@ -1,0 +1,64 @@
+"""hanging-transaction: the last stable offset stays behind when no transaction is open any more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.columns import INFO, OK
+from checkers.findings import SHOWN, Finding, Findings
+from checkers.log.facts import LogFacts
+from checkers.log.words import key_text, who
+from harness.history import kinds
+
+EXPIRY_NS = 60_000_000_000
+"""Kafka's transaction.timeout.ms: by then the coordinator has ended what a client left open."""
+
+
+def hanging_transactions(facts: LogFacts) -> Findings:
+    """By the last answer for each key, if it was asked for when all had ended, and those whose end
+    is unknown had timed out."""
+    columns, elements = facts.columns, facts.columns.elements
+    stable = np.flatnonzero(elements.kind == kinds.STABLE)
+    stable = stable[columns.outcome[elements.op[stable]] == OK]
+    last = {int(elements.key[element]): int(element) for element in stable}
+    high = {
+        (int(elements.op[element]), int(elements.key[element])): int(elements.offset[element])
+        for element in np.flatnonzero(elements.kind == kinds.HIGH)
+    }
+    quiet_row, quiet_ns = _quiet(facts)
+    found: list[Finding] = []
+    looked_at = 0
+    for key, element in sorted(last.items()):
+        row = int(elements.op[element])
+        call = int(columns.call[row])
+        if call < quiet_row or columns.ops.time_ns[call] < quiet_ns or (row, key) not in high:
+            continue
+        looked_at += 1
+        at, end = int(elements.offset[element]), high[row, key]
+        if at < end:
+            found.append(
+                Finding(
+                    type="hanging-transaction",
+                    ops=(columns.index_of(row),),
+                    because=f"no transaction was open when {who(facts, row)} asked, and the last "
+                    f"stable offset of {key_text(facts, key)} was {at}, its end {end}",
+                    witness={"key": columns.key_of(key), "stable": at, "high": end},
+                )
+            )
+    return Findings(
+        found=tuple(found[:SHOWN]),
+        count=len(found),
+        looked_at=looked_at,
+        nothing="nobody asked for the last stable offset when all transactions were over",
+    )
+
+
+def _quiet(facts: LogFacts) -> tuple[int, int]:
+    """The row and the time from which on no transaction can be open."""
+    columns = facts.columns
+    rows = np.flatnonzero(columns.has_f("txn", "transform") & (columns.outcome > 0))
+    unknown = rows[columns.outcome[rows] == INFO]
+    last_row = int(rows[-1]) if rows.size else -1
+    if not unknown.size:
+        return last_row, -(1 << 62)
+    return last_row, int(columns.ops.time_ns[unknown].max()) + EXPIRY_NS

@@ -1,0 +1,108 @@
+"""unseen and torn-transaction: what was acknowledged and never read, and what was read by half."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.columns import OK
+from checkers.findings import SHOWN, Finding, Findings, limited
+from checkers.kernels.log import bounds, lost_values
+from checkers.log.facts import SEND, LogFacts
+from checkers.log.words import element_of, key_text, of_number, value_text, who
+
+
+def unseen(facts: LogFacts) -> Findings:
+    """One finding for each key. A record that is only late is unseen too: read to the end."""
+    values, columns = facts.values, facts.columns
+    acked = (values.writer >= 0) & (columns.outcome[values.writer] == OK)
+    missing = acked & (values.reader < 0)
+    missing &= (values.last < 0) | (values.last >= facts.floors[values.key])
+    numbers = np.flatnonzero(missing)
+    keys = np.unique(values.key[numbers])
+
+    def told(key: int) -> Finding:
+        mine = numbers[values.key[numbers] == key]
+        mine = mine[np.argsort(values.writer[mine], kind="stable")]
+        writer = int(values.writer[mine[0]])
+        first = of_number(facts, int(mine[0]))
+        name = key_text(facts, key)
+        return Finding(
+            type="unseen",
+            ops=(columns.index_of(writer),),
+            because=f"{mine.size} records of {name} were acknowledged and never polled, the first "
+            f"of them {value_text(first)}, which {who(facts, writer)} sent",
+            witness={
+                "key": columns.key_of(key),
+                "unseen": int(mine.size),
+                "messages": [of_number(facts, int(number)) for number in mine[:SHOWN]],
+            },
+        )
+
+    return limited(
+        "unseen",
+        [int(key) for key in keys[:SHOWN]],
+        int(numbers.size),
+        looked_at=int(np.count_nonzero(acked)),
+        nothing="no send was acknowledged",
+        told=told,
+    )
+
+
+def torn_transactions(facts: LogFacts) -> Findings:
+    """A transaction of which one record was polled, and another was read past and never seen."""
+    values, columns = facts.values, facts.columns
+    is_txn = columns.has_f("txn", "transform") & (columns.outcome > 0)
+    bound = np.full(facts.key_count, -1, np.int32)
+    furthest = np.full(facts.key_count, -1, np.int32)
+    bounds(values.key, values.reader, values.first, facts.slots.rank, bound, furthest)
+    _, _, lost = lost_values(
+        values.key,
+        values.writer,
+        facts.committed,
+        values.reader,
+        values.last,
+        facts.slots.rank,
+        bound,
+        facts.floors,
+        max(1, values.key.size),
+    )
+    torn: dict[int, tuple[int, int]] = {}
+    for number in lost:
+        row = int(values.writer[number])
+        if row in torn or not is_txn[row]:
+            continue
+        span = slice(int(facts.begin[row]), int(facts.end[row]))
+        mine = facts.number[span][(facts.role[span] == SEND) & (facts.number[span] >= 0)]
+        shown = mine[values.reader[mine] >= 0]
+        if shown.size:
+            torn[row] = (int(shown[0]), int(number))
+    return limited(
+        "torn-transaction",
+        sorted(torn.items()),
+        len(torn),
+        looked_at=int(np.count_nonzero(is_txn)),
+        nothing="there were no transactions",
+        told=lambda item: _torn(facts, *item),
+    )
+
+
+def _torn(facts: LogFacts, row: int, pair: tuple[int, int]) -> Finding:
+    columns, values = facts.columns, facts.values
+    shown, lost = pair
+    reading = int(values.reader[shown])
+    reader = columns.row_of(reading)
+    missing = element_of(facts, row, lost, SEND)
+    lost_key = int(columns.elements.key[missing])
+    return Finding(
+        type="torn-transaction",
+        ops=tuple(sorted({columns.index_of(row), columns.index_of(reader)})),
+        because=f"of the transaction of {who(facts, row)}, {who(facts, reader)} polled "
+        f"{value_text(of_number(facts, shown))} from {key_text(facts, int(values.key[shown]))}; "
+        f"{value_text(of_number(facts, lost))} of {key_text(facts, lost_key)} was read past and "
+        "never polled",
+        witness={
+            "shown": of_number(facts, shown),
+            "missing": of_number(facts, lost),
+            "keys": [columns.key_of(int(values.key[shown])), columns.key_of(lost_key)],
+        },
+    )

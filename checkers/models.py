@@ -1,0 +1,70 @@
+"""Every model that a history can be judged by, and how one is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from checkers.contract import Contract
+from checkers.results import Result
+from checkers.verdict import Validity
+
+if TYPE_CHECKING:
+    from harness.history.history import History
+
+Reading = Literal["asserts", "ignored"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a history besides its model."""
+
+    contract: Contract = field(default_factory=Contract)
+    consistency_models: tuple[str, ...] = ()
+    """What was promised; the model's own default if none is named."""
+    initial: Any = None
+    has_initial: bool = False
+    """Whether `initial` was given at all: null is an initial value, too."""
+    failed_cas: Reading = "ignored"
+    null_read: Reading = "ignored"
+    budget: int = 20_000_000
+    """Configurations that a search may visit before it gives up and says so."""
+    stale_bound_ms: float | None = None
+
+
+Judge = Callable[["History", Question], Result]
+
+_MODELS = {
+    "kafka": "checkers.log.model:kafka",
+    "list-append": "checkers.transactions.list_append:list_append",
+    "rw-register": "checkers.transactions.rw_register:rw_register",
+    "register": "checkers.linear.models:register",
+    "cas-register": "checkers.linear.models:cas_register",
+    "multi-register": "checkers.linear.models:multi_register",
+    "kv-append": "checkers.linear.models:kv_append",
+    "mutex": "checkers.linear.models:mutex",
+    "fifo-queue": "checkers.linear.models:fifo_queue",
+    "stack": "checkers.linear.models:stack",
+    "set": "checkers.counts.sets:whole_set",
+    "set-full": "checkers.counts.sets:full_set",
+    "queue": "checkers.counts.queues:queue",
+    "total-queue": "checkers.counts.queues:total_queue",
+    "counter": "checkers.counts.counters:counter",
+    "unique-ids": "checkers.counts.counters:unique_ids",
+    "bank": "checkers.counts.banks:bank",
+    "long-fork": "checkers.counts.forks:long_fork",
+}
+MODELS = tuple(_MODELS)
+
+
+def judge(history: History, model: str, question: Question) -> Result:
+    """A model that breaks is told of, and proves nothing."""
+    module, _, function = _MODELS[model].partition(":")
+    try:
+        judged: Judge = getattr(import_module(module), function)
+        return judged(history, question)
+    except Exception as error:
+        reason = f"the checker broke: {type(error).__name__}: {error}"
+        return Result(validity=Validity.UNKNOWN, why=reason)
