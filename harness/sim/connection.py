@@ -131,6 +131,9 @@ class SimConnection:
         self.is_closed = True
         self._is_reading = False
         self.unsent_bytes = 0
+        for parcel in self._inbox:
+            if parcel.kind is ParcelKind.DATA and parcel.taken == 0:
+                self._conversation.tell("drop", parcel, self.host.name, "unread")
         self._inbox.clear()
         self.host.connections.pop(self, None)
 
@@ -164,15 +167,8 @@ class SimConnection:
 
     def _refuse(self, parcel: Parcel) -> None:
         if parcel.kind is ParcelKind.DATA:
-            self._network.trace.emit(
-                "drop",
-                self.host.name,
-                self.name,
-                parcel.api,
-                parcel.correlation_id,
-                detail="closed" if self.host.is_up else "host down",
-                cause=parcel.row,
-            )
+            why = "closed" if self.host.is_up else "host down"
+            self._conversation.tell("drop", parcel, self.host.name, why)
             self._into.consumed(len(parcel.data))
 
     def drained(self) -> None:

@@ -124,21 +124,22 @@ class Conversation:
                 self._drop(parcel, message.source, "message fault")
             case Delay(seconds=seconds):
                 parcel.delay_ns += int(seconds * 1e9)
-                self._tell("delay", parcel, message.source, f"{seconds} s")
+                self.tell("delay", parcel, message.source, f"{seconds} s")
             case Duplicate(after_s=after_s):
                 assert self._tracker is not None
                 self._tracker.copied(message)
-                row = self._tell("duplicate", parcel, message.source, f"after {after_s} s")
+                row = self.tell("duplicate", parcel, message.source, f"after {after_s} s")
                 parcel.copies.append((int(after_s * 1e9), parcel.copy(row)))
             case ReplaceByError(code=code):
                 parcel.data = with_length(action.replaced(message))
-                self._tell("error_reply", parcel, message.source, code.name)
+                self.tell("error_reply", parcel, message.source, code.name)
 
     def _drop(self, parcel: Parcel, node: str, why: str) -> None:
         parcel.is_dropped = True
-        self._tell("drop", parcel, node, why)
+        self.tell("drop", parcel, node, why)
 
-    def _tell(self, kind: str, parcel: Parcel, node: str, detail: str) -> int:
+    def tell(self, kind: str, parcel: Parcel, node: str, detail: str) -> int:
+        """A row about the parcel, caused by its sending."""
         correlation_id = parcel.correlation_id if parcel.api else ABSENT
         return self._trace.emit(
             kind, node, self.connection, parcel.api, correlation_id, detail=detail, cause=parcel.row

@@ -28,12 +28,15 @@ SHARE_LOST_AT_CLOSE = 0.5
 trying, and the peer gets old bytes of a connection that its client has long forgotten."""
 
 
+_SENDER_DOWN = "sender down"
+"""Nobody is left to send it again."""
+
+
 class Flow:
     __slots__ = ("_arrival_ns", "_back", "_cutter", "_delays", "_held", "_in_network",
                  "_is_broken", "_is_credit_due", "_is_ended", "_is_flush_due", "_is_silent",
-                 "_link", "_loop", "_lost_ns",
-                 "_note_send", "_other_delays", "_retries", "_sender", "_shares", "_target",
-                 "_waiting")  # fmt: skip
+                 "_link", "_loop", "_lost_ns", "_note_send", "_other_delays", "_retries", "_sender",
+                 "_shares", "_target", "_tell", "_waiting")  # fmt: skip
 
     def __init__(
         self,
@@ -45,12 +48,17 @@ class Flow:
         link: Link,
         back: Link,
         note_send: Callable[[Parcel], None],
+        tell: Callable[[str, Parcel, str, str], object],
     ) -> None:
-        """`purpose` says what it carries: requests or replies. `back` is where credit returns."""
+        """`purpose` says what it carries: requests or replies. `back` is where credit returns.
+
+        `tell` takes what becomes of a parcel on the way: kind, parcel, host and a few words.
+        """
         self._loop = loop
         self._link = link
         self._back = back
         self._note_send = note_send
+        self._tell = tell
         self._delays: Stream = decisions.of(f"{purpose}_delay", name)
         self._other_delays: Stream = decisions.of(f"{purpose}_side_control_delay", name)
         self._retries: Stream = decisions.of(f"{purpose}_retransmission", name)
@@ -95,7 +103,10 @@ class Flow:
         self._note_send(parcel)
         if parcel.breaks_stream:
             self._is_broken = True
-        if parcel.is_dropped or self._is_broken:
+        if parcel.is_dropped:
+            return
+        if self._is_broken:
+            self._drop(parcel, "behind a dropped one")
             return
         size = len(parcel.data)
         if self._waiting or (self._in_network and self._in_network + size > WINDOW_BYTES):
@@ -125,10 +136,10 @@ class Flow:
         if kind is ParcelKind.END:
             self._flush()
         self._is_ended = True
-        self._waiting.clear()
+        self._drop_all(self._waiting, "closed before it left")
         self._sender.unsent_bytes = 0
         if self._held and self._shares.next() < SHARE_LOST_AT_CLOSE:
-            self._held.clear()
+            self._drop_all(self._held, "closed during a cut")
         parcel = Parcel(kind)
         parcel.row = row
         self._depart(parcel, 0, self._other_delays)
@@ -136,8 +147,8 @@ class Flow:
     def fall_silent(self) -> None:
         """The sender's host has lost its power: nothing is sent again, nothing is said."""
         self._is_ended = self._is_silent = True
-        self._waiting.clear()
-        self._held.clear()
+        self._drop_all(self._waiting, _SENDER_DOWN)
+        self._drop_all(self._held, _SENDER_DOWN)
 
     def reset_after_silence(self, row: int) -> None:
         """The host is up again, and knows nothing of this connection."""
@@ -155,12 +166,24 @@ class Flow:
 
     def _hold(self, parcel: Parcel) -> None:
         if self._is_silent and parcel.kind is not ParcelKind.RESET:
-            return  # Nobody is left to send it again.
+            self._drop(parcel, _SENDER_DOWN)
+            return
         if not self._held:
             self._lost_ns = self._loop.now_ns
             self._link.when_healed(self._retransmit_later)
         self._held.append(parcel)
         self._link.messages_held += 1
+        if parcel.kind is ParcelKind.DATA:
+            self._tell("hold", parcel, self._link.source, "a cut")
+
+    def _drop_all(self, parcels: deque[Parcel], why: str) -> None:
+        for parcel in parcels:
+            self._drop(parcel, why)
+        parcels.clear()
+
+    def _drop(self, parcel: Parcel, why: str) -> None:
+        if parcel.kind is ParcelKind.DATA:
+            self._tell("drop", parcel, self._link.source, why)
 
     def _retransmit_later(self) -> None:
         now_ns = self._loop.now_ns

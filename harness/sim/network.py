@@ -146,10 +146,12 @@ class SimNetwork:
         requests = Flow(
             self.loop, decisions, name,
             purpose="request", link=there, back=back, note_send=conversation.request_sent,
+            tell=conversation.tell,
         )  # fmt: skip
         replies = Flow(
             self.loop, decisions, name,
             purpose="reply", link=back, back=there, note_send=conversation.reply_sent,
+            tell=conversation.tell,
         )  # fmt: skip
         client_address = Address(source.name, source.client_port())
         client = SimConnection(
