@@ -45,6 +45,7 @@ async def open_quorum(
         await log.snapshots.load(),
         on_applied,
         snapshot_after_bytes=config.metadata_log_max_record_bytes_between_snapshots,
+        voters=config.voter_ids,
     )
     timeouts = QuorumTimeouts(
         election_s=config.controller_quorum_election_timeout_ms / 1000,

@@ -12,7 +12,7 @@ from broker.log.log import Log, Origin
 from broker.metadata.changes import Change
 from broker.metadata.image import Image
 from broker.protocol.batch import iterate_headers
-from broker.quorum.records import change_batch, changes_of, leader_change_batch
+from broker.quorum.records import change_batch, changes_of, leader_change_batch, voters_of
 from broker.quorum.snapshots import Snapshots
 from broker.raft.events import SnapshotId
 from broker.world import WallClock
@@ -30,6 +30,8 @@ class Committed(NamedTuple):
     epoch: int
     size: int
     changes: Sequence[Change]
+    voters: Sequence[int] | None = None
+    """Of the leader whose epoch begins with it."""
 
 
 class MetadataLog:
@@ -179,5 +181,10 @@ def _decode(content: bytes, offset: int) -> Iterator[Committed]:
         if header.last_offset < offset:
             continue
         batch = records[position : position + header.size]
-        changes = changes_of(batch, header)
-        yield Committed(header.last_offset + 1, header.leader_epoch, header.size, changes)
+        yield Committed(
+            header.last_offset + 1,
+            header.leader_epoch,
+            header.size,
+            changes_of(batch, header),
+            voters_of(batch, header),
+        )

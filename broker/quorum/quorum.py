@@ -320,6 +320,8 @@ class Quorum:
             return
         self.strangers.answered(effect.to, answer.error_code)
         event = wire_form.event_of(effect, answer)
+        if isinstance(event, e.VoteAnswered):
+            self.strangers.voted(effect.to, event.answer.error)
         if event is not None:
             await self.step(event)
 

@@ -58,6 +58,17 @@ def changes_of(batch: memoryview, header: BatchHeader) -> list[Change]:
         ) from error
 
 
+def voters_of(batch: memoryview, header: BatchHeader) -> tuple[int, ...] | None:
+    """Among whom the leader was elected whose epoch the batch opens; None for any other batch."""
+    if not header.is_control:
+        return None
+    key = _CONTROL_KEY.pack(0, LEADER_CHANGE)
+    for record in iterate_records(batch, header, max_bytes=_BATCH_BYTES_MAX):
+        if record.key == key:
+            return tuple(int(each) for each in json.loads(record.value or b"")["voters"])
+    return None
+
+
 def _control_batch(kind: int, value: bytes, time_ms: int) -> bytearray:
     record = Record(0, time_ms, _CONTROL_KEY.pack(0, kind), value)
     return build_batch([record], attributes=CONTROL)

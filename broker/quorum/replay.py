@@ -13,6 +13,7 @@ from broker.observe.events import emit
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.quorum.insist import lack_of_room
 from broker.quorum.metadata_log import TOPIC, Committed, MetadataLog
+from broker.quorum.strangers import check_voters
 from broker.raft.events import SnapshotId
 
 _log = logging.getLogger(__name__)
@@ -43,7 +44,10 @@ class Replay:
         on_applied: OnApplied,
         *,
         snapshot_after_bytes: int,
+        voters: Sequence[int] | None = None,
     ) -> None:
+        """`voters` are those that this node knows; each leader was elected among the same."""
+        self._voters = voters
         self.image = image
         self.applied_offset = log.start_offset
         self.applied_epoch = 0 if log.snapshot_id is None else log.snapshot_id.epoch
@@ -62,6 +66,8 @@ class Replay:
             for batch in await self._read(self.applied_offset):
                 if batch.end_offset <= self.applied_offset:
                     continue  # a snapshot came meanwhile, and has it
+                if self._voters is not None and batch.voters is not None:
+                    check_voters(self._voters, batch.voters)
                 # A batch is applied whole, between two awaits: nobody sees a half of it.
                 for change in batch.changes:
                     self.image.apply(change)

@@ -12,6 +12,7 @@ from broker.quorum.records import (
     is_snapshot_footer,
     leader_change_batch,
     snapshot_footer_batch,
+    voters_of,
 )
 from tests.unit.broker.quorum.metadata import some_of_everything
 
@@ -46,6 +47,12 @@ def test_a_control_batch_changes_nothing(batch: bytearray, is_footer: bool) -> N
     assert header.is_control
     assert changes_of(view, header) == []
     assert is_snapshot_footer(view, header) is is_footer
+
+
+def test_a_leader_change_says_among_whom_it_was_elected() -> None:
+    assert voters_of(*opened(leader_change_batch(2, [3, 1, 2], 5))) == (3, 1, 2)
+    assert voters_of(*opened(snapshot_footer_batch(5))) is None
+    assert voters_of(*opened(change_batch(some_of_everything(), 5))) is None
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from broker.metadata.changes import Change, TopicDeleted
 from broker.metadata.image import ConflictError
 from broker.quorum.metadata_log import Committed, MetadataLog
 from broker.quorum.replay import Replay
+from broker.quorum.strangers import WrongVotersError
 from broker.raft.events import SnapshotId
 from tests.unit.broker.log.builders import Clock
 from tests.unit.broker.quorum.metadata import content_of, image_of, topic
@@ -105,6 +106,17 @@ async def test_a_leader_change_moves_the_offset_and_tells_of_nothing() -> None:
         await stage.replay.until(1)
         assert (stage.replay.applied_offset, stage.replay.applied_epoch) == (1, 5)
         assert stage.told == []
+
+
+async def test_a_leader_of_other_voters_is_not_followed() -> None:
+    log = await MetadataLog.open(MemoryDisk(), Clock(), 1 << 20)
+    for voters, epoch in (([3, 1, 2], 1), ([1, 2], 2)):
+        await log.append_leader_change(1, voters, epoch)
+    replay = Replay(log, image_of(), lambda _: None, snapshot_after_bytes=NEVER, voters=(1, 2, 3))
+    await replay.committed(2)
+    with pytest.raises(WrongVotersError, match=r"names \[1, 2, 3\], but .* among \[1, 2\];"):
+        await replay.run()
+    assert replay.applied_offset == 1
 
 
 async def test_a_watermark_that_goes_back_is_not_believed() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from broker.protocol.errors import ErrorCode
-from broker.quorum.strangers import Strangers, WrongClusterError
+from broker.quorum.strangers import Strangers, WrongClusterError, WrongVotersError
 
 WRONG = ErrorCode.INCONSISTENT_CLUSTER_ID
+NO_VOTER = ErrorCode.INCONSISTENT_VOTER_SET
 
 
 def test_most_of_the_voters_make_a_node_a_stranger() -> None:
@@ -57,3 +58,20 @@ def test_each_stranger_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None
         "node 2 is of another cluster than ours",
         "node 3 is of another cluster than ours",
     ]
+
+
+def test_a_candidate_that_most_voters_do_not_know_has_another_list_of_voters() -> None:
+    strangers = Strangers("ours", 3)
+    strangers.voted(2, NO_VOTER)
+    strangers.voted(2, NO_VOTER)
+    with pytest.raises(WrongVotersError) as refused:
+        strangers.voted(3, NO_VOTER)
+    assert str(refused.value).startswith("the controllers (2, 3) do not count this node among")
+
+
+@pytest.mark.parametrize("voter", [2, 4])
+def test_a_candidate_that_somebody_knows_is_not_turned_away(voter: int) -> None:
+    strangers = Strangers("ours", 5)
+    strangers.voted(voter, ErrorCode.NONE)
+    for each in (2, 3, 5):
+        strangers.voted(each, NO_VOTER)
