@@ -103,7 +103,10 @@ class Matcher:
     topic: str | None = None
     partition: int | None = None
     nth: int | None = None
-    """Passes over the first n - 1 messages that match the rest; counted for each fault."""
+    """Passes over the first n - 1 messages that match the rest; counted for each fault.
+
+    A matcher that names nothing but a kind of message counts on each connection by itself: a count
+    over all of them would depend on whatever else happens anywhere."""
 
     def __post_init__(self) -> None:
         if self.api is not None:
@@ -124,6 +127,15 @@ class Matcher:
     @property
     def api_key(self) -> ApiKey | None:
         return None if self.api is None else api_named(self.api)
+
+    @property
+    def names_something(self) -> bool:
+        """A host, a client or what the message is about."""
+        return any(
+            name is not None
+            for name in (self.node, self.source, self.target, self.client_id,
+                         self.transactional_id, self.group, self.topic, self.partition)
+        )  # fmt: skip
 
     def fits(self, message: Message, topic_name_of: TopicNameOf) -> bool:
         """Everything but `nth`."""
@@ -211,6 +223,7 @@ class MessageFaults:
         self._topic_ids = TopicIds()
         self._asks_for_topics = False
         self._counts: dict[str, FaultCount] = {}
+        self._matched_on: dict[tuple[str, str], int] = {}
         self._in_force: dict[str, MessageFault] = {}
         self._by_api: dict[int, tuple[MessageFault, ...]] = {}
         self._for_any_api: tuple[MessageFault, ...] = ()
@@ -267,10 +280,18 @@ class MessageFaults:
         if isinstance(fault.action, ReplaceByError) and not can_carry_error(message):
             return False
         count.matched += 1
-        if count.matched < (fault.matcher.nth or 1):
+        if self._number(fault, count, message) < (fault.matcher.nth or 1):
             return False
         count.hit += 1
         return True
+
+    def _number(self, fault: MessageFault, count: FaultCount, message: Message) -> int:
+        """Which of the messages that match it is."""
+        if fault.matcher.nth is None or fault.matcher.names_something:
+            return count.matched
+        key = (fault.name, message.connection)
+        number = self._matched_on[key] = self._matched_on.get(key, 0) + 1
+        return number
 
     def _index(self) -> None:
         faults = tuple(self._in_force.values())

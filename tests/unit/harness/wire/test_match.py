@@ -180,6 +180,25 @@ class Unreadable(Message):
         raise AssertionError("decoded")
 
 
+@pytest.mark.parametrize(
+    ("wanted", "hit"),
+    [({"api": "EndTxn"}, "a3"), ({"api": "EndTxn", "transactional_id": "tx"}, "a2")],
+)
+def test_the_nth_of_anything_is_counted_on_each_connection(
+    wanted: dict[str, Any], hit: str
+) -> None:
+    """Messages elsewhere do not move it along, unless the matcher says what it is after."""
+    faults = MessageFaults([MessageFault("f", Matcher(**wanted, nth=3), Drop())])
+    body = m.EndTxnRequest(transactional_id="tx")
+    connections = {name: tracker(name) for name in ("a", "b")}
+    hits = [
+        f"{name}{number}"
+        for name, number in (("a", 1), ("b", 1), ("a", 2), ("b", 2), ("a", 3), ("b", 3))
+        if faults.decide(connections[name].request(request_frame(ApiKey.END_TXN, 3, body)))
+    ]
+    assert hits == [hit]
+
+
 def test_bodies_are_left_alone_unless_a_matcher_asks() -> None:
     message = Unreadable(
         direction="request",
