@@ -52,8 +52,7 @@ class Cluster:
     async def __aenter__(self) -> Self:
         try:
             await self.place.up(self._count)
-            for node in self.nodes:
-                await self.system.install(node)
+            await self._on_every_node(self.system.install)
             await self._on_every_node(self.system.configure)
             await self.start()
         except BaseException:

@@ -16,6 +16,7 @@ from checkers.verdict import Verdict
 from harness.client.base import ClientSettings
 from harness.cluster import Cluster, Node, Place, System
 from harness.cluster.server_properties import QUICK_FAILOVER, Settings
+from harness.errors import EnvironmentFailure
 from harness.run.clients import Clients
 from harness.run.plan import Plan
 from harness.run.tally import Tally
@@ -94,11 +95,40 @@ def make_place(plan: Plan, directory: Path) -> Place:
             from harness.cluster.local import LocalPlace
 
             return LocalPlace(directory / "hosts")
+        case "ssh":
+            from harness.cluster.inventory import load_inventory
+            from harness.cluster.ssh.place import SshPlace
+
+            if plan.inventory is None:
+                raise EnvironmentFailure(
+                    "--on ssh takes hosts from --inventory FILE; vagrant/inventory.example.toml "
+                    "shows what one looks like"
+                )
+            return SshPlace(load_inventory(Path(plan.inventory)))
+        case "vagrant":
+            from harness.cluster.vagrant import vagrant_place
+
+            return vagrant_place()
         case _:
             raise AssertionError(f"nobody knows a place called {plan.on!r}")
 
 
 def make_system(plan: Plan, place: Place) -> System:
+    from harness.cluster.apache_kafka import ApacheKafka
     from harness.cluster.reference_broker import ReferenceBroker
+    from harness.cluster.ssh.place import SshPlace
 
-    return ReferenceBroker(place, broker_settings(plan))
+    kind, within_s = (ApacheKafka, 180) if plan.system == "kafka" else (ReferenceBroker, 60)
+    settings = broker_settings(plan)
+    if isinstance(place, SshPlace):
+        from harness.cluster.installing import INSTALLED_BROKER, Installer
+
+        installer = Installer(place, place.python)
+        return kind(
+            place,
+            settings,
+            command=INSTALLED_BROKER,
+            installer=installer.install,
+            start_within_s=within_s,
+        )
+    return kind(place, settings, start_within_s=within_s)
