@@ -45,6 +45,9 @@ class NodeProcesses:
         return process is not None and await process.is_paused()
 
     async def _running(self, node: Node) -> RunningProcess | None:
+        known = [host.node for host in self._system.place.hosts]
+        if node not in known:
+            raise ValueError(f"there is no node {node} here, only {known}")
         process = self._system.process(node)
         return process if process is not None and await process.is_running() else None
 
