@@ -87,6 +87,8 @@ async def fetch(quorum: Quorum, body: m.FetchRequest) -> m.FetchResponse:
     """Held until there is something new, which a raised high watermark is, too."""
     if len(body.topics) != 1 or len(body.topics[0].partitions) != 1:
         return m.FetchResponse(error_code=ErrorCode.INVALID_REQUEST)
+    if not wire_form.is_metadata_topic(body.topics[0]):
+        return m.FetchResponse(error_code=ErrorCode.UNKNOWN_TOPIC_ID)
     asked = body.topics[0].partitions[0]
     replica_id = body.replica_state.replica_id if body.replica_state else body.replica_id
     refusal = _refusal(quorum, body.cluster_id, asked)

@@ -177,6 +177,11 @@ def only_partition(topics: Sequence[Any]) -> Any:
     return topics[0].partitions[0] if name == TOPIC else None
 
 
+def is_metadata_topic(topic: m.FetchTopic) -> bool:
+    """Named by its id, or in versions that know no ids by its name."""
+    return topic.topic_id == TOPIC_ID or (not any(topic.topic_id) and topic.topic == TOPIC)
+
+
 def node(number: int) -> int | None:
     return None if number == _NOBODY else number
 

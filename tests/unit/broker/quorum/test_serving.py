@@ -117,6 +117,25 @@ async def test_an_observer_is_given_the_log_and_told_who_leads() -> None:
         assert [each.replica_id for each in told.observers] == [7]
 
 
+@pytest.mark.parametrize(
+    ("topic", "code"),
+    [
+        (m.FetchTopic(topic_id=b"t" * 16), ErrorCode.UNKNOWN_TOPIC_ID),
+        (m.FetchTopic(topic_id=bytes(16), topic="t"), ErrorCode.UNKNOWN_TOPIC_ID),
+        (m.FetchTopic(topic_id=b"t" * 16, topic=TOPIC), ErrorCode.UNKNOWN_TOPIC_ID),
+        (m.FetchTopic(topic_id=bytes(16), topic=TOPIC), ErrorCode.NONE),
+        (m.FetchTopic(topic_id=TOPIC_ID), ErrorCode.NONE),
+    ],
+)
+async def test_a_fetch_of_another_topic_is_refused(topic: m.FetchTopic, code: ErrorCode) -> None:
+    async with running_node() as node:
+        body = fetch_request()
+        topic.partitions = body.topics[0].partitions
+        body.topics = [topic]
+        answer = await quorum_members.fetch_metadata_log(node, ask(ApiKey.FETCH, body))
+        assert (answer.error_code, bool(answer.responses)) == (code, code == ErrorCode.NONE)
+
+
 async def test_a_fetch_of_another_epoch_is_told_the_right_one() -> None:
     async with running_node() as node:
         part = await fetched(node, epoch=9)
