@@ -56,7 +56,8 @@ def window(keys: Sequence[str], turn: int) -> list[str]:
 
 def dealt_out(keys: Sequence[str], client: int, clients: int) -> list[str]:
     """A client's share in reading everything back: each key has two readers where there are two."""
-    if clients >= len(keys):
-        return [keys[client % len(keys)]]
+    count = len(keys)
+    if clients >= count:
+        return [keys[at] for at in dict.fromkeys((client % count, (client + 1) % count))]
     readers = (client, (client + 1) % clients)
     return [key for at, key in enumerate(keys) if at % clients in readers]

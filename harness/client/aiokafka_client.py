@@ -62,10 +62,11 @@ class AiokafkaDriver:
         if self._settings.retries is not None:
             raise EnvironmentFailure("aiokafka has no setting for retries; try --client confluent")
         try:
-            producer = self._made_producer()
+            for make in (self._made_producer, self._made_consumer):
+                # It was never started, so there is nothing to be stopped.
+                make()._closed = True
         except (TypeError, ValueError) as error:
             raise EnvironmentFailure(f"an aiokafka client cannot be made: {error}") from error
-        producer._closed = True  # it was never started, and there is nothing to be stopped
 
     async def close(self) -> None:
         producer, self._producer = self._producer, None
@@ -111,12 +112,14 @@ class AiokafkaDriver:
     def _made_producer(self) -> AIOKafkaProducer:
         settings = self._settings
         return AIOKafkaProducer(
-            **self._common,
-            acks="all" if settings.acks == "all" else int(settings.acks),
-            enable_idempotence=settings.enable_idempotence,
-            request_timeout_ms=settings.delivery_timeout_ms,
-            linger_ms=0,
-            **_arguments(settings.producer_config),
+            **{
+                **self._common,
+                "acks": "all" if settings.acks == "all" else int(settings.acks),
+                "enable_idempotence": settings.enable_idempotence,
+                "request_timeout_ms": settings.delivery_timeout_ms,
+                "linger_ms": 0,
+                **_arguments(settings.producer_config),
+            }
         )
 
     async def _started_producer(self) -> AIOKafkaProducer:
@@ -195,17 +198,22 @@ class AiokafkaDriver:
             self._readers[isolation] = await self._started_consumer(isolation)
         return self._readers[isolation]
 
-    async def _started_consumer(self, isolation: IsolationLevel) -> AIOKafkaConsumer:
+    def _made_consumer(self, isolation: IsolationLevel | None = None) -> AIOKafkaConsumer:
         settings = self._settings
-        consumer = AIOKafkaConsumer(
-            **self._common,
-            group_id=None,
-            auto_offset_reset="earliest",
-            isolation_level=isolation,
-            request_timeout_ms=settings.delivery_timeout_ms,
-            fetch_max_wait_ms=settings.poll_ms,
-            **_arguments(settings.consumer_config),
+        return AIOKafkaConsumer(
+            **{
+                **self._common,
+                "group_id": None,
+                "auto_offset_reset": "earliest",
+                "request_timeout_ms": settings.delivery_timeout_ms,
+                "fetch_max_wait_ms": settings.poll_ms,
+                **_arguments(settings.consumer_config),
+                "isolation_level": isolation or settings.isolation_level,
+            }
         )
+
+    async def _started_consumer(self, isolation: IsolationLevel) -> AIOKafkaConsumer:
+        consumer = self._made_consumer(isolation)
         try:
             async with asyncio.timeout(self._patience_s):
                 await consumer.start()

@@ -116,6 +116,7 @@ class ConfluentAdmin:
         return {"request_timeout": self._patience_s, "operation_timeout": self._patience_s}
 
     def _result(self, asked: Future[Any]) -> Any:
+        self._admin.poll(0)  # hands over what it has logged since
         try:
             return asked.result(self._patience_s + _GRACE_S)
         except FutureTimeoutError:

@@ -29,8 +29,6 @@ def _config(settings: ClientSettings, client_id: str) -> Config:
         # As Kafka's own clients: librdkafka's 10 s would outlast many a fault.
         "reconnect.backoff.ms": 50,
         "reconnect.backoff.max.ms": 1000,
-        # Idle connections that are closed and those that faults end look alike in its log.
-        "log.connection.close": False,
     }
 
 

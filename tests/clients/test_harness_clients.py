@@ -248,6 +248,7 @@ async def test_one_refusal_of_one_try_is_certain(tmp_path: Path) -> None:
         ("aiokafka", {"acks": "1"}, "acks=1"),
         ("aiokafka", {"retries": 3}, "retries"),
         ("aiokafka", {"producer_config": {"no.such": "setting"}}, "no_such"),
+        ("aiokafka", {"consumer_config": {"no.such": "setting"}}, "no_such"),
     ],
 )
 async def test_settings_that_cannot_be_are_told_before_the_run(

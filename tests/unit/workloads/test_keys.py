@@ -75,5 +75,5 @@ def test_every_key_has_a_reader_and_two_where_it_can_be(clients: int, count: int
     assert all(dealt)
     readers = Counter(key for share in dealt for key in share)
     assert set(readers) == set(keys)
-    if 2 <= clients < count:
-        assert set(readers.values()) == {2}
+    if clients >= 2:
+        assert min(readers.values()) >= 2
