@@ -1,0 +1,106 @@
+"""compact and retention: what brokers do with old records, done now."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+import pytest
+
+from harness.cluster.errors import FaultMissedError
+from harness.schedule.faults import CompactNow, DeleteRecords
+from harness.sim.sim_broker import SimBroker
+from nemesis.base import NothingToStrikeError
+from tests.unit.nemesis.scenes import TOPIC, Stage, a_moment, mend, named, on_stage, strike
+
+COMPACTED = {"cleanup.policy": "compact", "segment.ms": "3600000"}
+
+
+# compact
+
+
+@on_stage(3, configs=COMPACTED)
+async def test_a_compacted_topic_is_compacted_now(stage: Stage) -> None:
+    stage.keep_busy()
+    await asyncio.sleep(10)
+    before = await stage.cluster.system.segments(TOPIC, "n1")
+    assert max(map(len, before.values())) == 1
+    (fault,), (proof,) = await strike(stage, "compact")
+    assert fault == CompactNow(name="compact 1", at_ms=0.0, for_ms=5000.0, topic=TOPIC)
+    assert proof.startswith("t-")
+    assert "shrank from" in proof
+    await mend(stage, "compact", [fault])
+    await asyncio.sleep(2)
+
+    async def is_rolled() -> int:
+        return sum(map(len, (await stage.cluster.system.segments(TOPIC, "n1")).values()))
+
+    rolled = await is_rolled()
+    await asyncio.sleep(10)
+    # The topic's own setting is back: nothing is rolled any more.
+    assert await is_rolled() <= rolled
+
+
+@on_stage(3, configs=COMPACTED)
+async def test_a_compaction_that_compacts_nothing_is_missed(stage: Stage) -> None:
+    stage.keep_busy()
+    await asyncio.sleep(3)
+
+    async def nothing(*_: object) -> None:
+        """It says that it was done."""
+
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(SimBroker, "alter_topic", nothing)
+        with pytest.raises(FaultMissedError, match="no log of t has become smaller"):
+            await strike(stage, "compact")
+
+
+@on_stage(3)
+async def test_only_compacted_topics_are_compacted(stage: Stage) -> None:
+    with pytest.raises(NothingToStrikeError, match="the workload has no compacted topic"):
+        await named("compact").choose(stage.scene, a_moment("c"), Random(1))
+
+
+# retention
+
+
+@on_stage(3)
+async def test_only_what_was_read_is_deleted(stage: Stage) -> None:
+    with pytest.raises(NothingToStrikeError, match="the clients have read nothing yet"):
+        await named("retention").choose(stage.scene, a_moment("r"), Random(1))
+    stage.keep_busy()
+    await asyncio.sleep(10)
+    stage.scene.read_to = lambda: {"t-0": 20}
+    (fault,), (proof,) = await strike(stage, "retention")
+    assert isinstance(fault, DeleteRecords)
+    assert list(fault.before) == ["0"]
+    assert 0 < fault.before["0"] <= 20
+    assert proof == f"now t-0 begins at {fault.before['0']}"
+    assert await stage.cluster.system.log_starts(TOPIC) == {0: fault.before["0"], 1: 0}
+    await mend(stage, "retention", [fault])
+    # Played again in a run whose clients are not so far, it does nothing.
+    further = DeleteRecords(name="r", at_ms=0.0, topic=TOPIC, before={"0": 21})
+    with pytest.raises(NothingToStrikeError, match="t-0 has not been read up to 21, so it is kept"):
+        await named("retention").inject(stage.scene, further)
+
+
+@on_stage(3)
+async def test_a_deletion_that_deletes_nothing_is_missed(stage: Stage) -> None:
+    stage.keep_busy()
+    await asyncio.sleep(5)
+    stage.scene.read_to = lambda: {"t-0": 10}
+
+    async def nothing(*_: object) -> None:
+        """It says that it was done."""
+
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(SimBroker, "delete_records", nothing)
+        with pytest.raises(FaultMissedError, match=r"t-0 still begins at 0, not at \d+"):
+            await strike(stage, "retention")
+
+
+@on_stage(3, configs=COMPACTED)
+async def test_compacted_topics_keep_what_they_have(stage: Stage) -> None:
+    stage.scene.read_to = lambda: {"t-0": 10}
+    with pytest.raises(NothingToStrikeError, match="the clients have read nothing yet"):
+        await named("retention").choose(stage.scene, a_moment("r"), Random(1))

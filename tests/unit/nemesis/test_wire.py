@@ -1,0 +1,63 @@
+"""Single messages are met, or the fault has proved nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.cluster.errors import FaultMissedError
+from harness.schedule.faults import Kill, TamperMessages
+from harness.wire.match import MessageFaults
+from nemesis.base import NothingToStrikeError
+from nemesis.wire import WireFaults
+from tests.unit.nemesis.scenes import Stage, mend, named, on_stage, strike
+
+
+@on_stage(3)
+async def test_every_action_meets_a_message(stage: Stage) -> None:
+    stage.keep_busy()
+    for number, variant in enumerate(WireFaults.variants):
+        text = f"wire:{variant}"
+        (fault,), (proof,) = await strike(stage, text, seed=number)
+        assert isinstance(fault, TamperMessages)
+        assert fault.action["kind"] == variant
+        assert "messages met it: " in proof
+        assert proof.endswith(f"{fault.match['direction']}, {variant}")
+        assert await stage.wire.hits(fault.name) > 0
+        await mend(stage, text, [fault])
+
+
+@on_stage(3)
+async def test_the_last_of_several_ends_them_all(stage: Stage) -> None:
+    stage.keep_busy()
+    first, _ = await strike(stage, "wire:delay", seed=1)
+    second, _ = await strike(stage, "wire:drop", seed=2)
+    await mend(stage, "wire:delay", first)
+    faults = stage.simulation.network.message_faults
+    assert faults is not None
+    assert len(faults._in_force) == 2
+    await mend(stage, "wire:drop", second)
+    assert faults._in_force == {}
+
+
+@on_stage(3)
+async def test_a_fault_that_no_message_meets_is_missed(stage: Stage) -> None:
+    """Nobody is at work here, so no Produce comes by."""
+    with pytest.raises(
+        FaultMissedError, match="no Produce reply, error: not within 5 s: a message"
+    ):
+        await strike(stage, "wire:error")
+    stage.scene.in_force.clear()
+    stage.keep_busy()
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(MessageFaults, "add", lambda *_: None)
+        sabotage.setattr(MessageFaults, "hits", lambda *_: 0)
+        with pytest.raises(FaultMissedError, match="no Produce"):
+            await strike(stage, "wire:error", seed=2)
+    stage.scene.in_force.clear()
+    # Beside another fault that may have kept the messages away, nothing was struck.
+    stage.scene.in_force["kill"] = Kill(name="kill", at_ms=0.0, node="n1")
+    never = TamperMessages(
+        name="never", at_ms=0.0, for_ms=2000.0, match={"api": "EndTxn"}, action={"kind": "drop"}
+    )
+    with pytest.raises(NothingToStrikeError, match="beside kill"):
+        await named("wire").inject(stage.scene, never)
