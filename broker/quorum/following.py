@@ -73,6 +73,11 @@ class Following:
             return
         quorum.strangers.answered(asked.to, response.error_code)
         answer, records = wire_form.fetch_answer(response)
+        if records is not None and not wire_form.goes_on_from(asked, records):
+            _log.error("quorum: node %d sent other records than it was asked for", asked.to)
+            await quorum.step(e.FetchFailed(asked, refused=False))
+            await asyncio.sleep(quorum.settings.backoff_s)
+            return
         async with quorum.stepping():
             quorum.fetched_records = records
             await quorum.step_locked(e.FetchAnswered(asked, answer, records is not None))

@@ -13,8 +13,11 @@ from broker.quorum.metadata_log import TOPIC as _TOPIC
 from broker.quorum.quorum import Quorum
 from broker.quorum.wire_form import number
 from broker.raft import events as e
+from broker.raft.roles import Role
 from broker.watchers import wait_for_any
 from broker.world import WallClock
+
+_FETCH_BYTES_MAX = 8 << 20
 
 
 async def vote(quorum: Quorum, body: m.VoteRequest) -> m.VoteResponse:
@@ -109,26 +112,32 @@ async def fetch(quorum: Quorum, body: m.FetchRequest) -> m.FetchResponse:
 
     answer = await look()
     until = asyncio.get_running_loop().time() + body.max_wait_ms / 1000
-    while (
-        not answer.error
-        and answer.diverging is None
-        and answer.snapshot_id is None
-        and asked.fetch_offset >= quorum.log.end_offset
-        and answer.high_watermark <= asked.high_watermark
-        and asyncio.get_running_loop().time() < until
-    ):
-        await wait_for_any([quorum.changed], until)
+    while not answer.error and answer.diverging is None and answer.snapshot_id is None:
+        if (
+            asked.fetch_offset >= quorum.log.end_offset
+            and answer.high_watermark <= asked.high_watermark
+            and asyncio.get_running_loop().time() < until
+        ):
+            await wait_for_any([quorum.changed], until)
+        else:
+            records = await _read(quorum, answer, asked.fetch_offset, body.max_bytes)
+            if records is not None:
+                return wire_form.fetch_response(answer, records)
         answer = await look()
-    records: Any = b""
-    if not answer.error and answer.diverging is None and answer.snapshot_id is None:
-        records = await _read(quorum, asked.fetch_offset, min(body.max_bytes, 8 << 20))
-    return wire_form.fetch_response(answer, records)
+    return wire_form.fetch_response(answer, b"")
 
 
-async def _read(quorum: Quorum, offset: int, max_bytes: int) -> Any:
+async def _read(quorum: Quorum, answer: e.FetchAnswer, offset: int, max_bytes: int) -> Any:
+    """None when the answer was true a moment ago, and what is in the log now does not go with it:
+    another one leads, or a snapshot has taken the place of what was asked for."""
     while True:
+        raft = quorum.raft
+        if raft.role is not Role.LEADER or raft.epoch != answer.epoch:
+            return None
+        if not quorum.log.start_offset <= offset <= quorum.log.end_offset:
+            return None
         try:
-            return quorum.log.read(offset, max_bytes) or b""
+            return quorum.log.read(offset, min(max_bytes, _FETCH_BYTES_MAX)) or b""
         except ColdReadError as cold:
             await cold.warm()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
+from broker.protocol.batch import CorruptBatchError, iterate_headers
 from broker.protocol.errors import ErrorCode
 from broker.quorum.metadata_log import TOPIC
 from broker.raft.effects import AnnounceEnd, AnnounceLeader, AskVote
@@ -126,6 +127,19 @@ def fetch_answer(response: m.FetchResponse) -> tuple[FetchAnswer, memoryview | N
     )
     records = part.records
     return answer, records if isinstance(records, memoryview) and len(records) else None
+
+
+def goes_on_from(asked: FetchPosition, records: memoryview) -> bool:
+    """Whether they begin where the log ends that asked, and none is of an epoch to come."""
+    offset = asked.offset
+    try:
+        for _, header in iterate_headers(records):
+            if header.base_offset != offset or not 0 <= header.leader_epoch <= asked.epoch:
+                return False
+            offset = header.last_offset + 1
+    except CorruptBatchError:
+        return False
+    return True
 
 
 def fetch_response(answer: FetchAnswer, records: Any) -> m.FetchResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from broker.quorum.metadata_log import TOPIC
 from broker.quorum.wire_form import TOPIC_ID
+from broker.raft import events as e
 from broker.raft.events import SnapshotId
 from tests.unit.broker.api.nodes import CLUSTER_ID, ask, create_topic, running_node
 
@@ -142,6 +144,40 @@ async def test_a_fetch_of_another_epoch_is_told_the_right_one() -> None:
         assert part.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
         assert part.current_leader is not None
         assert part.current_leader.leader_epoch == node.quorum.raft.epoch
+
+
+def meanwhile(node: Node, deed: Callable[[], Awaitable[None]]) -> None:
+    """Happens once, between what the rules say to a fetch and what is read for it."""
+    ask_rules, deeds = node.quorum.ask, [deed]
+
+    async def ask_and_do(make_event: Callable[[int], e.Event]) -> Any:
+        answer = await ask_rules(make_event)
+        if deeds:
+            await deeds.pop()()
+        return answer
+
+    node.quorum.ask = ask_and_do  # type: ignore[method-assign]
+
+
+async def test_one_that_leads_no_more_gives_no_records_under_its_old_epoch() -> None:
+    async with running_node() as node:
+        meanwhile(node, lambda: node.quorum.step(e.Resign()))
+        part = await fetched(node)
+        assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert not part.records
+
+
+async def test_what_a_snapshot_takes_away_meanwhile_is_answered_with_the_snapshot() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        snapshot_id = SnapshotId(node.metadata.applied_offset, node.metadata.applied_epoch)
+        image = node.metadata.image
+        meanwhile(node, lambda: node.quorum.log.write_snapshot(image, snapshot_id))
+        part = await fetched(node)
+        assert part.error_code == ErrorCode.NONE
+        assert not part.records
+        assert part.snapshot_id is not None
+        assert part.snapshot_id.end_offset == snapshot_id.end_offset
 
 
 async def snapshot_part(node: Node, request: Any) -> m.FetchSnapshotResponsePartitionSnapshot:

@@ -137,3 +137,23 @@ def test_a_request_for_a_part_of_a_snapshot() -> None:
     assert (heard.replica_id, heard.max_bytes, heard.cluster_id) == (1, 50, "cluster")
     assert (part.current_leader_epoch, part.position) == (7, 100)
     assert (part.snapshot_id.end_offset, part.snapshot_id.epoch) == (20, 4)
+
+
+@pytest.mark.parametrize(
+    ("batches", "goes_on"),
+    [
+        ([(40, 5), (41, 7)], True),
+        ([(41, 7)], False),
+        ([(39, 7)], False),
+        ([(40, 5), (42, 7)], False),
+        ([(40, 8)], False),
+        ([(40, -1)], False),
+    ],
+)
+def test_records_count_only_where_the_log_ends_and_up_to_the_leaders_epoch(
+    batches: list[tuple[int, int]], goes_on: bool
+) -> None:
+    records = b"".join(batch(offset=offset, leader_epoch=epoch) for offset, epoch in batches)
+    asked = e.FetchPosition(2, 7, 40, 5)
+    assert wire_form.goes_on_from(asked, memoryview(records)) is goes_on
+    assert not wire_form.goes_on_from(asked, memoryview(records)[:-1])
