@@ -3,7 +3,8 @@
 Those are the members of the ISR and of the ELR that run in the very life they are counted on in. A
 member that is down, or that has started again and is not registered yet, is not looked at: what it
 lacks by then shows when it is back. A member that may have lost something in a crash, but has not,
-is not found either. Nothing is asked where an unclean election was allowed.
+is not found either. Of a partition nothing is asked once an unclean election was allowed in it, nor
+in steps that put none of its promises at stake.
 """
 
 from __future__ import annotations

@@ -95,10 +95,6 @@ class Ghost:
     def is_forgiven(self, key: Key) -> bool:
         return key in self._forgiven
 
-    def forget(self, key: Key) -> None:
-        """The topic was deleted."""
-        self._records.pop(key, None)
-
     def show(self, replica: Replica, up_to: int) -> Conflict | None:
         """The replica's batches below `up_to` can be seen by others from now on."""
         if replica.shown_end >= up_to or replica.key in self._forgiven:

@@ -17,6 +17,9 @@ from harness.sim.invariants.step import Place, Step
 from harness.sim.nodes import SimCluster
 from harness.sim.trace_sink import News
 
+_ABOUT_A_REPLICA = frozenset({"acknowledged", "role", "learned"})
+"""These are weighed together with the replica as it is then."""
+
 _NOTHING_TO_SEE = frozenset({"served", "isr"})
 """Of these the news says all: no replica is different afterwards."""
 
@@ -40,6 +43,8 @@ class Watch:
         self._everywhere = everywhere
         self._news: list[News] = []
         self._postponed: dict[Place, None] = {}
+        self._late: list[News] = []
+        """What was told of replicas that could not be looked at then."""
         for node in cluster.nodes.values():
             node.watch(self)
 
@@ -65,6 +70,7 @@ class Watch:
 
     def life_ended(self, node: str) -> None:
         self._postponed = {place: None for place in self._postponed if place[0] != node}
+        self._late = [each for each in self._late if each.node != node]
 
     def life_failed(self, node: str, row: int, problem: BaseException) -> None:
         self.hear(News(row, node, "exit", "", None, None, None, problem))
@@ -82,8 +88,10 @@ class Watch:
         for place in self._places(news):
             self._touch(step, place)
         self._follow_decisions(step)
-        self._take_down(step)
-        self._weigh(step)
+        about = [*self._late, *(each for each in news if each.kind in _ABOUT_A_REPLICA)]
+        self._late = [each for each in about if _place(each) in self._postponed]
+        self._take_down(step, about)
+        self._weigh(step, about)
         for invariant in self.invariants:
             violation = invariant.check(step)
             if violation is not None:
@@ -120,7 +128,7 @@ class Watch:
                 step.brokers += followed[1]
                 step.keys.update(dict.fromkeys(followed[0]))
 
-    def _take_down(self, step: Step) -> None:
+    def _take_down(self, step: Step, about: list[News]) -> None:
         """What can be seen by others from now on."""
         ghost, decided = self.scene.ghost, self.scene.decided
         for key in step.decided:
@@ -129,20 +137,24 @@ class Watch:
         for replica in step.replicas.values():
             conflict = ghost.show(replica, replica.high_watermark)
             step.conflict = step.conflict or conflict
-        for each in step.of_kind("acknowledged"):
-            leader = step.replica_of(each)
+        for each in about:
+            leader = step.replica_of(each) if each.kind == "acknowledged" else None
             if leader is not None and leader.leads(each.epoch):
                 conflict = ghost.show(leader, each.offset or 0)
                 step.conflict = step.conflict or conflict
 
-    def _weigh(self, step: Step) -> None:
+    def _weigh(self, step: Step, about: list[News]) -> None:
         at_stake = step.at_stake
         at_stake.update(self.scene.ghost.take_grown())
         at_stake.update(dict.fromkeys(step.decided))
-        for each in step.of_kind("role", "learned"):
-            replica = step.replica_of(each)
+        for each in about:
+            replica = None if each.kind == "acknowledged" else step.replica_of(each)
             if replica is not None:
                 at_stake[replica.key] = None
         for replica in step.replicas.values():
             if self._everywhere or replica.is_new or replica.log.cut_at is not None:
                 at_stake[replica.key] = None
+
+
+def _place(news: News) -> Place:
+    return news.node, news.topic, news.partition or 0

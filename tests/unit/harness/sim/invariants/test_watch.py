@@ -210,3 +210,19 @@ def test_a_replica_that_moved_away_and_came_back_has_another_log() -> None:
 
         simulation.run(main(), deadline_s=60.0)
         assert held == [[1, 2, 4], [1, 2, 3]]
+
+
+def test_what_is_told_of_a_log_that_is_being_changed_is_weighed_when_it_can_be_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rule = Remembering()
+    with cluster_by_hand(rule) as cluster:
+        key = (cluster.partition(1).topic_id, 0)
+        with monkeypatch.context() as patch:
+            patch.setattr(cluster.watch.scene, "look", lambda *_: True)
+            cluster.tell("role", 1, epoch=0)
+        assert rule.steps[-1].at_stake == {}
+        cluster.tell("append", 2)
+        assert rule.steps[-1].at_stake == {key: None}
+        cluster.tell("append", 2)
+        assert rule.steps[-1].at_stake == {}
