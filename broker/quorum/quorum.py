@@ -91,7 +91,7 @@ class Quorum:
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._stopped_by: BaseException | None = None
         self._token = 0
-        self._replies: dict[int, do.Answer] = {}
+        self._replies: dict[int, do.Answer | None] = {}  # to those who still wait
         # What the one who follows the leader lays ready before the step that asks for it.
         self.fetched_records: memoryview | None = None
         self.fetched_snapshot: bytes | None = None
@@ -202,8 +202,12 @@ class Quorum:
         self._token += 1
         token = self._token
         event, known = make_event(token), self.raft.epoch
-        await self.step(event)
-        answer = self._replies.pop(token)
+        self._replies[token] = None
+        try:
+            await self.step(event)
+        finally:
+            answer = self._replies.pop(token)
+        assert answer is not None, "the rules reply to every request"
         # A vote says for which epoch it is, and the end of an epoch may open the next one.
         if not answer.error and not isinstance(event, e.VoteRequested | e.EndEpochRequested):
             emit("served", TOPIC, 0, known, getattr(event, "epoch", -1), type(event).__name__)
@@ -239,7 +243,8 @@ class Quorum:
             case do.Persist(state):
                 await self._insist(lambda: self._state_file.write(state))
             case do.Reply(token, answer):
-                self._replies[token] = answer
+                if token in self._replies:
+                    self._replies[token] = answer
                 if isinstance(answer, e.VoteAnswer) and answer.granted:
                     emit("vote", TOPIC, 0, self.raft.voted_for, self.raft.epoch)
             case do.AskVote() | do.AnnounceLeader() | do.AnnounceEnd():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -178,6 +179,18 @@ async def test_what_a_snapshot_takes_away_meanwhile_is_answered_with_the_snapsho
         assert not part.records
         assert part.snapshot_id is not None
         assert part.snapshot_id.end_offset == snapshot_id.end_offset
+
+
+async def test_whoever_gives_up_asking_leaves_no_answer_behind() -> None:
+    async with running_node() as node:
+        async with node.quorum.stepping():
+            asking = asyncio.ensure_future(fetched(node))
+            await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.sleep(0)
+        await fetched(node)
+        assert asking.cancelled()
+        assert not node.quorum._replies
 
 
 async def snapshot_part(node: Node, request: Any) -> m.FetchSnapshotResponsePartitionSnapshot:
