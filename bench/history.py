@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from harness.history.history import History, finish
 from harness.history.jsonl import write_jsonl
@@ -38,30 +38,30 @@ def main() -> None:
 
 def measure(directory: Path, rows: int) -> None:
     chunks = directory / "history"
-    taken_s, _ = _timed(lambda: record(chunks, rows))
-    print(f"record   {taken_s / rows * 1e6:8.2f} us a row, flushes included")
+    taken, _ = _timed(lambda: record(chunks, rows))
+    print(f"record   {taken.cpu_s / rows * 1e6:8.2f} us of CPU a row, flushes included")
     print(f"chunks   {_size(chunks) / rows:8.1f} bytes a row")
     print(f"memory   {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MiB at most")
-    taken_s, history = _timed(lambda: History.load(chunks))
-    _rate("load     (chunks)", rows, taken_s)
+    taken, history = _timed(lambda: History.load(chunks))
+    _rate("load     (chunks)", rows, taken)
     assert len(history) == rows
-    taken_s, _ = _timed(lambda: finish(chunks))
-    _rate("finish   (chunks to Parquet)", rows, taken_s)
+    taken, _ = _timed(lambda: finish(chunks))
+    _rate("finish   (chunks to Parquet)", rows, taken)
     print(f"parquet  {_size(directory / 'history.parquet') / rows:8.1f} bytes a row")
-    taken_s, history = _timed(lambda: History.load(directory))
-    _rate("load     (Parquet)", rows, taken_s)
+    taken, history = _timed(lambda: History.load(directory))
+    _rate("load     (Parquet)", rows, taken)
     _measure_nested(history, directory / "history.jsonl")
 
 
 def _measure_nested(history: History, path: Path) -> None:
     rows = min(len(history), _NESTED_ROWS_MAX)
     few = History(history.tables._replace(ops=history.ops.slice(0, rows)))
-    taken_s, _ = _timed(lambda: sum(1 for _ in few))
-    _rate("iterate  (nested)", rows, taken_s)
-    taken_s, _ = _timed(lambda: write_jsonl(few, path))
-    _rate("write    (JSON Lines)", rows, taken_s)
-    taken_s, _ = _timed(lambda: History.load(path))
-    _rate("load     (JSON Lines)", rows, taken_s)
+    taken, _ = _timed(lambda: sum(1 for _ in few))
+    _rate("iterate  (nested)", rows, taken)
+    taken, _ = _timed(lambda: write_jsonl(few, path))
+    _rate("write    (JSON Lines)", rows, taken)
+    taken, _ = _timed(lambda: History.load(path))
+    _rate("load     (JSON Lines)", rows, taken)
 
 
 def record(directory: Path, rows: int) -> None:
@@ -85,14 +85,20 @@ def record(directory: Path, rows: int) -> None:
                 open_sends[process] = None
 
 
-def _timed(work: Callable[[], T]) -> tuple[float, T]:
-    began = time.perf_counter()
+class Taken(NamedTuple):
+    wall_s: float
+    cpu_s: float
+
+
+def _timed(work: Callable[[], T]) -> tuple[Taken, T]:
+    began, cpu_began = time.perf_counter(), time.process_time()
     result = work()
-    return time.perf_counter() - began, result
+    return Taken(time.perf_counter() - began, time.process_time() - cpu_began), result
 
 
-def _rate(name: str, rows: int, taken_s: float) -> None:
-    print(f"{name:30} {taken_s:8.2f} s, {rows / taken_s:14,.0f} rows/s")
+def _rate(name: str, rows: int, taken: Taken) -> None:
+    rate = rows / taken.wall_s
+    print(f"{name:30} {taken.wall_s:8.2f} s, {rate:14,.0f} rows/s, {taken.cpu_s:8.2f} s of CPU")
 
 
 def _size(directory: Path) -> int:

@@ -40,11 +40,8 @@ class Columns:
         self._elements_count = 0
         self._ops: tuple[list[Any], ...] = tuple([] for _ in schema.OPS)
         self._elements: tuple[list[Any], ...] = tuple([] for _ in schema.ELEMENTS)
-
-    @property
-    def waiting(self) -> int:
-        """Rows that were not taken yet, of the table that has more of them."""
-        return max(len(self._ops[0]), len(self._elements[0]))
+        self.waiting = 0
+        """How much was not taken yet: an operation counts as many as it has elements, or one."""
 
     def add(
         self,
@@ -65,7 +62,11 @@ class Columns:
         if error is not None:
             error = readable(error)
         if value is not None or extra is not None:
-            self._add_elements(flatten(f, value, extra))
+            elements = flatten(f, value, extra)
+            self._add_elements(elements)
+            self.waiting += len(elements)
+        else:
+            self.waiting += 1
         indices, times, processes, types, fs, errors, nodes = self._ops
         indices.append(index)
         times.append(time_ns)
@@ -119,6 +120,7 @@ class Columns:
         )
         for column in (*self._ops, *self._elements):
             column.clear()
+        self.waiting = 0
         return chunk
 
     def _ops_batch(self) -> pa.RecordBatch:

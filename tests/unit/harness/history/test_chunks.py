@@ -46,6 +46,7 @@ def test_a_file_cut_at_any_byte_gives_a_beginning(tmp_path: Path, name: str, str
         history = History(read_chunks(cut))
         assert len(history) in FLUSHED
         assert len(history) >= before
+        assert all(op < len(history) for op in history.elements["op"].to_pylist())
         if len(history) > before:
             assert list(history) == ops[: len(history)]
         before = len(history)

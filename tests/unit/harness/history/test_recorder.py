@@ -40,9 +40,11 @@ def test_a_full_chunk_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for number in range(3):
             recorder.record(number, 0, "ok", "crash", None)
         assert len(History.load(tmp_path)) == 0
-        # A poll of many records fills a chunk as many operations do.
-        recorder.record(3, 0, "ok", "poll", [["poll", {"t-0": [[n, n] for n in range(4)]}]])
+        recorder.record(3, 0, "ok", "crash", None)
         assert len(History.load(tmp_path)) == 4
+        # A poll of many records fills a chunk as many operations do.
+        recorder.record(4, 0, "ok", "poll", [["poll", {"t-0": [[n, n] for n in range(4)]}]])
+        assert len(History.load(tmp_path)) == 5
 
 
 def test_rows_are_loaded_in_the_order_of_their_times(tmp_path: Path) -> None:
