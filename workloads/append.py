@@ -11,7 +11,8 @@ from workloads.base import Load
 from workloads.logs import Logs
 
 _PARTITIONS = 8
-_READS = 0.25
+_ENDS = 1 / 64
+_READS = _ENDS + 0.25
 """A read is as long as its list, so reads are the smaller part."""
 
 
@@ -37,8 +38,12 @@ class Append:
         return ()
 
     def operation(self, client: int, ordinal: int) -> Invocation:
+        draw = self._logs.kinds[client].at(ordinal)
+        if draw < _ENDS:
+            # An append is not told its offset, so this says how far there is to read back.
+            return Invocation("end-offsets", list(self._logs.keys))
         key = self._logs.key(client, ordinal)
-        if self._logs.kinds[client].at(ordinal) < _READS:
+        if draw < _READS:
             return Invocation("txn", [["r", key, None]])
         return Invocation("txn", [["append", key, value_of(client, ordinal)]])
 

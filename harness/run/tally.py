@@ -123,13 +123,19 @@ class Tally:
 
     def ends(self) -> Mapping[str, int]:
         """How far each key must be read before everything acknowledged or seen has been passed."""
-        return {key: max(end, self.known.get(key, 0)) for key, end in self.acknowledged.items()}
+        return {
+            key: max(self.acknowledged.get(key, 0), self.known.get(key, 0))
+            for key in {**self.acknowledged, **self.known}
+        }
 
     def _learn(self, f: str, value: Any) -> None:
         if f in ("send", "poll", "txn", "put"):
             for micro in value:
                 if micro[0] in ("send", "put"):
-                    self._acknowledge(micro[1], micro[2])
+                    # A register's partition is what is read back.
+                    self._acknowledge(micro[1].partition("/")[0], micro[2])
+                elif micro[0] == "append":
+                    self.counts.sent += 1
                 elif micro[0] == "poll":
                     self._see(micro)
         elif f == "end-offsets" and value is not None:

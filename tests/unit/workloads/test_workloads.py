@@ -158,7 +158,7 @@ def test_a_queue_sends_and_polls_alike_and_assigns_now_and_then() -> None:
 
 
 def test_each_workload_does_what_it_is_about() -> None:
-    assert set(count_by_f("append")) == {"txn"}
+    assert set(count_by_f("append")) == {"txn", "end-offsets"}
     assert set(count_by_f("register")) == {"put", "get"}
     assert set(count_by_f("latest")) == {"send", "poll", "assign", "end-offsets"}
     assert set(count_by_f("admin")) >= {"create", "delete", "alter", "describe", "send", "poll"}

@@ -40,6 +40,18 @@ def test_ends_and_unread_follow_sends_and_polls(tmp_path: Path) -> None:
     tally.close()
 
 
+def test_a_register_is_read_back_with_its_partition_and_a_list_up_to_its_end(
+    tmp_path: Path,
+) -> None:
+    tally = Tally(Recorder(tmp_path), START_NS)
+    tally.row(1, 0, "ok", "put", [["put", "r-0/a", [3, 1]]])
+    tally.row(2, 0, "ok", "txn", [["append", "l-0", 2]])
+    tally.row(3, 0, "ok", "end-offsets", {"high": {"l-0": 1}})
+    assert tally.ends() == {"r-0": 4, "l-0": 1}
+    assert tally.counts.sent == 2
+    tally.close()
+
+
 def test_what_is_not_known_counts_for_nothing(tmp_path: Path) -> None:
     tally = Tally(Recorder(tmp_path), START_NS)
     tally.row(1, 0, "info", "send", [["send", "t-0", 7]], "TIMED_OUT")
