@@ -35,6 +35,7 @@ class ReplicaFetchers:
         self._world = world
         self._fetchers: dict[int, tuple[Address, ReplicaFetcher, asyncio.Task[None]]] = {}
         self._leaders: dict[tuple[bytes, int], tuple[int, int]] = {}  # and the leader epoch
+        self._is_closed = False
 
     def role_changed(self, partition: Partition, is_held: bool) -> None:
         """Called whenever the partition's leader may be another one, or its epoch."""
@@ -64,6 +65,8 @@ class ReplicaFetchers:
                 self.role_changed(partition, is_held=True)
 
     def close(self) -> None:
+        """For good: leaders may change while the logs are being closed."""
+        self._is_closed = True
         for leader in list(self._fetchers):
             self._end(leader)
 
@@ -72,7 +75,7 @@ class ReplicaFetchers:
         if found is not None:
             return found[1]
         world = self._world
-        address = world.address_of(leader)
+        address = None if self._is_closed else world.address_of(leader)
         if address is None:
             return None
         channel = Channel(

@@ -179,3 +179,15 @@ async def test_an_end_closes_all_connections() -> None:
     await asyncio.sleep(0.1)
     assert all(each.is_closed for each in stage.network.connections)
     assert (len(stage.network.connections) >= 2, stage.running) == (True, 0)
+
+
+@in_virtual_time
+async def test_who_is_closed_follows_nobody_any_more() -> None:
+    """A node that stops hears of new leaders while its logs are being closed."""
+    stage = Stage()
+    first, second = await stage.hold(0, 2), await stage.hold(1, 1)
+    stage.fetchers.close()
+    await stage.move(first, 3)
+    await stage.move(second, 2)
+    await stage.addresses_changed()
+    assert stage.running == 0
