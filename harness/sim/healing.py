@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from harness.sim.client_produce_queue import Delivered
 from harness.sim.record import Record
 from harness.sim.trace import Row, Trace
@@ -16,12 +18,20 @@ def healed_s(trace: Trace, record: Record) -> float:
     What comes after every partition was asked for the last time is not waited for.
     """
     end_s = float("inf") if record.asked_again_s is None else record.asked_again_s
-    troubles = (row.time_ns / 1e9 for row in trace.rows() if _is_trouble(row))
+    troubles = (row.time_ns / 1e9 for row in _troubles(trace))
     return max((at_s for at_s in troubles if at_s <= end_s), default=0.0)
 
 
-def _is_trouble(row: Row) -> bool:
-    return row.kind in _TROUBLE or (row.kind == "drop" and row.detail == "message fault")
+def _troubles(trace: Trace) -> Iterator[Row]:
+    """A connection that lost a message is deaf until one of its ends gives it up."""
+    deaf: set[str] = set()
+    for row in trace.rows():
+        if row.kind == "drop" and row.detail == "message fault":
+            deaf.add(row.connection)
+            yield row
+        elif row.kind in _TROUBLE or (row.kind == "close" and row.connection in deaf):
+            deaf.discard(row.connection)
+            yield row
 
 
 def first_ack_s(record: Record, since_s: float) -> float | None:

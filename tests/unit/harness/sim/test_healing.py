@@ -58,3 +58,13 @@ def test_every_trouble_is_one(kind: str, detail: str) -> None:
         simulation.trace.emit("drop", "n1", detail="closed")
         assert healed_s(simulation.trace, Record()) == 5.0
         assert healed_s(simulation.trace, Record(asked_again_s=4.0)) == 0.0
+
+
+def test_a_connection_that_lost_a_message_is_trouble_until_it_is_given_up() -> None:
+    with Simulation(1) as simulation:
+        emit = simulation.trace.emit
+        emit("drop", "n1", "n2>n1:9092#1", detail="message fault")
+        for at_s, connection in ((3, "n3>n1:9092#1"), (30, "n2>n1:9092#1"), (31, "n2>n1:9092#1")):
+            simulation.loop.now_ns = at_s * 1_000_000_000
+            emit("close", "n2", connection)
+        assert healed_s(simulation.trace, Record()) == 30.0
