@@ -13,7 +13,7 @@ from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.replication.preferred_replica import preferred_replica
-from broker.replication.read_limits import Reader, check_position
+from broker.replication.read_limits import Reader, check_position, read_limit
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -179,20 +179,13 @@ def _read_one(
 ) -> None:
     log = partition.log
     log.check_online()
-    # Read once: a limit made of two looks at a moving watermark would let data slip through.
-    high_watermark = log.high_watermark
-    stable = log.last_stable_offset
     if (
         target.last_fetched_epoch >= 0
         and reader is not Reader.FOLLOWER
         and _diverges(partition, target, answer)
     ):
         return
-    up_to = high_watermark
-    if reader is Reader.FOLLOWER:
-        up_to = log.end_offset
-    elif reader is Reader.COMMITTED:
-        up_to = stable
+    up_to = read_limit(log, reader)
     max_bytes = min(left, target.max_bytes)
     code = check_position(log, target.fetch_offset, is_leader=partition.leader is not None)
     if code:
@@ -201,8 +194,8 @@ def _read_one(
             f"{partition.topic}-{partition.index} holds offsets {log.start_offset} to "
             f"{log.end_offset}, not {target.fetch_offset}",
         )
-    answer.high_watermark = high_watermark
-    answer.last_stable_offset = stable
+    answer.high_watermark = log.high_watermark
+    answer.last_stable_offset = log.last_stable_offset
     answer.log_start_offset = log.start_offset
     if target.fetch_offset < up_to and (max_bytes > 0 or first):
         found = log.read(target.fetch_offset, max_bytes, up_to=up_to, at_least_one=first)

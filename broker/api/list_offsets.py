@@ -10,7 +10,7 @@ from broker.api.request import Request
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
-from broker.replication.read_limits import Reader, check_latest
+from broker.replication.read_limits import Reader, check_latest, read_limit
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -69,9 +69,9 @@ async def _find(
         raise KafkaError(
             ErrorCode.UNSUPPORTED_VERSION, f"version {version} does not know timestamp {timestamp}"
         )
-    up_to = log.last_stable_offset if committed_only else log.high_watermark
-    answer.leader_epoch = partition.leader_epoch
     reader = Reader.COMMITTED if committed_only else Reader.UNCOMMITTED
+    up_to = read_limit(log, reader)
+    answer.leader_epoch = partition.leader_epoch
     not_yet = check_latest(log, partition.lead().epoch_start_offset, reader)
     if timestamp == LATEST:
         if not_yet:
