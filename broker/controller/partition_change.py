@@ -161,8 +161,9 @@ def _elect(
         others = tuple(each for each in elr if each != eligible) if min_isr > 1 else ()
         return _Outcome(eligible, (eligible,), others)
     may_lose = rules.unclean or election is Election.UNCLEAN
-    # Where one copy is enough, the last leader's is as good as any that was ever promised.
-    if may_lose or (not elr and (rules.last_leader_returns or min_isr == 1)):
+    # Where one copy is enough, the last leader's is as good as any that was ever promised. Kafka 4
+    # lets the last leader return everywhere, though it may have lost what it alone had left.
+    if may_lose or (not elr and min_isr == 1):
         candidates = old.last_known_elr + (tuple(replicas) if may_lose else ())
         for each in candidates:
             if each in replicas and is_active(each):

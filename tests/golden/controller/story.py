@@ -3,7 +3,7 @@
 cluster 1 2/rack 3              these brokers register and are let in, at time 0
 topic t 1,2,3 2,3,1             a topic with these replicas; min.isr=2 is told by `config`
 place t partitions=3 factor=2 start=0
-config min.isr=2 unclean=yes last-leader-returns=yes
+config min.isr=2 unclean=yes
 wait 9 beats 2,3                seconds go by, while these brokers keep in touch
 beat 1 [wants fence|shutdown] [behind]
 restart 1 clean|unclean         the broker registers again, as a new process
@@ -151,13 +151,10 @@ class Story:
         self.rules = TopicRules(
             min_isr=int(options.get("min.isr", self.rules.min_isr)),
             unclean=options.get("unclean", "no") == "yes",
-            last_leader_returns=options.get("last-leader-returns", "no") == "yes",
         )
         said = f"min.isr is {self.rules.min_isr}"
         if self.rules.unclean:
             said += ", unclean elections are allowed"
-        if self.rules.last_leader_returns:
-            said += ", the last leader may return"
         return [said, *self._make(follow_new_rules(self.image, self._rules_of))]
 
     def _wait(self, words: list[str], options: dict[str, str]) -> list[str]:

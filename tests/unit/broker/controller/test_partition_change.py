@@ -121,22 +121,19 @@ def test_an_unclean_election_prefers_who_led_last() -> None:
     assert (info.leader, info.leader_recovery_state) == (3, RECOVERING)
 
 
-def test_the_last_leader_returns_only_where_it_may() -> None:
-    old = partition([1, 2, 3], [], last_known_elr=(3,))
-    assert next_state(old, TWO, ALL) is None
-    info = must(next_state(old, replace(TWO, last_leader_returns=True), ALL))
-    assert (info.leader, info.leader_recovery_state) == (3, RECOVERING)
-    waits = replace(TWO, last_leader_returns=True)
-    assert next_state(old, waits, active(1, 2)) is None
-    # While somebody is eligible, that one is waited for.
-    assert next_state(replace(old, elr=(2,)), waits, active(1, 3)) is None
-
-
 def test_where_one_copy_is_enough_the_last_leader_returns() -> None:
     alone = partition([3], [], last_known_elr=(3,))
     assert must(next_state(alone, TWO, ALL)).leader == 3
     one_of_three = partition([1, 2, 3], [], last_known_elr=(3,))
-    assert must(next_state(one_of_three, ONE, ALL)).leader == 3
+    info = must(next_state(one_of_three, ONE, ALL))
+    assert (info.leader, info.leader_recovery_state) == (3, RECOVERING)
+    assert next_state(one_of_three, ONE, active(1, 2)) is None
+    # While somebody is eligible, that one is waited for.
+    assert next_state(replace(one_of_three, elr=(2,)), ONE, active(1, 3)) is None
+
+
+def test_where_more_were_promised_it_does_not() -> None:
+    assert next_state(partition([1, 2, 3], [], last_known_elr=(3,)), TWO, ALL) is None
 
 
 def test_the_last_leader_is_remembered_until_somebody_leads() -> None:

@@ -34,7 +34,6 @@ class Life:
         self.rules = TopicRules(
             min_isr=self.random.randint(1, 3),
             unclean=self.random.random() < 0.2,
-            last_leader_returns=self.random.random() < 0.3,
         )
         self.image = cluster(
             BROKERS,
