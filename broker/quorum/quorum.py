@@ -157,6 +157,8 @@ class Quorum:
         """
         async with self._stepping:
             self._check_leads(epoch)
+            if not self.raft.accepts_appends:
+                raise NotLeaderError(f"epoch {epoch} is yet to be opened")
             end = await self._append(changes, epoch)
             self._tell_of_log("append")
             self.changed.wake()
