@@ -117,11 +117,6 @@ class LeaderState:
     def followers(self) -> Mapping[int, FollowerProgress]:
         return self._followers
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether all that was there before this leadership is known to be committed (KIP-207)."""
-        return self.high_watermark >= self.epoch_start_offset
-
     def low_watermark(self, own_start: int) -> int:
         """No live replica's log begins before it. -1 while one of them has not said."""
         starts = [each.log_start for each in self._followers.values() if each.is_alive]

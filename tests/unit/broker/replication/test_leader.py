@@ -31,9 +31,8 @@ def test_a_member_that_has_not_fetched_yet_holds_it_too() -> None:
     leading = Leading(count=5, high_watermark=2)
     leading.progress(1, 5)
     assert leading.state.high_watermark == 2
-    assert not leading.state.is_ready
     leading.progress(2, 5)
-    assert leading.state.is_ready
+    assert leading.state.high_watermark == leading.state.epoch_start_offset == 5
 
 
 def test_it_never_goes_back() -> None:
