@@ -65,6 +65,8 @@ async def _truncate(log: Log, offset: int) -> None:
     await last.file.fdatasync()
     await _find_largest_timestamp(last, breather)
     log.end_offset = last.end_offset
+    # A batch that reached over the cut went with it, so the end may lie before the cut.
+    await _lower_recovery_point(log, log.end_offset)
     log.epochs.truncate_from_end(log.end_offset)
     await syncing.write_epochs(log)
     await rebuild_producers(log, breather)

@@ -50,6 +50,24 @@ async def test_a_batch_that_reaches_over_the_cut_goes_with_it(disk: Disk) -> Non
     await log.close()
 
 
+async def test_nothing_is_called_synced_that_the_cut_took_along(disk: Disk) -> None:
+    """Or what is written there next would not be looked at after a crash."""
+    log = await open_log(disk)
+    saved: list[int] = []
+
+    async def save() -> None:
+        saved.append(log.recovery_point)
+
+    log.save_offsets = save
+    append(log, batch(b"a"))
+    append(log, batch(b"b", b"c", b"d"))
+    await log.flush()
+    await log.truncate_to(3)
+    assert log.end_offset == log.recovery_point == 1
+    assert saved == [3, 1]
+    await log.close()
+
+
 async def test_the_high_watermark_and_epochs_follow(disk: Disk) -> None:
     log = await open_log(disk)
     for epoch in range(3):
