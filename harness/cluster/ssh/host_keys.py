@@ -23,7 +23,7 @@ def known_hosts_for(
     """
     if not host.check_host_key:
         learned = directory / f"{host.node}.known_hosts"
-        learned.write_text(f"{host_name(host)} {_shown_key(host, dial())}\n")
+        learned.write_text(f"{host_name(host)} {_shown_key(host, dial)}\n")
         return learned
     from paramiko import HostKeys
 
@@ -47,15 +47,16 @@ def host_name(host: InventoryHost) -> str:
     return f"[{host.ssh_address}]:{host.port}"
 
 
-def _shown_key(host: InventoryHost, to_host: socket.socket) -> str:
+def _shown_key(host: InventoryHost, dial: Callable[[], socket.socket]) -> str:
     from paramiko import SSHException, Transport
 
-    transport = Transport(to_host)
     try:
-        transport.start_client(timeout=_WITHIN_S)
-        key = transport.get_remote_server_key()
-        return f"{key.get_name()} {key.get_base64()}"
+        transport = Transport(dial())
+        try:
+            transport.start_client(timeout=_WITHIN_S)
+            key = transport.get_remote_server_key()
+        finally:
+            transport.close()
     except (SSHException, OSError, EOFError) as error:
         raise NoAnswerError(f"{host.node} showed no host key over ssh: {error}") from None
-    finally:
-        transport.close()
+    return f"{key.get_name()} {key.get_base64()}"

@@ -16,6 +16,7 @@ from harness.cluster.remote.shell import Answer, Shell
 from harness.cluster.remote.spawned import SpawnedProcess
 from harness.errors import EnvironmentFailure
 
+_NOT_APART = 42
 _NOBODY_CAN = PurePosixPath("/nonexistent")
 
 # A dead run's processes still stand in the home that they were started in; nobody else ever did.
@@ -23,6 +24,10 @@ _SETTLE = """
 set -e
 home={home}
 data={data}
+if {is_own}; then
+  [ -d "$data" ] || {{ echo "there is no $data" >&2; exit 1; }}
+  [ "$(df --output=target "$data" | tail -n 1)" != / ] || exit {not_apart}
+fi
 mkdir -p "$home" "$data"
 home=$(cd "$home" && pwd -P)/run
 data=$(cd "$data" && pwd -P)/log-trial
@@ -35,7 +40,6 @@ rm -rf "$home" "$data"
 mkdir -p "$home" "$data"
 echo "$home"
 echo "$data"
-df --output=target "$data" | tail -n 1
 {root} sh -c 'PATH=$PATH:/usr/sbin:/sbin; command -v nft || command -v iptables || echo none'
 """
 
@@ -67,23 +71,25 @@ class RemoteHost:
             _SETTLE.format(
                 home=_with_tilde(described.home),
                 data=_with_tilde(described.data_dir or f"{described.home}/data"),
+                is_own="true" if described.data_dir else "false",
+                not_apart=_NOT_APART,
                 root=self._sudo() if described.has_root else "",
             )
         )
-        if answer.exit_code != 0:
-            raise EnvironmentFailure(
-                f"{self.node} has no place for a run below {described.home}: "
-                f"{answer.stderr.strip() or answer.stdout.strip()}"
-            )
-        home, data, mount, firewall = answer.stdout.split("\n")[:4]
-        self.home, self.data = PurePosixPath(home), PurePosixPath(data)
-        self.shell.home = self.home
-        if described.data_dir is not None and mount == "/":
+        if answer.exit_code == _NOT_APART:
             raise EnvironmentFailure(
                 f"{self.node} keeps data_dir {described.data_dir} on its root file system, which "
                 "a fault of the disk would fill; mount another one there, or take data_dir out of "
                 "the inventory"
             )
+        if answer.exit_code != 0:
+            raise EnvironmentFailure(
+                f"{self.node} has no place for a run below {described.home}: "
+                f"{answer.stderr.strip() or answer.stdout.strip()}"
+            )
+        home, data, firewall = answer.stdout.splitlines()
+        self.home, self.data = PurePosixPath(home), PurePosixPath(data)
+        self.shell.home = self.home
         if described.has_root:
             self.firewall = PurePosixPath(firewall).name
         if self.firewall == "none":
