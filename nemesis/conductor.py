@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from harness.cluster.errors import NoAnswerError
+from harness.cluster.errors import NoAnswerError, RefusedError
 from harness.decisions import Decisions
 from harness.errors import EnvironmentFailure
 from harness.schedule.faults import Fault, kind_of
 from harness.schedule.json_form import write
-from nemesis import for_fault, unavailable
+from nemesis import NEMESES, for_fault, unavailable
 from nemesis.base import Moment, Nemesis, NothingToStrikeError, Scene
 from nemesis.healing import heal_cluster
 from nemesis.outcomes import NodeMark, Outcome, doubts_about, marks_of, sentence
@@ -61,7 +61,8 @@ class Conductor:
     @property
     def doubts(self) -> list[str]:
         """Why a run with these outcomes can be no better than unknown."""
-        return [*doubts_about(self.outcomes), *self._unhealed]
+        is_all = list(self._nemeses) == list(NEMESES)
+        return [*doubts_about(self.outcomes, is_all=is_all), *self._unhealed]
 
     def marks(self) -> Mapping[str, NodeMark]:
         return marks_of(self.scene)
@@ -101,34 +102,46 @@ class Conductor:
                 raise NothingToStrikeError(reason)
             faults = await nemesis.choose(self.scene, moment, dice)
         except (NothingToStrikeError, NoAnswerError) as nothing:
-            self._skip(Outcome(nemesis=nemesis.name, moment=moment.name), str(nothing))
+            was_alone = not self.scene.in_force
+            outcome = Outcome(nemesis=nemesis.name, moment=moment.name, was_alone=was_alone)
+            self._skip(outcome, str(nothing))
             return
         await _together(self._fault(nemesis, fault) for fault in faults)
 
     async def _fault(self, nemesis: Nemesis, fault: Fault) -> None:
         await self._sleep_until(fault.at_ms)
-        outcome = Outcome(nemesis=nemesis.name, moment=fault.name, fault=fault)
+        was_alone = not self.scene.in_force
+        outcome = Outcome(nemesis=nemesis.name, moment=fault.name, fault=fault, was_alone=was_alone)
         self.outcomes.append(outcome)
         self.scene.in_force[fault.name] = fault
         self._menders[fault.name] = nemesis
         self._write("start", nemesis, {"kind": kind_of(fault), **write(fault)})
         outcome.began_ms = self._now_ms()
-        try:
-            outcome.proof = await nemesis.inject(self.scene, fault)
-            told = {"fault": fault.name, "proof": outcome.proof}
-        except (NothingToStrikeError, NoAnswerError) as nothing:
-            outcome.skipped = str(nothing)
-            told = {"fault": fault.name, "skipped": outcome.skipped}
-        except EnvironmentFailure as missed:
-            outcome.missed = str(missed) or type(missed).__name__
-            told = {"fault": fault.name, "missed": outcome.missed}
+        told = await self._inject(nemesis, fault, outcome)
         outcome.took_hold_ms = self._now_ms()
-        self._write("start", nemesis, told)
+        self._write("start", nemesis, {"fault": fault.name, **told})
         if fault.for_ms is None:
             return
         if outcome.proof:
             await self._sleep_until(fault.at_ms + fault.for_ms)
         await self._heal(fault, outcome)
+
+    async def _inject(self, nemesis: Nemesis, fault: Fault, outcome: Outcome) -> dict[str, str]:
+        """What there is to tell of it."""
+        try:
+            outcome.proof = await nemesis.inject(self.scene, fault)
+            return {"proof": outcome.proof}
+        except (NothingToStrikeError, NoAnswerError) as nothing:
+            outcome.skipped = str(nothing)
+        except RefusedError as refusal:
+            # A cluster that another fault has in its hands may refuse what it would do else.
+            if outcome.was_alone:
+                outcome.missed = str(refusal)
+            else:
+                outcome.skipped = str(refusal)
+        except EnvironmentFailure as failure:
+            outcome.missed = str(failure) or type(failure).__name__
+        return {"missed": outcome.missed} if outcome.missed else {"skipped": outcome.skipped}
 
     async def _heal(self, fault: Fault, outcome: Outcome) -> None:
         """What fails now is tried again when all is healed."""

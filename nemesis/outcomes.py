@@ -34,6 +34,8 @@ class Outcome:
     """Why it did not take hold."""
     skipped: str = ""
     """Why there was nothing to strike."""
+    was_alone: bool = True
+    """Whether no other fault was in force that could have been in its way."""
     not_healed: str = ""
     began_ms: float | None = None
     took_hold_ms: float | None = None
@@ -56,12 +58,18 @@ class Outcome:
         return {name: value for name, value in said.items() if value is not None}
 
 
-def doubts_about(outcomes: Sequence[Outcome]) -> list[str]:
-    """A fault that missed, and a nemesis that never struck, are no test of anything."""
+def doubts_about(outcomes: Sequence[Outcome], *, is_all: bool = False) -> list[str]:
+    """A fault that missed, and a nemesis that never struck, are no test of anything.
+
+    Who asks for all (`is_all`) takes what there is to strike, and in a mix one fault may be in the
+    way of another; but where nothing struck at all, nothing was tested.
+    """
     doubts = [f"{each.moment} did not take hold: {each.missed}" for each in outcomes if each.missed]
+    has_struck = any(each.proof for each in outcomes)
     for nemesis in dict.fromkeys(each.nemesis for each in outcomes):
         own = [each for each in outcomes if each.nemesis == nemesis]
-        if all(each.skipped for each in own):
+        is_excused = has_struck and (is_all or not any(each.was_alone for each in own))
+        if all(each.skipped for each in own) and not is_excused:
             doubts.append(f"{nemesis} never struck: {own[-1].skipped}")
     return doubts
 

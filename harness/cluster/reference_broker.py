@@ -30,6 +30,8 @@ _READY = "ready on "
 _LAST_LINES = 12
 _REFUSED = 1
 """How the broker's commands end when a broker answered and what it said was no."""
+_NOT_NOW = ("NOT_CONTROLLER", "REQUEST_TIMED_OUT", "BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION")
+"""No is not the answer to these: another node, or the same one later, may say yes."""
 _COMMAND_WITHIN_S = 15.0
 
 
@@ -206,7 +208,7 @@ class ReferenceBroker:
             if done.exit_code == 0:
                 return
             complaint = done.stderr.strip()
-            if done.exit_code == _REFUSED:
+            if done.exit_code == _REFUSED and not any(word in complaint for word in _NOT_NOW):
                 raise RefusedError(complaint)
         raise NoAnswerError(f"no broker answered {' '.join(words)}: {complaint}")
 

@@ -274,6 +274,8 @@ class SimBroker:
 
 
 def _check_done(code: ErrorCode, otherwise: str) -> None:
+    if code.retriable:
+        raise NoAnswerError(f"{otherwise}: {code.name}")
     if code != ErrorCode.NONE:
         raise RefusedError(f"{otherwise}: {code.name}")
 

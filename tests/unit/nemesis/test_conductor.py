@@ -18,6 +18,7 @@ from nemesis import parse
 from nemesis.base import Scene
 from nemesis.conductor import Conductor
 from nemesis.kill import Kills
+from nemesis.outcomes import Outcome, doubts_about
 from nemesis.pause import Pauses
 from nemesis.plan import draw
 from tests.unit.nemesis.scenes import Stage, a_moment, on_stage
@@ -130,6 +131,20 @@ async def test_a_nemesis_that_never_struck_is_a_doubt(stage: Stage) -> None:
     skipped = {"moment": "kill:n7 1", "skipped": "there is no n7 among n1, n2, n3"}
     assert ("start-kill", skipped) in stage.notes
     assert len(conductor.faults) == 1
+
+
+def test_who_asks_for_all_takes_what_there_is() -> None:
+    struck = Outcome(nemesis="kill", moment="kill 1", proof="gone")
+    skipped = Outcome(nemesis="compact", moment="compact 1", skipped="no compacted topic")
+    missed = Outcome(nemesis="pause", moment="pause 1", missed="it goes on")
+    assert doubts_about([struck, skipped]) == ["compact never struck: no compacted topic"]
+    assert doubts_about([struck, skipped], is_all=True) == []
+    assert doubts_about([skipped], is_all=True) == ["compact never struck: no compacted topic"]
+    assert doubts_about([struck, missed], is_all=True) == ["pause 1 did not take hold: it goes on"]
+    # Another fault may have been in the way, every time.
+    hindered = Outcome(nemesis="move", moment="move 1", skipped="no answer", was_alone=False)
+    assert doubts_about([struck, hindered]) == []
+    assert doubts_about([hindered]) == ["move never struck: no answer"]
 
 
 @on_stage(3)
