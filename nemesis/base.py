@@ -55,7 +55,9 @@ class Scene:
     """Nodes that lost data and are not back in every ISR."""
     unsafe_faults: bool = False
     in_force: dict[str, Fault] = field(default_factory=dict)
-    """By name, from just before the deed until it is undone; kept by the conductor."""
+    """By name, from just before the deed until it is undone; kept by `begin` and `end`."""
+    accompanied: set[str] = field(default_factory=set)
+    """Those that had another fault beside them, at any time."""
     ending: set[str] = field(default_factory=set)
     """Those of them that are being undone."""
     links: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -63,6 +65,17 @@ class Scene:
     disks: asyncio.Lock = field(default_factory=asyncio.Lock)
     clocks: asyncio.Lock = field(default_factory=asyncio.Lock)
     _starts: dict[Node, asyncio.Lock] = field(default_factory=dict)
+
+    def begin(self, fault: Fault) -> None:
+        """Just before the deed."""
+        if self.in_force:
+            self.accompanied.update([fault.name, *self.in_force])
+        self.in_force[fault.name] = fault
+
+    def end(self, fault: Fault) -> None:
+        """Once it is undone."""
+        self.in_force.pop(fault.name, None)
+        self.ending.discard(fault.name)
 
     def start_of(self, node: Node) -> asyncio.Lock:
         """Two who start one node wait for each other, and all for nobody else."""
@@ -132,9 +145,8 @@ def missed(scene: Scene, fault: Fault, why: str) -> Exception:
 
     Then nothing was struck. Alone it has no such excuse.
     """
-    others = [name for name in scene.in_force if name != fault.name]
-    if others:
-        return NothingToStrikeError(f"{why}, beside {', '.join(others)}")
+    if fault.name in scene.accompanied:
+        return NothingToStrikeError(f"{why}, beside another fault")
     return FaultMissedError(why)
 
 

@@ -110,14 +110,14 @@ class Conductor:
 
     async def _fault(self, nemesis: Nemesis, fault: Fault) -> None:
         await self._sleep_until(fault.at_ms)
-        was_alone = not self.scene.in_force
-        outcome = Outcome(nemesis=nemesis.name, moment=fault.name, fault=fault, was_alone=was_alone)
+        outcome = Outcome(nemesis=nemesis.name, moment=fault.name, fault=fault)
         self.outcomes.append(outcome)
-        self.scene.in_force[fault.name] = fault
+        self.scene.begin(fault)
         self._menders[fault.name] = nemesis
         self._write("start", nemesis, {"kind": kind_of(fault), **write(fault)})
         outcome.began_ms = self._now_ms()
         told = await self._inject(nemesis, fault, outcome)
+        outcome.was_alone = fault.name not in self.scene.accompanied
         outcome.took_hold_ms = self._now_ms()
         self._write("start", nemesis, {"fault": fault.name, **told})
         if fault.for_ms is None:
@@ -135,10 +135,10 @@ class Conductor:
             outcome.skipped = str(nothing)
         except RefusedError as refusal:
             # A cluster that another fault has in its hands may refuse what it would do else.
-            if outcome.was_alone:
-                outcome.missed = str(refusal)
-            else:
+            if fault.name in self.scene.accompanied:
                 outcome.skipped = str(refusal)
+            else:
+                outcome.missed = str(refusal)
         except EnvironmentFailure as failure:
             outcome.missed = str(failure) or type(failure).__name__
         return {"missed": outcome.missed} if outcome.missed else {"skipped": outcome.skipped}
@@ -154,7 +154,7 @@ class Conductor:
             outcome.not_healed = str(failure)
             self._write("stop", nemesis, {"fault": fault.name, "failed": str(failure)})
             return
-        self._forget(fault)
+        self.scene.end(fault)
         outcome.not_healed = ""
         outcome.healed_ms = self._now_ms()
         self._write("stop", nemesis, {"fault": fault.name, "healed": True})
@@ -166,10 +166,6 @@ class Conductor:
 
     def _now_ms(self) -> float:
         return round((asyncio.get_running_loop().time() - self._begun_s) * 1000, 1)
-
-    def _forget(self, fault: Fault) -> None:
-        self.scene.in_force.pop(fault.name, None)
-        self.scene.ending.discard(fault.name)
 
     def _skip(self, outcome: Outcome, reason: str) -> None:
         outcome.skipped = reason

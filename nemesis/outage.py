@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.cluster import Cluster
+from harness.cluster.base import RunningProcess
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError, NodeFailedError, NotInTimeError
 from harness.schedule.faults import Fault
@@ -26,25 +27,31 @@ async def running(scene: Scene, nodes: Sequence[Node]) -> list[Node]:
 
 async def take_down(scene: Scene, node: Node) -> str:
     """By a kill; the proof is in the sentence."""
-    process = the(scene.cluster.process)
-    if not await process.is_running(node):
-        raise NothingToStrikeError(f"{node} is down already")
-    await process.kill(node)
-    if await process.is_running(node):
+    process = await present(scene, node)
+    await the(scene.cluster.process).kill(node)
+    if await process.is_running():
         raise FaultMissedError(f"{node} still runs after it was killed")
     return f"the process of {node} is gone"
 
 
+async def present(scene: Scene, node: Node) -> RunningProcess:
+    """The one that runs now: another fault's end may start the next before one has looked."""
+    process = scene.cluster.system.process(node)
+    if process is None or not await process.is_running():
+        raise NothingToStrikeError(f"{node} is down already")
+    return process
+
+
 async def stop(scene: Scene, node: Node) -> str:
     """Cleanly, as far as it comes with that; how it ended is in the word."""
-    process = the(scene.cluster.process)
+    process = await present(scene, node)
     manner = "stopped"
     try:
-        await process.stop(node)
+        await the(scene.cluster.process).stop(node)
     except (NodeFailedError, NotInTimeError):
         # It found no way to end cleanly, with a majority away say, and was killed.
         manner = "killed in the end"
-    if await process.is_running(node):
+    if await process.is_running():
         raise FaultMissedError(f"{node} was asked to stop and still runs")
     return manner
 

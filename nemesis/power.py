@@ -10,9 +10,9 @@ from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError
 from harness.schedule.faults import Fault, PowerLoss
-from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.base import Moment, Scene, the
 from nemesis.budget import affordable
-from nemesis.outage import bring_back, running, why_no_process
+from nemesis.outage import bring_back, present, running, why_no_process
 from nemesis.targets import check_target, resolve
 
 
@@ -58,13 +58,11 @@ class PowerLosses:
 
 async def cut_power(scene: Scene, node: Node) -> str:
     """The proof: no process is left, and where there are links to ask, the host is not heard."""
-    process, network = the(scene.cluster.process), scene.cluster.network
-    if not await process.is_running(node):
-        raise NothingToStrikeError(f"{node} is down already")
+    process, network = await present(scene, node), scene.cluster.network
     scene.damaged.add(node)
     async with scene.links:
         await the(scene.cluster.disk).lose_power(node)
-        if await process.is_running(node):
+        if await process.is_running():
             raise FaultMissedError(f"{node} runs without power")
         heard = (
             []

@@ -14,9 +14,8 @@ from random import Random
 from typing import ClassVar
 
 from harness.cluster import Cluster
-from harness.cluster.errors import FaultMissedError
 from harness.schedule.faults import DeleteRecords, Fault
-from nemesis.base import Moment, NothingToStrikeError, Scene
+from nemesis.base import Moment, NothingToStrikeError, Scene, missed
 from nemesis.compact import is_compacted
 
 
@@ -76,9 +75,9 @@ class Retention:
         starts = await system.log_starts(fault.topic)
         for index, offset in before.items():
             if starts[index] < offset:
-                raise FaultMissedError(
-                    f"{fault.topic}-{index} still begins at {starts[index]}, not at {offset}"
-                )
+                # A leader that followed until now may not have heard of it.
+                why = f"{fault.topic}-{index} still begins at {starts[index]}, not at {offset}"
+                raise missed(scene, fault, why)
         shown = ", ".join(f"{fault.topic}-{index} begins at {starts[index]}" for index in before)
         return f"now {shown}"
 

@@ -170,7 +170,7 @@ async def strike(stage: Stage, text: str, *, seed: int = 1) -> tuple[list[Fault]
     faults = await nemesis.choose(scene, a_moment(text, seed), Random(seed))
     proofs = []
     for fault in faults:
-        scene.in_force[fault.name] = fault
+        scene.begin(fault)
         proofs.append(await nemesis.inject(scene, fault))
     assert all(proofs)
     return list(faults), proofs
@@ -183,5 +183,4 @@ async def mend(stage: Stage, text: str, faults: list[Fault]) -> None:
     await asyncio.gather(*(nemesis.heal(scene, fault) for fault in faults))
     await asyncio.gather(*(nemesis.heal(scene, fault) for fault in faults))
     for fault in faults:
-        del scene.in_force[fault.name]
-        scene.ending.discard(fault.name)
+        scene.end(fault)

@@ -55,9 +55,10 @@ async def test_a_fault_that_no_message_meets_is_missed(stage: Stage) -> None:
             await strike(stage, "wire:error", seed=2)
     stage.scene.in_force.clear()
     # Beside another fault that may have kept the messages away, nothing was struck.
-    stage.scene.in_force["kill"] = Kill(name="kill", at_ms=0.0, node="n1")
+    stage.scene.begin(Kill(name="kill", at_ms=0.0, node="n1"))
     never = TamperMessages(
         name="never", at_ms=0.0, for_ms=2000.0, match={"api": "EndTxn"}, action={"kind": "drop"}
     )
-    with pytest.raises(NothingToStrikeError, match="beside kill"):
+    stage.scene.begin(never)
+    with pytest.raises(NothingToStrikeError, match="beside another fault"):
         await named("wire").inject(stage.scene, never)
