@@ -59,3 +59,30 @@ async def ssh_place(directory: Path, count: int, **changes: Any) -> AsyncIterato
         inventory = Inventory(hosts, inventory.source)
         async with SshPlace(inventory, vantage=AmongClients(machines)) as place:
             yield place
+
+
+class FarAway(SshPlace):
+    """Brings its machines along: up and down with them, for those who make their place in one go."""
+
+    def __init__(self, directory: Path) -> None:
+        machines = NetnsPlace(directory / "machines")
+        self._machines = machines
+
+        async def begin(count: int) -> Inventory:
+            await machines.up(count)
+            return inventory_of(machines, directory / "remote")
+
+        like = InventoryHost(
+            node="n1", address="10.77.0.1", key_file=directory / "key", data_dir="/some"
+        )
+        super().__init__(
+            Inventory((like,), "what they will be like"),
+            begin=begin,
+            vantage=AmongClients(machines),
+        )
+
+    async def down(self) -> None:
+        try:
+            await super().down()
+        finally:
+            await self._machines.down()

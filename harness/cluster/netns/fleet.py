@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures import wait as wait_for_all
 from contextlib import suppress
@@ -33,6 +33,7 @@ _BOOT_WITHIN_S = 30.0
 _CONNECT_WITHIN_S = 5.0
 _POLL_S = 0.005
 _HIDDEN = Path("/run")
+_COMPANIONS = "companions"
 
 _Result = TypeVar("_Result")
 
@@ -56,6 +57,8 @@ class Fleet:
         self._under_way: set[Future[Any]] = set()
         self._is_ending = False
         self.hosts: dict[Node, HostOnSwitch] = {}
+        self.when_plugged_in: Callable[[Collection[Node]], Awaitable[None]] | None = None
+        """Called for hosts that have their links but have not sent anything yet."""
 
     @property
     def switch(self) -> Switch:
@@ -97,6 +100,7 @@ class Fleet:
             self.call(lambda: self._lay_out(addresses)),
             self.call(self._make_switch),
         )
+        self.claim.cgroup.below(_COMPANIONS).make()
         await self.boot(self.hosts)
 
     async def boot(self, nodes: Iterable[Node]) -> None:
@@ -106,6 +110,8 @@ class Fleet:
             host.machine.launch()
         _raise_first(await self._each(booted, lambda host: host.machine.wait_until_born()))
         await self.switch.plug_in((host.machine.address, host.machine.pid) for host in booted)
+        if self.when_plugged_in is not None:
+            await self.when_plugged_in([host.machine.node for host in booted])
         for host in booted:
             host.machine.go()
         _raise_first(await self._each(booted, self._wait_until_up))
@@ -145,6 +151,12 @@ class Fleet:
         self._is_ending = False
         self.hosts.clear()
         _raise_first(ended)
+
+    def companion(self, argv: Sequence[str]) -> list[str]:
+        """What to execute for a process of this machine that is to end with the place."""
+        doors = self.claim.cgroup.below(_COMPANIONS).doors
+        join = " && ".join(f"echo $$ >{door}" for door in doors)
+        return ["/bin/sh", "-c", f'{join} && exec "$@"', "companion", *argv]
 
     async def call(self, act: Callable[[], _Result]) -> _Result:
         """In a thread, because it blocks."""

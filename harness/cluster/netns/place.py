@@ -36,7 +36,6 @@ from harness.cluster.remote.spawned import SpawnedProcess, spawn
 
 DISK_BYTES = 1 << 30
 _THREADS = 64
-_WORKERS = "workers"
 
 _REASONS: dict[Capability, str] = {
     "clock": "hosts made of namespaces share this machine's clock, which is not theirs to shift",
@@ -57,7 +56,8 @@ class NetnsPlace:
         self._hosts: list[Host] = []
         self._records = numbers_from(1)
         self._askers: ThreadsInside | None = None
-        self.network: Network | None = HostNetwork(self._fleet)
+        self._network = HostNetwork(self._fleet)
+        self.network: Network | None = self._network
         self.disk: Disks | None = HostDisks(self._fleet)
         self.clock: Clocks | None = None
         self.wire: Wire | None = None
@@ -82,7 +82,6 @@ class NetnsPlace:
 
     async def up(self, count: int) -> Sequence[Host]:
         await self._fleet.up(count)
-        self._fleet.claim.cgroup.below(_WORKERS).make()
         self._askers = ThreadsInside(
             network_of(self._fleet.host(CLIENTS).machine.pid), name=CLIENTS, count=_THREADS
         )
@@ -104,7 +103,10 @@ class NetnsPlace:
         if askers is not None:
             askers.close(wait=False)
         self._hosts.clear()
-        await self._fleet.down()
+        try:
+            await self._network.close()
+        finally:
+            await self._fleet.down()
 
     def port(self, node: Node, usual: int) -> int:
         self._fleet.host(node)
@@ -130,15 +132,10 @@ class NetnsPlace:
     def client_command(self, argv: Sequence[str]) -> Sequence[str]:
         """In the clients' network and under their name, but with our files and as our child."""
         clients = self._fleet.host(CLIENTS).machine.pid
-        doors = self._fleet.claim.cgroup.below(_WORKERS).doors
-        join = " && ".join(f"echo $$ >{door}" for door in doors)
-        return [
-            *("/bin/sh", "-c", f'{join} && exec "$@"', "client"),
-            *(tool("nsenter"), f"--net=/proc/{clients}/ns/net", f"--uts=/proc/{clients}/ns/uts"),
-            # Signed last, as whoever enters a namespace may lose the warrant.
-            *(tool("setpriv"), "--pdeathsig", "KILL"),
-            *argv,
-        ]
+        entered = f"--net=/proc/{clients}/ns/net", f"--uts=/proc/{clients}/ns/uts"
+        # The warrant is signed last, as whoever enters a namespace may lose it.
+        signed = tool("setpriv"), "--pdeathsig", "KILL"
+        return self._fleet.companion([tool("nsenter"), *entered, *signed, *argv])
 
     async def ask(self, question: Callable[[], _Answer]) -> _Answer:
         if self._askers is None:
