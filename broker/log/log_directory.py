@@ -142,7 +142,10 @@ class LogDirectory:
             if log.end_offset < max(recovery_points.get(key, 0), high_watermarks.get(key, 0)):
                 lost.append(name)
         if lost and self.last_life.is_unharmed:
-            _log.error("%s has lost records that were safe: %s", self.path, ", ".join(lost))
+            logs = ", ".join(lost)
+            _log.error(
+                "%s lost records, so the broker begins anew in the cluster: %s", self.path, logs
+            )
             await self.lose_trust()
         # All or nothing: no chore may touch a part of them.
         for log in found:
@@ -151,10 +154,7 @@ class LogDirectory:
         return self.logs
 
     def _tell_what_is_missing(
-        self,
-        names: list[str],
-        was_clean: bool,
-        recovery_points: dict[TopicPartition, int],
+        self, names: list[str], was_clean: bool, recovery_points: dict[TopicPartition, int]
     ) -> list[str]:
         """Which logs should be here, and are not."""
         if not was_clean and any(parse_directory(each) for each in names if each != METADATA_LOG):

@@ -52,5 +52,6 @@ async def test_a_missing_partition_is_told_with_what_it_held(
     await disk.delete_directory("t-0")
     async with running_node(disks=disks):
         assert lines(caplog) == [
-            "data/t-0 is missing, with records up to offset 1; restore it from a copy"
+            "data/t-0 is missing, with records up to offset 1; restore it from a copy",
+            "data lost records, so the broker begins anew in the cluster: t-0",
         ]
