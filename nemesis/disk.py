@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
@@ -21,7 +22,7 @@ from harness.schedule.faults import (
     TruncatedTail,
 )
 from nemesis import replicas
-from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.base import Moment, NothingToStrikeError, Scene, missed, the
 from nemesis.budget import DAMAGING, affordable
 from nemesis.outage import bring_back, running, take_down, why_no_process
 from nemesis.power import cut_power, give_power
@@ -178,7 +179,7 @@ async def _flip(scene: Scene, fault: BitFlip) -> str:
     if not await _has_closed_segments(scene, fault.node):
         raise NothingToStrikeError(f"{fault.node} has no closed segment to flip a bit in")
     await take_down(scene, fault.node)
-    where = await the(scene.cluster.disk).flip_bit(fault.node, fault.draw)
+    where = await _damaged(scene, fault, the(scene.cluster.disk).flip_bit)
     await _try_to_start(scene, fault.node, fault)
     return where
 
@@ -186,10 +187,20 @@ async def _flip(scene: Scene, fault: BitFlip) -> str:
 async def _truncate(scene: Scene, fault: TruncatedTail) -> str:
     """Together with the power: a node that was only killed may trust every byte it wrote."""
     await cut_power(scene, fault.node)
-    where = await the(scene.cluster.disk).truncate_tail(fault.node, fault.draw)
+    where = await _damaged(scene, fault, the(scene.cluster.disk).truncate_tail)
     await give_power(scene, fault.node)
     await _try_to_start(scene, fault.node, fault)
     return where
+
+
+async def _damaged(
+    scene: Scene, fault: BitFlip | TruncatedTail, deed: Callable[[Node, float], Awaitable[str]]
+) -> str:
+    try:
+        return await deed(fault.node, fault.draw)
+    except FaultMissedError as nothing:
+        # Another fault may have moved its replicas elsewhere.
+        raise missed(scene, fault, str(nothing)) from None
 
 
 async def _try_to_start(scene: Scene, node: Node, fault: Fault) -> None:
