@@ -16,7 +16,8 @@ from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.workload import workload_of
 
-_SHOWN = 10
+_SHOWN = 3
+"""Of each type; results.json has more."""
 _ACKNOWLEDGED_MIN = 100
 """With fewer operations that went well, a run has not shown much."""
 
@@ -53,6 +54,8 @@ def judge_again(directory: Path, plan: Plan) -> Outcome:
     return judge(directory, plan, doubts, found["figures"])
 
 
+_STANDING = ("duplicate", "inconsistent-offsets", "G1a", "nonmonotonic-poll")
+"""Once seen they stay; what looks lost now may still be read later."""
 _TOO_FEW = "too few operations went well"
 
 
@@ -67,6 +70,19 @@ def _verdicts(directory: Path, plan: Plan) -> tuple[tuple[Verdict, ...], list[st
     if went_well < _ACKNOWLEDGED_MIN:
         return tuple(verdicts), [f"{_TOO_FEW}: {went_well} of at least {_ACKNOWLEDGED_MIN}"]
     return tuple(verdicts), []
+
+
+def anomaly_so_far(directory: Path, plan: Plan) -> str | None:
+    """One that no later operation can explain away, in a sentence; None if there is none yet."""
+    try:
+        history = History.load(directory)
+    except HistoryError:
+        return None
+    names = [name for name in workload_of(plan).checkers if name in _STANDING]
+    for verdict in check(history, contract_of(plan), names):
+        for anomaly in verdict.anomalies:
+            return f"{anomaly.type}: {anomaly.because}"
+    return None
 
 
 def _count_ok(history: History) -> int:
@@ -94,10 +110,11 @@ def contract_of(plan: Plan) -> Contract:
 def summary(outcome: Outcome) -> list[str]:
     """The verdict, the first anomalies with what they break, and how to have it all again."""
     lines = [outcome.sentence()]
-    for anomaly in outcome.anomalies[:_SHOWN]:
-        lines.append(f"  {anomaly.type}: {anomaly.because}")
-    if len(outcome.anomalies) > _SHOWN:
-        lines.append(f"  ... and {len(outcome.anomalies) - _SHOWN:,} more in results.json")
+    for type_, count in sorted(outcome.counts.items()):
+        told = [each for each in outcome.anomalies if each.type == type_][:_SHOWN]
+        lines += [f"  {type_}: {each.because}" for each in told]
+        if count > len(told):
+            lines.append(f"  {type_}: and {count - len(told):,} more")
     for sentence in dict.fromkeys(each.contract for each in outcome.anomalies if each.contract):
         lines.append(f"  contract: {sentence}")
     figures = outcome.figures

@@ -89,12 +89,19 @@ class Life:
         self._is_stopped = False
 
     async def drain(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
-        """Reads this client's keys from the beginning up to `ends`; what it has not reached."""
-        mine = [key for key in self._workload.drained_keys(self._number) if key in ends]
+        """Reads this client's keys from the beginning to their ends; what it has not reached.
+
+        The ends are those known to the run, or the high watermarks where these are beyond: what
+        became of a send that nobody is sure of shows there.
+        """
+        mine = {key: ends[key] for key in self._workload.drained_keys(self._number) if key in ends}
+        if not mine:
+            return {}
+        mine = await self._latest(mine)
         reached = dict.fromkeys(mine, 0)
         progress_ns = 0
         while not self._is_stopped and self._clock.now_ns() < deadline_ns:
-            left = {key: ends[key] for key in mine if reached[key] < ends[key]}
+            left = {key: end for key, end in mine.items() if reached[key] < end}
             if not left:
                 break
             if progress_ns == 0 or self._clock.now_ns() - progress_ns > _STUCK_NS:
@@ -111,7 +118,15 @@ class Life:
             elif completion.type == "info":
                 progress_ns = 0
         self._is_stopped = False
-        return {key: ends[key] for key in mine if reached[key] < ends[key]}
+        return {key: end for key, end in mine.items() if reached[key] < end}
+
+    async def _latest(self, ends: Mapping[str, int]) -> dict[str, int]:
+        """The history has to know log starts as well: what retention took is not lost."""
+        completion = await self._do(Invocation("end-offsets", list(ends)))
+        if completion.type == "info":
+            await self._reopen()
+        high = completion.value["high"] if completion.type == "ok" else {}
+        return {key: max(end, high.get(key, 0)) for key, end in ends.items()}
 
     async def _do_all(self, operations: Iterable[Invocation]) -> bool:
         for operation in operations:

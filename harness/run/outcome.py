@@ -48,12 +48,20 @@ class Outcome:
     def anomalies(self) -> tuple[Anomaly, ...]:
         return tuple(each for verdict in self.verdicts for each in verdict.anomalies)
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """By type, how many anomalies there are; of each only the first few are told."""
+        return {
+            type_: max(verdict.stats.get("count", 0), len(told))
+            for verdict in self.verdicts
+            for type_, told in _by_type(verdict.anomalies).items()
+        }
+
     def sentence(self) -> str:
         """The verdict in one line."""
         if self.validity is Validity.INVALID:
-            types = sorted({each.type for each in self.anomalies})
-            return f"invalid: {len(self.anomalies):,} {_plural('anomaly', self.anomalies)}: " + (
-                ", ".join(types)
+            return "invalid: " + ", ".join(
+                f"{count:,} {type_}" for type_, count in sorted(self.counts.items())
             )
         if self.validity is Validity.UNKNOWN:
             reasons = [*self.doubts]
@@ -79,10 +87,11 @@ class Outcome:
         }
 
 
-def _plural(word: str, things: tuple[object, ...]) -> str:
-    if len(things) == 1:
-        return word
-    return word.removesuffix("y") + "ies" if word.endswith("y") else word + "s"
+def _by_type(anomalies: Sequence[Anomaly]) -> dict[str, list[Anomaly]]:
+    found: dict[str, list[Anomaly]] = {}
+    for each in anomalies:
+        found.setdefault(each.type, []).append(each)
+    return found
 
 
 def _said(validity: Validity) -> bool | str:

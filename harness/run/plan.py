@@ -44,6 +44,7 @@ class Plan:
     consumer_config: Mapping[str, str] = field(default_factory=dict)
     contract: str = "safe"
     unsafe_faults: bool = False
+    stop_on_anomaly: bool = False
     inventory: str | None = None
     """Of the hosts of `--on ssh`."""
     schedule: str | None = None

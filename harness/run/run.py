@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -23,11 +24,13 @@ from typing import Any
 from harness.client.base import ClientSettings
 from harness.decisions import Decisions
 from harness.errors import EnvironmentFailure
+from harness.history.history import finish
 from harness.history.recorder import Recorder
 from harness.run.calm import doubts_about_replicas, rotate_leaders
 from harness.run.clients import Clients
 from harness.run.environment import environment
-from harness.run.judging import judge
+from harness.run.gathering import gather
+from harness.run.judging import anomaly_so_far, judge
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.stage import Stage, play, racks_of
@@ -43,7 +46,7 @@ from nemesis.plan import draw
 
 _TICK_S = 1.0
 _DRAIN_S = 60.0
-_LOG_BYTES_MAX = 64 << 20
+_LOOK_EVERY_S = 5.0
 
 
 def execute(plan: Plan, store: Store, watcher: Watcher) -> Outcome:
@@ -56,11 +59,14 @@ def execute(plan: Plan, store: Store, watcher: Watcher) -> Outcome:
         with watcher:
             played = play(plan, directory, lambda stage: _Run(plan, directory, stage, watcher).go())
             watcher.step("checking")
+            finish(directory / "history")
             witnessed = played.result or Witnessed(doubts=["the run was broken off by a finding"])
             outcome = judge(
                 directory, plan, witnessed.doubts, witnessed.figures, more=played.verdicts
             )
     finally:
+        # Whatever is worth keeping of the hosts has been gathered.
+        shutil.rmtree(directory / "hosts", ignore_errors=True)
         store.end_run(directory)
     return outcome
 
@@ -104,7 +110,7 @@ class _Run:
                 await _each_of(conductor.heal_all(), clients.close())
                 tally.close()
                 self._save_schedule(conductor)
-                await self._gather()
+                await gather(self._cluster, self._topics, self._directory)
         self._witnessed.figures |= _figures(tally, conductor)
         self._witnessed.doubts += conductor.doubts
         return self._witnessed
@@ -140,12 +146,26 @@ class _Run:
         async with self._ticking(conductor, tally, plan.time_limit_s):
             load = asyncio.create_task(clients.load(plan.time_limit_s))
             faults = asyncio.create_task(self._strike(conductor))
+            looking = asyncio.create_task(self._look(clients, faults))
             try:
-                await asyncio.gather(load, faults)
+                await load
+                with suppress(asyncio.CancelledError):
+                    await faults
             finally:
                 clients.stop()
-                for task in (load, faults):
+                for task in (load, faults, looking):
                     task.cancel()
+
+    async def _look(self, clients: Clients, faults: asyncio.Task[None]) -> None:
+        """With --stop-on-anomaly: now and then, whether the history has seen enough."""
+        while self._plan.stop_on_anomaly:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            found = await self._stage.think(lambda: anomaly_so_far(self._directory, self._plan))
+            if found is not None:
+                self._watcher.step(f"stopping: {found}")
+                faults.cancel()
+                clients.stop()
+                return
 
     async def _strike(self, conductor: Conductor) -> None:
         plan = self._plan
@@ -216,15 +236,6 @@ class _Run:
             properties=self._plan.broker_config,
             faults=tuple(conductor.faults),
         ).save(self._directory / "schedule.json")
-
-    async def _gather(self) -> None:
-        """What the nodes said. A node that cannot be asked keeps its log for itself."""
-        for host in self._cluster.place.hosts:
-            into = self._directory / host.node
-            into.mkdir(exist_ok=True)
-            for name in ("broker.log", "server.properties"):
-                with suppress(EnvironmentFailure, OSError):
-                    await self._cluster.place.get(host.node, host.home / name, into / name)
 
 
 async def _each_of(*deeds: Any) -> None:

@@ -36,6 +36,7 @@ _BEYOND_LOAD_S = 900.0
 """For coming up, healing and reading back, in simulated seconds."""
 
 _Result = TypeVar("_Result")
+_Answer = TypeVar("_Answer")
 
 
 class SimStage:
@@ -53,6 +54,10 @@ class SimStage:
 
     def now_ns(self) -> int:
         return self._simulation.loop.now_ns
+
+    async def think(self, question: Callable[[], _Answer]) -> _Answer:
+        """Simulated time stands still meanwhile."""
+        return question()
 
     def clients(self, settings: ClientSettings, tally: Tally) -> Clients:
         self._tally = tally

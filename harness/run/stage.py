@@ -26,6 +26,7 @@ _LAG = {"replica.lag.time.max.ms": "3000"}
 """Kafka's own half a minute would let most faults pass before any ISR shrinks."""
 
 _Result = TypeVar("_Result")
+_Answer = TypeVar("_Answer")
 
 
 class Stage(Protocol):
@@ -34,6 +35,10 @@ class Stage(Protocol):
     def now_ns(self) -> int: ...
 
     def clients(self, settings: ClientSettings, tally: Tally) -> Clients: ...
+
+    async def think(self, question: Callable[[], _Answer]) -> _Answer:
+        """A long computation, beside the run where that is possible."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,9 @@ class RealStage:
 
     def now_ns(self) -> int:
         return time.monotonic_ns()
+
+    async def think(self, question: Callable[[], _Answer]) -> _Answer:
+        return await asyncio.to_thread(question)
 
     def clients(self, settings: ClientSettings, tally: Tally) -> Clients:
         from harness.run.worker_clients import WorkerClients
