@@ -77,6 +77,12 @@ CHECKERS: dict[str, Checker] = {
             "producer_orders",
             "A producer was told offsets that do not grow.",
         ),
+        (
+            "G1c",
+            "cycles",
+            "cycles",
+            "Operations that read each other's writes.",
+        ),
         ("unseen", "unread", "unseen", "An acknowledged record was never read."),
         (
             "torn-transaction",

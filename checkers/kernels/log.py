@@ -255,3 +255,59 @@ def own_reads(
                 found[count] = own
             count += 1
     return both, count, found[: min(count, cap)]
+
+
+@kernel
+def reads_before_sends(
+    outcome: Ints8,
+    begin: Ints64,
+    end: Ints64,
+    kind: Ints8,
+    number: Ints32,
+    writer: Ints32,
+    call: Ints32,
+    cap: int,
+) -> tuple[int, int, Ints64]:
+    """Polled elements of ok operations that ended before the value's sender began."""
+    found, count, reads = np.empty(cap, np.int64), 0, 0
+    for op in range(outcome.size):
+        if outcome[op] != 1:
+            continue
+        for element in range(begin[op], end[op]):
+            value = number[element]
+            if kind[element] != 2 or value < 0 or writer[value] < 0:
+                continue
+            reads += 1
+            if call[writer[value]] > op:
+                if count < cap:
+                    found[count] = element
+                count += 1
+    return reads, count, found[: min(count, cap)]
+
+
+@kernel
+def edges_of_reads(
+    outcome: Ints8, begin: Ints64, end: Ints64, kind: Ints8, number: Ints32, writer: Ints32
+) -> tuple[Ints32, Ints32, Ints32]:
+    """From senders to those who polled them, once for records of one sender in a row."""
+    count = 0
+    for op in range(outcome.size):
+        if outcome[op]:
+            for element in range(begin[op], end[op]):
+                count += kind[element] == 2
+    source = np.empty(count, np.int32)
+    target = np.empty(count, np.int32)
+    value_of = np.empty(count, np.int32)
+    count = 0
+    for op in range(outcome.size):
+        if outcome[op] == 0:
+            continue
+        before = -1
+        for element in range(begin[op], end[op]):
+            value = number[element]
+            if kind[element] != 2 or value < 0 or writer[value] < 0 or writer[value] == before:
+                continue
+            before = writer[value]
+            source[count], target[count], value_of[count] = before, op, value
+            count += 1
+    return source[:count], target[:count], value_of[:count]

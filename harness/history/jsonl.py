@@ -93,7 +93,7 @@ def op_of(fields: dict[str, Any], index_before: int, time_before_ns: int) -> Op:
         _process(fields),
         type_,
         "txn" if f is None else f,
-        fields.get("value"),
+        _with_reads(fields.get("value")),
         error if isinstance(error, str | None) else encode(error),
         node,
         {name: fields[name] for name in fields if name not in _FIELDS} or None,
@@ -117,6 +117,17 @@ def _fields(line: bytes) -> dict[str, Any]:
             f"found {_shortened(fields)}"
         )
     return fields
+
+
+def _with_reads(value: Any) -> Any:
+    """`["r", k]` is how some write a read of nothing, `["r", k, null]`."""
+    if not isinstance(value, list) or not any(map(_is_short_read, value)):
+        return value
+    return [[*part, None] if _is_short_read(part) else part for part in value]
+
+
+def _is_short_read(part: Any) -> bool:
+    return isinstance(part, list) and len(part) == 2 and part[0] == "r"
 
 
 def _integer(fields: dict[str, Any], name: str, default: int, least: int, most: int) -> int:

@@ -59,6 +59,10 @@ GUILTY = {
     "nonmonotonic-send": (sent(0, "x", (1, 1)), sent(0, "x", (0, 2))),
     "int-nonmonotonic-send": (sent(0, "x", (1, 1), (0, 2)),),
     "producer-order": (sent(0, "x", (1, 1)), assigned(0, []), sent(0, "x", (0, 2))),
+    "G1c": (
+        (0, "ok", "txn", [["send", "x", [0, 1]], ["poll", {"y": [[0, 2]]}]]),
+        (1, "ok", "txn", [["send", "y", [0, 2]], ["poll", {"x": [[0, 1]]}]]),
+    ),
     "unseen": (sent(0, "x", (0, 1)), polled(1, "x")),
     "torn-transaction": (
         (0, "ok", "txn", [["send", "x", [0, 1]], ["send", "y", [0, 2]]]),
@@ -118,6 +122,10 @@ INNOCENT = {
     "nonmonotonic-send": (sent(0, "x", (1, 1)), sent(1, "x", (0, 2))),
     "int-nonmonotonic-send": (sent(0, "x", (0, 1), (4, 2)),),
     "producer-order": (sent(0, "x", (1, 1)), sent(0, "y", (0, 2))),
+    "G1c": (
+        (0, "ok", "txn", [["send", "x", [0, 1]]]),
+        (1, "ok", "txn", [["send", "y", [0, 2]], ["poll", {"x": [[0, 1]]}]]),
+    ),
     "unseen": (sent(0, "x", (0, 1)), polled(1, "x", (0, 1))),
     # Nobody has read y so far.
     "torn-transaction": (

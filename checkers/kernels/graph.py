@@ -1,0 +1,94 @@
+"""Graphs of operations as arrays: edges by source, strongly connected components, latest calls."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.arrays import Ints32, Ints64
+from checkers.kernels import kernel
+
+
+@kernel
+def by_source(nodes: int, source: Ints32) -> tuple[Ints64, Ints64]:
+    """Where each node's edges begin, and all edges in that order; those of a node as they were."""
+    start = np.zeros(nodes + 1, np.int64)
+    for edge in range(source.size):
+        start[source[edge] + 1] += 1
+    for node in range(nodes):
+        start[node + 1] += start[node]
+    place = start[:-1].copy()
+    order = np.empty(source.size, np.int64)
+    for edge in range(source.size):
+        order[place[source[edge]]] = edge
+        place[source[edge]] += 1
+    return start, order
+
+
+@kernel
+def components(nodes: int, start: Ints64, target: Ints32) -> tuple[int, Ints32]:
+    """Tarjan's, without recursion. Components are numbered sinks first: an edge from one to another
+    goes to a lower number."""
+    count, clock, depth, top = 0, 0, 0, 0
+    index = np.full(nodes, -1, np.int32)
+    low = np.empty(nodes, np.int32)
+    component = np.full(nodes, -1, np.int32)
+    stack = np.empty(nodes, np.int32)
+    path = np.empty(nodes, np.int32)
+    at = start[:-1].copy()
+    for root in range(nodes):
+        if index[root] >= 0:
+            continue
+        path[0], depth = root, 1
+        index[root] = low[root] = clock
+        clock += 1
+        stack[top] = root
+        top += 1
+        while depth:
+            node = path[depth - 1]
+            if at[node] < start[node + 1]:
+                other = target[at[node]]
+                at[node] += 1
+                if index[other] < 0:
+                    index[other] = low[other] = clock
+                    clock += 1
+                    stack[top] = other
+                    top += 1
+                    path[depth] = other
+                    depth += 1
+                elif component[other] < 0:
+                    low[node] = min(low[node], index[other])
+                continue
+            depth -= 1
+            if depth:
+                above = path[depth - 1]
+                low[above] = min(low[above], low[node])
+            if low[node] == index[node]:
+                while True:
+                    top -= 1
+                    component[stack[top]] = count
+                    if stack[top] == node:
+                        break
+                count += 1
+    return count, component
+
+
+@kernel
+def latest_calls(
+    component: Ints32, count: int, start: Ints64, target: Ints32, call: Ints64
+) -> Ints64:
+    """For each component the latest call of all nodes that reach it, itself included."""
+    latest = np.full(count, -1, np.int64)
+    order = np.argsort(-component, kind="mergesort")
+    first = 0
+    for last in range(order.size):
+        mine = component[order[last]]
+        latest[mine] = max(latest[mine], call[order[last]])
+        if last + 1 < order.size and component[order[last + 1]] == mine:
+            continue
+        for place in range(first, last + 1):
+            node = order[place]
+            for edge in range(start[node], start[node + 1]):
+                other = component[target[edge]]
+                latest[other] = max(latest[other], latest[mine])
+        first = last + 1
+    return latest

@@ -1,0 +1,182 @@
+"""The model `list-append`: transactions that append to lists and read them whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from checkers.columns import OK, Columns
+from checkers.findings import SHOWN, Finding
+from checkers.kernels.lists import inner_faults
+from checkers.models import Question
+from checkers.results import Result
+from checkers.transactions.cycles import Group
+from checkers.transactions.explain import told
+from checkers.transactions.graph import edge_count, suspects
+from checkers.transactions.list_edges import list_graph
+from checkers.transactions.lists import Lists
+from checkers.transactions.updates import lost_updates
+from checkers.transactions.verdicts import judged, scope_of
+from harness.history.history import History
+
+
+def list_append(history: History, question: Question) -> Result:
+    lists = Lists(Columns(history))
+    graph = list_graph(lists, scope_of(question.consistency_models))
+    found = [*_of_reads(lists), *_of_values(lists), *_of_orders(lists), *_lost_updates(lists)]
+    for group in suspects(graph).groups[:SHOWN]:
+        for cycle in Group(graph, group).cycles():
+            found.append(told(cycle, graph, lists.columns, _value_of(lists), "appended"))
+    edges = edge_count(graph)
+    stats = {"ops": len(history), "reads": int(lists.runs.op.size), "edges": edges}
+    return judged(found, question.consistency_models, stats, edges=edges)
+
+
+def _value_of(lists: Lists) -> Callable[[int], tuple[Any, Any]]:
+    def value_of(number: int) -> tuple[Any, Any]:
+        element = int(lists.appended[number])
+        if element < 0:
+            element = int(lists.reader[number])
+        return lists.columns.key_of(int(lists.key[number])), lists.columns.value_of(element)
+
+    return value_of
+
+
+def _read(lists: Lists, run: int) -> tuple[int, Any, list[Any]]:
+    """The index of the operation, the key and the list that a run saw."""
+    columns, runs = lists.columns, lists.runs
+    first, size = int(runs.first[run]), int(runs.size[run])
+    seen = [columns.value_of(element) for element in range(first, first + size)]
+    return columns.index_of(int(runs.op[run])), columns.key_of(int(runs.key[run])), seen
+
+
+_INNER = (
+    ("internal", "which contradicts what it read and appended itself before"),
+    ("future-read", "which has in it what it appended only later"),
+    ("G1b", "whose last value was not the last that its writer appended"),
+)
+
+
+def _of_reads(lists: Lists) -> list[Finding]:
+    elements = lists.columns.elements
+    found, count = np.empty((3, SHOWN), np.int64), np.zeros(3, np.int64)
+    runs = lists.runs
+    inner_faults(
+        runs.op,
+        runs.first,
+        runs.size,
+        lists.begin,
+        lists.end,
+        elements.kind,
+        elements.key,
+        elements.position,
+        lists.number,
+        lists.writer,
+        lists.appended,
+        lists.final,
+        found,
+        count,
+    )
+    findings = []
+    for kind, (type_, reason) in enumerate(_INNER):
+        for run in found[kind, : min(int(count[kind]), SHOWN)].tolist():
+            index, key, seen = _read(lists, run)
+            ops = {index}
+            if type_ == "G1b":
+                last = lists.number[runs.first[run] + runs.size[run] - 1]
+                ops.add(lists.columns.index_of(int(lists.writer[last])))
+            findings.append(
+                Finding(
+                    type=type_,
+                    ops=tuple(sorted(ops)),
+                    because=f"op {index} read {seen} from {key}, {reason}",
+                    witness={"key": key, "read": seen, "count": int(count[kind])},
+                )
+            )
+    return findings
+
+
+def _of_values(lists: Lists) -> list[Finding]:
+    """G1a, and dirty-update: a failed value with one that took effect after it in the list."""
+    columns, failed = lists.columns, lists.failed
+    findings = []
+    for number in np.flatnonzero(failed & (lists.reader >= 0))[:SHOWN].tolist():
+        reader = columns.row_of(int(lists.reader[number]))
+        key, value = _value_of(lists)(number)
+        writer = columns.index_of(int(lists.writer[number]))
+        index = columns.index_of(reader)
+        findings.append(
+            Finding(
+                type="G1a",
+                ops=tuple(sorted((writer, index))),
+                because=f"op {writer} failed to append {value!r} to {key}, and op {index} read it",
+                witness={"key": key, "element": value, "writer": writer, "reader": index},
+            )
+        )
+    for key in np.unique(lists.key[failed & (lists.reader >= 0)]).tolist():
+        finding = _dirty_update(lists, key)
+        if finding is not None and len(findings) < 2 * SHOWN:
+            findings.append(finding)
+    return findings
+
+
+def _dirty_update(lists: Lists, key: int) -> Finding | None:
+    columns, start = lists.columns, int(lists.start[key])
+    order = lists.order[start : start + int(lists.length[key])]
+    dirty = lists.failed[order]
+    clean = (lists.writer[order] >= 0) & (columns.outcome[lists.writer[order]] == OK)
+    for place in np.flatnonzero(dirty).tolist():
+        after = np.flatnonzero(clean[place + 1 :])
+        if after.size:
+            one, other = int(order[place]), int(order[place + 1 + int(after[0])])
+            rows = [int(lists.writer[number]) for number in (one, other)]
+            values = [_value_of(lists)(number)[1] for number in (one, other)]
+            return Finding(
+                type="dirty-update",
+                ops=tuple(sorted(columns.index_of(row) for row in rows)),
+                because=f"op {columns.index_of(rows[1])} appended {values[1]!r} to "
+                f"{columns.key_of(key)} after {values[0]!r}, which op {columns.index_of(rows[0])} "
+                "failed to append",
+                witness={"key": columns.key_of(key), "values": values},
+            )
+    return None
+
+
+def _of_orders(lists: Lists) -> list[Finding]:
+    """duplicate-elements and incompatible-order."""
+    findings = []
+    _, disagreeing = lists.disagreeing
+    for run in disagreeing.tolist():
+        index, key, seen = _read(lists, run)
+        doubles = sorted({repr(one) for one in seen if seen.count(one) > 1})
+        if doubles:
+            findings.append(
+                Finding(
+                    type="duplicate-elements",
+                    ops=(index,),
+                    because=f"op {index} read {seen} from {key}, where {', '.join(doubles)} is "
+                    "more than once",
+                    witness={"key": key, "read": seen},
+                )
+            )
+            continue
+        other, _, longest = _read(lists, int(lists.longest[lists.runs.key[run]]))
+        findings.append(
+            Finding(
+                type="incompatible-order",
+                ops=tuple(sorted({index, other})),
+                because=f"op {index} read {seen} from {key}, and op {other} read {longest}: "
+                "neither list begins with the other",
+                witness={"key": key, "reads": [seen, longest]},
+            )
+        )
+    return findings
+
+
+def _lost_updates(lists: Lists) -> list[Finding]:
+    runs = lists.runs
+    ends = runs.first + np.maximum(runs.size, 1) - 1
+    version = np.where(runs.size > 0, lists.number[ends], -1)
+    return lost_updates(lists.columns, runs.op, runs.first, version, _value_of(lists))

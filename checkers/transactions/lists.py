@@ -1,0 +1,93 @@
+"""What a history of list-append says of its lists: their order, their writers, their reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.arrays import Bools, Ints8, Ints32, Ints64
+from checkers.columns import FAIL, OK, Columns
+from checkers.findings import SHOWN
+from checkers.kernels import lists as kernels
+from checkers.numbering import numbered
+from harness.history import kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Reads of ok operations."""
+
+    op: Ints32
+    first: Ints64
+    size: Ints32
+    key: Ints32
+
+
+class Lists:
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        elements, outcome = columns.elements, columns.outcome
+        wanted: Bools = elements.told & (
+            (elements.kind == kinds.APPEND) | (elements.kind == kinds.READ_ELEMENT)
+        )
+        numbering = numbered(elements, wanted)
+        self.number, self.key = numbering.number, numbering.owner
+        self.begin, self.end = columns.spans
+        count = self.key.size
+        self.writer = np.full(count, -1, np.int32)
+        self.appended = np.full(count, -1, np.int64)
+        self.final: Ints8 = np.zeros(count, np.int8)
+        span = (outcome, self.begin, self.end, elements.kind)
+        kernels.appenders(*span, elements.key, self.number, self.writer, self.appended, self.final)
+        self.runs = self._runs(span)
+        self._order()
+
+    def _runs(self, span: tuple[Ints8, Ints64, Ints64, Ints8]) -> Runs:
+        position = self.columns.elements.position
+        count = kernels.count_runs(*span, position)
+        op, size = np.empty(count, np.int32), np.empty(count, np.int32)
+        first = np.empty(count, np.int64)
+        kernels.find_runs(*span, position, op, first, size)
+        return Runs(op, first, size, self.columns.elements.key[first])
+
+    def _order(self) -> None:
+        elements, runs = self.columns.elements, self.runs
+        keys = len(self.columns.history.keys)
+        longest = np.full(keys, -1, np.int64)
+        kernels.longest_runs(runs.first, runs.size, elements.key, longest)
+        self.longest = longest
+        self.start = np.zeros(keys + 1, np.int64)
+        np.cumsum(np.bincount(self.key[self.key >= 0], minlength=keys), out=self.start[1:])
+        self.order = np.full(self.key.size, -1, np.int32)
+        self.length = kernels.put_in_order(
+            longest, runs.first, runs.size, self.number, self.start, self.order
+        )
+        self.reader = np.full(self.key.size, -1, np.int64)
+        self.agrees: Ints8 = np.ones(runs.op.size, np.int8)
+        self.disagreeing = kernels.disagreements(
+            runs.op,
+            runs.first,
+            runs.size,
+            elements.key,
+            self.number,
+            self.start,
+            self.length,
+            self.order,
+            self.reader,
+            self.agrees,
+            SHOWN,
+        )
+
+    @property
+    def took_effect(self) -> Bools:
+        """Of each value: its append is ok, or may have been and was seen."""
+        outcome = self.columns.outcome[self.writer]
+        known = (self.writer >= 0) & (outcome != FAIL)
+        took: Bools = known & ((outcome == OK) | (self.reader >= 0))
+        return took
+
+    @property
+    def failed(self) -> Bools:
+        failed: Bools = (self.writer >= 0) & (self.columns.outcome[self.writer] == FAIL)
+        return failed

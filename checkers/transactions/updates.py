@@ -1,0 +1,58 @@
+"""lost-update: several transactions read one version of a key, and each then wrote the key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from checkers.arrays import Ints32, Ints64
+from checkers.columns import Columns
+from checkers.findings import SHOWN, Finding
+from checkers.transactions.explain import ValueOf
+from harness.history import kinds
+
+_WRITES = (kinds.APPEND, kinds.WRITE)
+
+
+def lost_updates(
+    columns: Columns, op: Ints32, element: Ints64, version: Ints32, value_of: ValueOf
+) -> list[Finding]:
+    """`version`: what each read saw, -1 the initial state; `element`: where the read is."""
+    elements = columns.elements
+    begin, end = columns.spans
+    key = elements.key[element]
+    order = np.lexsort((op, version, key))
+    same = (key[order][1:] == key[order][:-1]) & (version[order][1:] == version[order][:-1])
+    candidate = np.zeros(order.size, np.bool_)
+    candidate[1:] |= same
+    candidate[:-1] |= same
+    groups: dict[tuple[int, int], list[int]] = {}
+    for read in order[candidate].tolist():
+        row, at = int(op[read]), int(element[read])
+        mine = key[read]
+        span = slice(int(begin[row]), int(end[row]))
+        touched = span.start + np.flatnonzero(elements.key[span] == mine)
+        wrote = np.isin(elements.kind[touched], _WRITES)
+        if touched[0] == at and wrote.any():
+            groups.setdefault((int(mine), int(version[read])), []).append(row)
+    found = []
+    for (mine, number), rows in groups.items():
+        rows = list(dict.fromkeys(rows))
+        if len(rows) < 2:
+            continue
+        value: Any = None if number < 0 else value_of(number)[1]
+        ops = tuple(columns.index_of(row) for row in rows)
+        name = columns.key_of(mine)
+        found.append(
+            Finding(
+                type="lost-update",
+                ops=ops[:2],
+                because=f"ops {', '.join(map(str, ops[:8]))} all read {value!r} from {name}, and "
+                "each of them wrote it then",
+                witness={"key": name, "value": value, "txns": list(ops)},
+            )
+        )
+        if len(found) == SHOWN:
+            break
+    return found

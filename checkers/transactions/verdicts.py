@@ -1,0 +1,63 @@
+"""Findings about transactions against the consistency models that were promised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from checkers.findings import Finding
+from checkers.results import Result
+from checkers.transactions.graph import Scope
+from checkers.transactions.lattice import forbidden_by, known_models, ruled_out
+from checkers.verdict import Anomaly, Validity
+
+DEFAULT = ("strict-serializable",)
+EMPTY = "empty-transaction-graph"
+
+
+def scope_of(models: tuple[str, ...]) -> Scope:
+    """What the models that were promised make of processes and of time."""
+    forbidden = forbidden_by(models or DEFAULT)
+    return Scope(
+        process=any(type_.endswith("-process") for type_ in forbidden),
+        realtime=any(type_.endswith("-realtime") for type_ in forbidden),
+    )
+
+
+def judged(
+    findings: Sequence[Finding], models: tuple[str, ...], stats: dict[str, Any], *, edges: int
+) -> Result:
+    """Elle's rule: without a single dependency nothing was put to the test."""
+    models = models or DEFAULT
+    strange = sorted(set(models) - known_models())
+    if strange:
+        raise ValueError(f"no such consistency model: {', '.join(strange)}")
+    forbidden = forbidden_by(models)
+    name = ", ".join(models)
+    anomalies = [
+        Anomaly(
+            type=finding.type,
+            ops=finding.ops,
+            because=finding.because,
+            severity="error" if finding.type in forbidden else "info",
+            contract=f"{name} {'forbids' if finding.type in forbidden else 'allows'} "
+            f"{finding.type}.",
+            witness=finding.witness,
+        )
+        for finding in findings
+    ]
+    types = {finding.type for finding in findings}
+    invalid = bool(types & forbidden)
+    why = ""
+    if not edges:
+        why = "no transaction depends on another"
+        anomalies.append(Anomaly(type=EMPTY, ops=(), because=why, severity="unknown", contract=""))
+    weakest, stronger = ruled_out(types)
+    return Result(
+        validity=Validity.INVALID if invalid else Validity.UNKNOWN if why else Validity.VALID,
+        anomalies=tuple(anomalies),
+        allowed=tuple(sorted(types - forbidden)),
+        ruled_out=weakest,
+        why="" if invalid else why,
+        stats={**stats, "also-not": list(stronger)},
+    )
