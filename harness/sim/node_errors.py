@@ -7,7 +7,7 @@ from harness.sim.loop import SimulationError
 KILLED = -9
 
 
-class PropertiesError(SimulationError):
+class PropertiesError(SimulationError, ValueError):
     """No broker can be made with these properties: which, and what to try."""
 
 
