@@ -13,6 +13,7 @@ from typing import TypeAlias
 import networkx as nx
 
 from harness.cluster.capabilities import Link, Node
+from harness.schedule.faults import CLIENTS
 from nemesis.targets import majority_of
 
 Graph: TypeAlias = nx.DiGraph
@@ -100,11 +101,19 @@ def cut_links(graph: Graph) -> tuple[Link, ...]:
 
 
 def shown(graph: Graph) -> str:
-    """The groups, where there are some: `n1 n2 | n3 n4 n5`; otherwise who hears whom."""
-    if nx.is_empty(nx.complement(graph)):
+    """The groups, where there are some: `n1 n2 | n3 n4`; otherwise who hears whom.
+
+    Whoever is cut off from nobody stands behind them; of clients that goes without saying.
+    """
+    lacking = nx.complement(graph)
+    if nx.is_empty(lacking):
         return "nothing is cut"
-    groups = [sorted(group) for group in nx.strongly_connected_components(graph)]
-    if len(groups) > 1 and nx.utils.graphs_equal(graph, components(groups)):
-        return " | ".join(" ".join(group) for group in sorted(groups))
-    heard = {node: sorted(graph.predecessors(node)) for node in sorted(graph.nodes)}
-    return "; ".join(f"{node} hears {' '.join(who) or 'nobody'}" for node, who in heard.items())
+    rest = graph.subgraph(node for node in graph.nodes if lacking.degree(node))
+    whole = sorted(set(graph.nodes) - set(rest.nodes) - {CLIENTS})
+    groups = [sorted(group) for group in nx.strongly_connected_components(rest)]
+    if len(groups) > 1 and nx.utils.graphs_equal(nx.DiGraph(rest), components(groups)):
+        said = " | ".join(" ".join(group) for group in sorted(groups))
+    else:
+        heard = {node: sorted(rest.predecessors(node)) for node in sorted(rest.nodes)}
+        said = "; ".join(f"{node} hears {' '.join(who) or 'nobody'}" for node, who in heard.items())
+    return f"{said}, {' '.join(whole)} cut off from nobody" if whole else said

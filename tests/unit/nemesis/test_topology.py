@@ -90,4 +90,16 @@ def test_what_is_cut_and_what_is_left_are_the_whole() -> None:
         again = topology.without(FIVE, links)
         assert nx.utils.graphs_equal(graph, again)
         assert len(links) + graph.number_of_edges() == 2 * len(list(combinations(FIVE, 2)))
+
+
+def test_a_graph_is_told_in_a_line() -> None:
     assert topology.shown(topology.complete(FIVE)) == "nothing is cut"
+    halved = topology.with_clients(topology.halves(FIVE), "clients")
+    assert topology.shown(halved) == "n1 n2 | n3 n4 n5"
+    bridged = topology.shown(topology.bridge(FIVE, Random(1)))
+    assert bridged.count(" | ") == 1
+    assert bridged.endswith("cut off from nobody")
+    some = topology.with_clients(topology.complete(FIVE), "clients", ["n1", "n2", "n3", "n4"])
+    assert topology.shown(some) == "clients | n5, n1 n2 n3 n4 cut off from nobody"
+    ring = topology.shown(topology.majorities_ring(FIVE[:3], Random(1)))
+    assert ring.count("hears n") == 3
