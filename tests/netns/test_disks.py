@@ -10,6 +10,7 @@ import pytest
 from harness.cluster.capabilities import DISK_FAULTS
 from harness.cluster.errors import FaultMissedError, NoAnswerError
 from harness.cluster.netns.loop_disk import LoopDisk
+from harness.cluster.netns.machine import Machine
 from harness.errors import EnvironmentFailure
 from tests.netns.places import disks_of, hosts, network_of, shown, started, until_it_says
 from tests.netns.test_links import ECHOES
@@ -90,6 +91,22 @@ async def test_a_power_loss_that_loses_nothing_is_told(
         monkeypatch.setattr("fcntl.ioctl", lambda *_: 0)
         with pytest.raises(FaultMissedError, match="still takes writes"):
             await disks_of(place).lose_power("n1")
+        monkeypatch.undo()
+        await disks_of(place).heal()
+        assert await shown(place, "n1", "hostname") == "n1"
+
+
+async def test_a_host_that_does_not_come_back_may_be_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with hosts(tmp_path, 1) as place:
+        await disks_of(place).lose_power("n1")
+        monkeypatch.setattr(Machine, "go", Machine.end)
+        with pytest.raises(EnvironmentFailure, match="n1"):
+            await disks_of(place).restore_power("n1")
+        monkeypatch.undo()
+        await disks_of(place).restore_power("n1")
+        assert await shown(place, "n1", "hostname") == "n1"
 
 
 async def test_a_full_disk_takes_no_byte_more(tmp_path: Path) -> None:

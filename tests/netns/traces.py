@@ -79,8 +79,17 @@ def _all_namespaces() -> frozenset[str]:
 
 def _namespaces(process: Path) -> Iterator[str]:
     """Of all its threads, as each of them may be in another; and those that it holds open."""
-    for link in (*process.glob("task/*/ns/*"), *process.glob("fd/*")):
+    links = [link for task in _entries(process / "task") for link in _entries(task / "ns")]
+    for link in (*links, *_entries(process / "fd")):
         with suppress(OSError):
             name = str(link.readlink())
             if ":[" in name and not name.startswith(("socket:", "pipe:", "anon_inode:")):
                 yield name
+
+
+def _entries(directory: Path) -> list[Path]:
+    """None if it is gone by now."""
+    try:
+        return list(directory.iterdir())
+    except OSError:
+        return []

@@ -104,8 +104,19 @@ class Fleet:
         await self.boot(self.hosts)
 
     async def boot(self, nodes: Iterable[Node]) -> None:
-        """Returns when each of them answers over ssh."""
+        """Returns when each of them answers over ssh; if one does not, all of these are off."""
         booted = [self.host(node) for node in nodes]
+        try:
+            await self._boot(booted)
+        except BaseException:
+            await self._end(booted)
+            for host in booted:
+                # It may not have come so far as to have any.
+                with suppress(EnvironmentFailure):
+                    await self.switch.unplug(host.machine.address)
+            raise
+
+    async def _boot(self, booted: Sequence[HostOnSwitch]) -> None:
         for host in booted:
             host.machine.launch()
         _raise_first(await self._each(booted, lambda host: host.machine.wait_until_born()))
@@ -123,27 +134,33 @@ class Fleet:
         `just_before` is called when nothing on the host runs any more.
         """
         host = self.host(node)
-        await self.call(host.machine.cgroup.freeze)
-        await self.switch.unplug(host.machine.address)
-        await self.call(lambda: just_before(host.machine))
-        self._let_go(host)
-        await self.call(host.machine.end)
+        try:
+            await self.call(host.machine.cgroup.freeze)
+            await self.switch.unplug(host.machine.address)
+            await self.call(lambda: just_before(host.machine))
+        finally:
+            _raise_first(await self._end([host]))
+
+    async def _end(self, hosts: Collection[HostOnSwitch]) -> list[BaseException | None]:
+        """Returns what went wrong."""
+        under_way = list(self._under_way)
+        for host in hosts:
+            self._let_go(host)
+        ended = await self._each(hosts, lambda host: host.machine.end())
+        # Whoever was cancelled has left threads behind that may just have opened something.
+        await self.call(lambda: wait_for_all(under_way))
+        for host in hosts:
+            self._let_go(host)
+        return ended
 
     async def down(self) -> None:
         """Safe at any time, also halfway through `up`."""
         if self._claim is None:
             return
         self._is_ending = True
-        under_way = list(self._under_way)
-        for host in self.hosts.values():
-            self._let_go(host)
         # First all at once, so that no broker has time to miss another.
         await self.call(self.claim.cgroup.kill)
-        ended = await self._each(self.hosts.values(), lambda host: host.machine.end())
-        # Whoever was cancelled has left threads behind that may just have opened something.
-        await self.call(lambda: wait_for_all(under_way))
-        for host in self.hosts.values():
-            self._let_go(host)
+        ended = await self._end(self.hosts.values())
         if self._switch is not None:
             await self.call(self._switch.close)
         await self.call(self._claim.release)
