@@ -62,7 +62,7 @@ async def ssh_place(directory: Path, count: int, **changes: Any) -> AsyncIterato
 
 
 class FarAway(SshPlace):
-    """Brings its machines along: up and down with them, for those who make their place in one go."""
+    """Brings its machines along: they go up and down with it."""
 
     def __init__(self, directory: Path) -> None:
         machines = NetnsPlace(directory / "machines")

@@ -21,7 +21,7 @@ def make_far_away(plan: Plan, directory: Path) -> Place:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("nemesis", ["partition", "kill,disk:fill"])
+@pytest.mark.parametrize("nemesis", ["partition", "kill,disk:full"])
 def test_a_run_is_the_same_on_hosts_over_ssh(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nemesis: str
 ) -> None:
