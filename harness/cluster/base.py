@@ -129,6 +129,10 @@ class Place(Protocol):
         """The port that stands for `usual` on this host: the same at each call, nobody else's."""
         ...
 
+    def port_behind(self, node: Node, usual: int) -> int:
+        """Where to listen for what others reach at `port`: there, unless a proxy stands there."""
+        ...
+
     async def run(self, node: Node, argv: Sequence[str], *, within_s: float = 60) -> Completed:
         """A short command. Its exit code is the caller's business."""
         ...

@@ -225,6 +225,8 @@ class ReferenceBroker:
             address=host.address,
             client_port=self.place.port(host.node, _CLIENT_PORT),
             controller_port=self.place.port(host.node, _CONTROLLER_PORT),
+            client_port_behind=self.place.port_behind(host.node, _CLIENT_PORT),
+            controller_port_behind=self.place.port_behind(host.node, _CONTROLLER_PORT),
             log_dirs=(self._log_dir(host),),
         )
 

@@ -22,6 +22,9 @@ class Member:
     client_port: int
     controller_port: int
     log_dirs: tuple[PurePosixPath, ...]
+    client_port_behind: int | None = None
+    """Where it listens for clients, if a proxy stands at `client_port`."""
+    controller_port_behind: int | None = None
 
     @property
     def client_address(self) -> str:
@@ -30,6 +33,14 @@ class Member:
     @property
     def controller_address(self) -> str:
         return f"{self.address}:{self.controller_port}"
+
+    @property
+    def client_listener(self) -> str:
+        return f"{self.address}:{self.client_port_behind or self.client_port}"
+
+    @property
+    def controller_listener(self) -> str:
+        return f"{self.address}:{self.controller_port_behind or self.controller_port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +84,9 @@ def properties_by_name(
             f"{one.node_id}@{one.controller_address}" for one in members
         ),
         "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://{member.client_address},CONTROLLER://{member.controller_address}",
+        "listeners": (
+            f"PLAINTEXT://{member.client_listener},CONTROLLER://{member.controller_listener}"
+        ),
         "advertised.listeners": f"PLAINTEXT://{member.client_address}",
         "inter.broker.listener.name": "PLAINTEXT",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",

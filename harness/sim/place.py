@@ -98,6 +98,9 @@ class SimPlace:
         self._home_of(node)
         return usual
 
+    def port_behind(self, node: Node, usual: int) -> int:
+        return self.port(node, usual)
+
     async def run(self, node: Node, argv: Sequence[str], *, within_s: float = 60) -> Completed:
         raise EnvironmentFailure(f"{argv[0]} cannot run on {node}: {_NO_COMMANDS}")
 

@@ -39,6 +39,8 @@ class FrameReader:
         while len(pending) - start >= _LENGTH.size:
             (size,) = _LENGTH.unpack_from(pending, start)
             if not 0 <= size <= FRAME_BYTES_MAX:
+                if found:
+                    break  # These first: it will be told of when nothing good is before it.
                 raise MalformedMessageError(f"a frame cannot be {size} bytes long")
             end = start + _LENGTH.size + size
             if end > len(pending):
@@ -47,6 +49,12 @@ class FrameReader:
             start = end
         del pending[:start]
         return found
+
+    def rest(self) -> bytes:
+        """What is there of a frame, and is not waited for any more."""
+        rest = bytes(self._pending)
+        self._pending.clear()
+        return rest
 
 
 class ConnectionTracker:

@@ -146,6 +146,9 @@ class SshPlace:
         self._host(node)
         return usual
 
+    def port_behind(self, node: Node, usual: int) -> int:
+        return self.port(node, usual)
+
     async def run(self, node: Node, argv: Sequence[str], *, within_s: float = 60) -> Completed:
         return await self._host(node).shell.run(argv, within_s=within_s)
 
