@@ -2,11 +2,12 @@
 
     directory/n1/            home: server.properties, broker.out, broker.log
     directory/n1/data/       what the node stores
+    directory/n1/clock       how far its wall clock is off
 
-The nodes share one machine, one address and one clock, so only their processes can be broken, and
-with `disk_bytes` their disks. Nothing is written outside of the directory, and nothing outlives the
-place: leaving it kills every process, on an error and on Ctrl-C too. Should this process be killed
-itself, the kernel kills the nodes after it.
+The nodes share one machine and one address, so no link between them can be cut. Their processes and
+their clocks can be broken, with `disk_bytes` their disks, with `wire` single messages. Nothing is
+written outside of the directory, and nothing outlives the place: leaving it kills every process, on
+an error and on Ctrl-C too. Should this process be killed, the kernel kills the nodes after it.
 """
 
 from __future__ import annotations
@@ -22,9 +23,17 @@ from typing import Self, TypeVar
 
 from harness.cluster.base import Completed, Host, Place
 from harness.cluster.capabilities import Capability, Clocks, Disks, Network, Node, Wire
+from harness.cluster.clock_shim.build import shim, why_no_shim
+from harness.cluster.clock_shim.clocks import ShimmedClocks
 from harness.cluster.errors import NotInTimeError
 from harness.cluster.held_ports import LOOPBACK, HeldPorts
-from harness.cluster.local_process import LocalProcess
+from harness.cluster.local_process import LocalProcess, death_warrant
+from harness.cluster.proxied_wire import (
+    PROXIED_PORTS,
+    WHY_NO_WIRE,
+    ProxiedWire,
+    usual_behind,
+)
 from harness.cluster.small_disks import SmallDisks
 
 _Answer = TypeVar("_Answer")
@@ -32,8 +41,6 @@ _Answer = TypeVar("_Answer")
 _REASONS: dict[Capability, str] = {
     "network": "all local nodes share one loopback address, so no link between two can be cut",
     "disk": "local nodes share this machine's disk unless each is given disk_bytes of its own",
-    "clock": "local nodes share this machine's clock, which is not theirs to shift",
-    "wire": "no proxy stands between local nodes and their clients",
 }
 
 
@@ -41,10 +48,13 @@ class LocalPlace:
     name = "local"
     client_host: Node | None = None
 
-    def __init__(self, directory: Path, *, disk_bytes: int | None = None) -> None:
+    def __init__(
+        self, directory: Path, *, disk_bytes: int | None = None, wire: bool = False
+    ) -> None:
         """With `disk_bytes` each node stores on a disk of that size, in memory; needs root.
 
-        What was stored there goes when the place comes down.
+        What was stored there goes when the place comes down. With `wire` a proxy stands before
+        every node; it cannot tell one local peer from another, and calls each 127.0.0.1.
         """
         self._directory = directory.absolute()
         self._hosts: list[Host] = []
@@ -54,17 +64,25 @@ class LocalPlace:
         self._small_disks = SmallDisks(disk_bytes) if disk_bytes is not None else None
         self.network: Network | None = None
         self.disk: Disks | None = self._small_disks
-        self.clock: Clocks | None = None
-        self.wire: Wire | None = None
+        self._clocks = ShimmedClocks(shim()) if why_no_shim() is None else None
+        self._proxied = ProxiedWire() if wire else None
+        self.clock: Clocks | None = self._clocks
+        self.wire: Wire | None = self._proxied
 
     @property
     def hosts(self) -> Sequence[Host]:
         return tuple(self._hosts)
 
     def why_not(self, capability: Capability) -> str | None:
-        if capability == "disk" and self.disk is not None:
-            return None
-        return _REASONS.get(capability)
+        match capability:
+            case "disk":
+                return None if self.disk is not None else _REASONS[capability]
+            case "clock":
+                return why_no_shim()
+            case "wire":
+                return None if self.wire is not None else WHY_NO_WIRE
+            case _:
+                return _REASONS.get(capability)
 
     async def __aenter__(self) -> Self:
         return self
@@ -87,6 +105,8 @@ class LocalPlace:
             data.mkdir(parents=True, exist_ok=True)
             if self._small_disks is not None:
                 await self._small_disks.mount(node, data)
+            if self._clocks is not None:
+                self._clocks.give(node, home / "clock")
             self._hosts.append(
                 Host(
                     node=node,
@@ -95,10 +115,14 @@ class LocalPlace:
                     data=PurePosixPath(data),
                 )
             )
+        if self._proxied is not None:
+            await self._proxied.up(death_warrant(), {})
         return self.hosts
 
     async def down(self) -> None:
         try:
+            if self._proxied is not None:
+                await self._proxied.down()
             kills = (process.kill() for process in self._processes)
             failures = await asyncio.gather(*kills, return_exceptions=True)
         finally:
@@ -106,6 +130,8 @@ class LocalPlace:
             self._hosts.clear()
             self._ports.clear()
             self._held.release()
+            if self._clocks is not None:
+                self._clocks.take_away()
             if self._small_disks is not None:
                 await self._small_disks.unmount()
         for failure in failures:
@@ -117,6 +143,9 @@ class LocalPlace:
         if key not in self._ports:
             self._ports[key] = self._held.hold()
         return self._ports[key]
+
+    def port_behind(self, node: Node, usual: int) -> int:
+        return self.port(node, usual if self._proxied is None else usual_behind(usual))
 
     async def run(self, node: Node, argv: Sequence[str], *, within_s: float = 60) -> Completed:
         with _kept_in_memory("stdout") as stdout, _kept_in_memory("stderr") as stderr:
@@ -141,7 +170,15 @@ class LocalPlace:
         stdout: PurePosixPath,
         stderr: PurePosixPath,
     ) -> LocalProcess:
-        return self._start(node, argv, Path(stdout), Path(stderr))
+        if self._proxied is not None:
+            doors = {self.port(node, one): self.port_behind(node, one) for one in PROXIED_PORTS}
+            await self._proxied.stand_before(node, LOOPBACK, doors)
+        if self._clocks is None:
+            return self._start(node, argv, Path(stdout), Path(stderr))
+        shifted = self._clocks.command(node, argv)
+        process = self._start(node, shifted, Path(stdout), Path(stderr))
+        self._clocks.watch(node, process, Path(f"/proc/{process.pid}/maps"))
+        return process
 
     def _start(self, node: Node, argv: Sequence[str], stdout: Path, stderr: Path) -> LocalProcess:
         home = Path(self._host(node).home)

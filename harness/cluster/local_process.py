@@ -27,7 +27,7 @@ _OUTPUT_BYTES_MAX = 1 << 16
 
 
 @cache
-def _death_warrant() -> tuple[str, ...]:
+def death_warrant() -> tuple[str, ...]:
     """Has the kernel kill a process when ours dies without a chance to; it costs no other pid."""
     setpriv = shutil.which("setpriv")
     return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
@@ -41,7 +41,7 @@ class LocalProcess:
         with stdout.open("ab") as out, stderr.open("ab") as err:
             self._starts = {"stdout": out.tell(), "stderr": err.tell()}
             self._popen = subprocess.Popen(
-                [*_death_warrant(), *argv],
+                [*death_warrant(), *argv],
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
                 stdout=out,

@@ -94,15 +94,17 @@ def play(
 
 
 def make_place(plan: Plan, directory: Path) -> Place:
+    # The proxy costs speed, so it stands there only for those who want it.
+    wire = "wire" in plan.faults
     match plan.on:
         case "netns":
             from harness.cluster.netns.place import NetnsPlace
 
-            return NetnsPlace(directory / "hosts")
+            return NetnsPlace(directory / "hosts", wire=wire)
         case "local":
             from harness.cluster.local import LocalPlace
 
-            return LocalPlace(directory / "hosts")
+            return LocalPlace(directory / "hosts", wire=wire)
         case "ssh":
             from harness.cluster.inventory import load_inventory
             from harness.cluster.ssh.place import SshPlace

@@ -1,6 +1,7 @@
 """netns: every node is a host of its own on this machine, made of Linux namespaces.
 
     directory/n1/            home: server.properties, broker.out, broker.log, host.log
+    directory/n1/clock       how far the wall clock of its processes is off
     directory/n1/data/       inside the host: its disk; seen from outside: empty
     directory/n1.img         that disk, until the place comes down
 
@@ -24,6 +25,8 @@ from typing import Self, TypeVar
 
 from harness.cluster.base import Completed, Host, Place
 from harness.cluster.capabilities import Capability, Clocks, Disks, Network, Node, Wire
+from harness.cluster.clock_shim.build import shim, why_no_shim
+from harness.cluster.clock_shim.clocks import ShimmedClocks
 from harness.cluster.errors import NoAnswerError
 from harness.cluster.netns.addresses import CLIENTS
 from harness.cluster.netns.disks import HostDisks
@@ -31,16 +34,17 @@ from harness.cluster.netns.fleet import Fleet
 from harness.cluster.netns.namespaces import ThreadsInside, network_of
 from harness.cluster.netns.network import HostNetwork
 from harness.cluster.netns.tools import tool
+from harness.cluster.proxied_wire import (
+    PROXIED_PORTS,
+    WHY_NO_WIRE,
+    ProxiedWire,
+    usual_behind,
+)
 from harness.cluster.remote.shell import Shell
 from harness.cluster.remote.spawned import SpawnedProcess, spawn
 
 DISK_BYTES = 1 << 30
 _THREADS = 64
-
-_REASONS: dict[Capability, str] = {
-    "clock": "hosts made of namespaces share this machine's clock, which is not theirs to shift",
-    "wire": "no proxy stands between these hosts",
-}
 
 _Answer = TypeVar("_Answer")
 
@@ -49,8 +53,13 @@ class NetnsPlace:
     name = "netns"
     client_host: Node | None = CLIENTS
 
-    def __init__(self, directory: Path, *, disk_bytes: int = DISK_BYTES) -> None:
-        """Of a disk only what was written to it takes room on this machine's."""
+    def __init__(
+        self, directory: Path, *, disk_bytes: int = DISK_BYTES, wire: bool = False
+    ) -> None:
+        """Of a disk only what was written to it takes room on this machine's.
+
+        With `wire` a proxy stands on each host, before its broker.
+        """
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="netns")
         self._fleet = Fleet(directory.absolute(), disk_bytes, self._threads)
         self._hosts: list[Host] = []
@@ -59,15 +68,23 @@ class NetnsPlace:
         self._network = HostNetwork(self._fleet)
         self.network: Network | None = self._network
         self.disk: Disks | None = HostDisks(self._fleet)
-        self.clock: Clocks | None = None
-        self.wire: Wire | None = None
+        self._clocks = ShimmedClocks(shim()) if why_no_shim() is None else None
+        self._proxied = ProxiedWire() if wire else None
+        self.clock: Clocks | None = self._clocks
+        self.wire: Wire | None = self._proxied
 
     @property
     def hosts(self) -> Sequence[Host]:
         return tuple(self._hosts)
 
     def why_not(self, capability: Capability) -> str | None:
-        return _REASONS.get(capability)
+        match capability:
+            case "clock":
+                return why_no_shim()
+            case "wire":
+                return None if self.wire is not None else WHY_NO_WIRE
+            case _:
+                return None
 
     async def __aenter__(self) -> Self:
         return self
@@ -96,6 +113,15 @@ class NetnsPlace:
                         data=PurePosixPath(blueprint.data),
                     )
                 )
+                if self._clocks is not None:
+                    self._clocks.give(node, blueprint.home / "clock")
+        if self._proxied is not None:
+            addresses = {
+                host.machine.address.data: node for node, host in self._fleet.hosts.items()
+            }
+            # On the loop's thread, which lives as long as we do: with it the proxy would die.
+            signed = self._fleet.companion([tool("setpriv"), "--pdeathsig", "KILL"])
+            await self._proxied.up(signed, addresses)
         return self.hosts
 
     async def down(self) -> None:
@@ -103,7 +129,11 @@ class NetnsPlace:
         if askers is not None:
             askers.close(wait=False)
         self._hosts.clear()
+        if self._clocks is not None:
+            self._clocks.take_away()
         try:
+            if self._proxied is not None:
+                await self._proxied.down()
             await self._network.close()
         finally:
             await self._fleet.down()
@@ -111,6 +141,9 @@ class NetnsPlace:
     def port(self, node: Node, usual: int) -> int:
         self._fleet.host(node)
         return usual
+
+    def port_behind(self, node: Node, usual: int) -> int:
+        return self.port(node, usual if self._proxied is None else usual_behind(usual))
 
     async def run(self, node: Node, argv: Sequence[str], *, within_s: float = 60) -> Completed:
         return await self._shell(node).run(argv, within_s=within_s)
@@ -125,8 +158,18 @@ class NetnsPlace:
     ) -> SpawnedProcess:
         shell = self._shell(node)
         record = shell.home / "spawned" / str(next(self._records))
+        host = self._fleet.host(node)
+        if self._proxied is not None:
+            doors = {one: usual_behind(one) for one in PROXIED_PORTS}
+            pid, address = host.machine.pid, host.machine.address.data
+            await self._proxied.stand_before(node, address, doors, pid)
+        if self._clocks is not None:
+            argv = self._clocks.command(node, argv)
         process = await spawn(shell, argv, stdout=stdout, stderr=stderr, record=record)
-        self._fleet.host(node).processes.append(process)
+        host.processes.append(process)
+        if self._clocks is not None:
+            maps = host.machine.root() / "proc" / str(process.pid) / "maps"
+            self._clocks.watch(node, process, maps)
         return process
 
     def client_command(self, argv: Sequence[str]) -> Sequence[str]:
