@@ -12,9 +12,10 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
+from broker.protocol.errors import ErrorCode
 from harness.schedule.schedule import Schedule
 from harness.sim.client import Client
-from harness.sim.client_errors import ClientError
+from harness.sim.client_errors import BrokerError, ClientError
 from harness.sim.client_produce_queue import Delivered, Outcome
 from harness.sim.client_reader import FetchSettings
 from harness.sim.processes import SimProcess
@@ -67,7 +68,12 @@ def _client(stage: Stage, name: str) -> Client:
 
 async def _send(stage: Stage, seen: Seen) -> None:
     async with _client(stage, "c1") as client:
-        await client.admin.create_topic("t", partitions=PARTITIONS)
+        try:
+            await client.admin.create_topic("t", partitions=PARTITIONS)
+        except BrokerError as error:
+            # The answer to a first try was lost, and the topic is there.
+            if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
         producer = client.producer()
 
         def settled(done: asyncio.Future[Outcome]) -> None:

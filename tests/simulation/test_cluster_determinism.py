@@ -97,10 +97,10 @@ class Spy:
             self.note(f"delay of {parcel.kind.name}", way, delays.at(delays.ordinal))
             depart(flow, parcel, size, delays)
 
-        async def spied_before(points: DiskPoints, operation: str, path: str) -> None:
+        async def spied_before(points: DiskPoints, operation: str, path: str) -> int:
             stream = points._loop.decisions.of(f"disk_{operation}", points._node)
             self.note(operation, points._node, stream.at(stream.ordinal))
-            await before(points, operation, path)
+            return await before(points, operation, path)
 
         def spied_dice(decisions: Decisions, purpose: str, name: str) -> StreamRandom:
             dice = random(decisions, purpose, name)
