@@ -12,8 +12,8 @@ from harness.sim.totals import Totals
 pytestmark = pytest.mark.sweep
 
 REGRESSIONS = (2, 26, 35, 132)
-"""Failed once: 2 was left without anybody who might lead, 26 and 35 followed a new leader while they
-stopped, 132 lost the answer of a creation."""
+"""Failed once: 2 was left without anybody who might lead, 26 and 35 followed a new leader while
+they stopped, 132 lost the answer of a creation."""
 
 
 def check(seeds: list[int], capsys: pytest.CaptureFixture[str]) -> None:
