@@ -6,6 +6,7 @@ group writes are `blkio`'s there, which has a tree of its own: a group then stan
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.netns.rootless import has_root
 from harness.errors import EnvironmentFailure
 
 _PATIENCE_S = 10.0
@@ -24,8 +26,10 @@ class Cgroup:
     """Named by its way from the root. Each method blocks, for some milliseconds at most."""
 
     def __init__(self, name: str) -> None:
+        """Without root there are none: nobody is a member, and there is nothing to make or kill."""
         self.name = name
-        self._path = _root() / name
+        self._is_possible = has_root()
+        self._path = _root() / name if self._is_possible else Path(os.devnull)
         blkio = _blkio_root()
         self._blkio = None if blkio is None else blkio / name
 
@@ -35,12 +39,14 @@ class Cgroup:
     @property
     def doors(self) -> list[Path]:
         """Whoever writes his number into each of these files is a member, his children too."""
+        if not self._is_possible:
+            return []
         return [path / _PROCESSES for path in (self._path, self._blkio) if path is not None]
 
     def make(self) -> None:
         for door in self.doors:
             door.parent.mkdir(parents=True, exist_ok=True)
-        if not (self._path / "cgroup.kill").exists():
+        if self._is_possible and not (self._path / "cgroup.kill").exists():
             raise EnvironmentFailure("this kernel has no cgroup.kill; it takes Linux 5.14 or newer")
 
     def freeze(self) -> None:
@@ -52,7 +58,7 @@ class Cgroup:
 
     def kill(self) -> None:
         """Returns when nobody in it lives any more."""
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             self._write("cgroup.kill", "1")
             self._until(lambda: self._tells("populated 0"), "is not empty after a kill")
             # Who is killed while frozen leaves the group frozen, and the next life with it.
@@ -92,6 +98,8 @@ class Cgroup:
 
 def groups_at_the_top(beginning: str) -> Iterator[str]:
     """The names of those that begin so."""
+    if not has_root():
+        return
     with suppress(EnvironmentFailure):
         for root in filter(None, (_root(), _blkio_root())):
             yield from (path.name for path in root.glob(f"{beginning}*/"))

@@ -15,6 +15,7 @@ from harness.cluster.netns.cgroups import why_no_limits
 from harness.cluster.netns.fleet import Fleet
 from harness.cluster.netns.loop_disk import LoopDisk, why_not_writable
 from harness.cluster.netns.machine import Machine
+from harness.cluster.netns.rootless import is_rootless
 from harness.cluster.stored_damage import flip_bit, truncate_tail
 from harness.errors import EnvironmentFailure
 
@@ -22,6 +23,13 @@ _BALLAST = "ballast"
 _SMALLEST_BYTES = 4096
 _SLOWEST_S = 1.0
 _PROBES = 3
+
+_ROOTLESS: dict[DiskFault, str] = {
+    "power": "without root a host's disk is in memory, and a loss of power would take all of it",
+    "slow": "without root a host's disk is in memory, which waits for no device",
+    "fail": "without root a host's disk is in memory, where no device can fail",
+    "read-only": "without root a host's disk is in memory, and writable for whoever has it open",
+}
 
 _MEASURE = f"""
 import os, sys, time
@@ -45,21 +53,22 @@ class HostDisks:
         self._slowed: dict[Node, list[str]] = {}
 
     def why_not(self, fault: DiskFault) -> str | None:
+        if is_rootless():
+            return _ROOTLESS.get(fault)
         return why_no_limits() if fault == "slow" else None
 
     async def fill(self, node: Node) -> None:
-        machine, _ = self._on(node)
+        machine = self._on(node)
         await self._fleet.call(lambda: _fill(machine.data() / _BALLAST))
         free = await self.free_bytes(node)
         if free:
             raise FaultMissedError(f"{node} still has {free} bytes of disk free")
 
     async def slow(self, node: Node, by_s: float) -> None:
-        if reason := self.why_not("slow"):
-            raise FaultMissedError(reason)
+        self._must_be_possible("slow")
         if not 0 < by_s <= _SLOWEST_S:
             raise ValueError(f"a disk is slowed by at most {_SLOWEST_S:g} s, not by {by_s:g} s")
-        machine, disk = self._on(node)
+        machine, disk = self._on(node), self._loop_disk(node)
         devices = [_number(device) for device in disk.devices()]
         self._slowed[node] = devices
         for device in devices:
@@ -70,23 +79,26 @@ class HostDisks:
             raise FaultMissedError(f"{node} writes {_PROBES} times to its disk in {taken_s:.3f} s")
 
     async def fail(self, node: Node) -> None:
-        machine, disk = self._on(node)
+        self._must_be_possible("fail")
+        machine, disk = self._on(node), self._loop_disk(node)
         await self._break(node, lambda: disk.drop_what_is_not_synced(machine.data()), errno.EIO)
 
     async def make_read_only(self, node: Node) -> None:
-        _, disk = self._on(node)
+        self._must_be_possible("read-only")
+        disk = self._loop_disk(node)
         await self._break(node, disk.report_an_error, errno.EROFS)
 
     async def flip_bit(self, node: Node, draw: float) -> str:
-        machine, _ = self._on(node)
+        machine = self._on(node)
         return await self._fleet.call(lambda: flip_bit(machine.data(), draw))
 
     async def truncate_tail(self, node: Node, draw: float) -> str:
-        machine, _ = self._on(node)
+        machine = self._on(node)
         return await self._fleet.call(lambda: truncate_tail(machine.data(), draw))
 
     async def lose_power(self, node: Node) -> None:
-        _, disk = self._on(node)
+        self._must_be_possible("power")
+        disk = self._loop_disk(node)
         await self._fleet.switch_off(
             node, just_before=lambda machine: disk.drop_what_is_not_synced(machine.data())
         )
@@ -106,14 +118,14 @@ class HostDisks:
             await self._heal(node)
 
     async def free_bytes(self, node: Node) -> int:
-        machine, _ = self._on(node)
+        machine = self._on(node)
         found = await self._fleet.call(lambda: os.statvfs(machine.data()))
         return found.f_bavail * found.f_frsize
 
     async def _heal(self, node: Node) -> None:
-        machine, disk = self._on(node)
+        machine = self._on(node)
         if node in self._broken:
-            data = machine.blueprint.data
+            disk, data = self._loop_disk(node), machine.blueprint.data
             await self._fleet.call(lambda: disk.mount_again(machine.pid, data))
             self._broken.discard(node)
         for device in self._slowed.pop(node, ()):
@@ -125,7 +137,7 @@ class HostDisks:
 
     async def _break(self, node: Node, act: Callable[[], None], expected: int) -> None:
         """While the host stands still, with all it wrote on the device: nothing is lost by it."""
-        machine, disk = self._on(node)
+        machine, disk = self._on(node), self._loop_disk(node)
         is_whole = node not in self._broken
 
         def in_one_moment() -> OSError | None:
@@ -145,6 +157,10 @@ class HostDisks:
         if problem.errno != expected:
             raise FaultMissedError(f"the disk of {node} has another fault: {problem}")
 
+    def _must_be_possible(self, fault: DiskFault) -> None:
+        if reason := self.why_not(fault):
+            raise FaultMissedError(reason)
+
     async def _measured_s(self, node: Node) -> float:
         """As a process of the host sees it; nobody else is slowed."""
         shell = self._fleet.host(node).shell
@@ -154,13 +170,18 @@ class HostDisks:
             raise EnvironmentFailure(f"{node} cannot measure its disk: {done.stderr.strip()}")
         return float(done.stdout)
 
-    def _on(self, node: Node) -> tuple[Machine, LoopDisk]:
+    def _on(self, node: Node) -> Machine:
+        """Raises if it is off."""
         machine = self._fleet.host(node).machine
-        disk = machine.blueprint.disk
-        if disk is None:
+        if machine.blueprint.disk is None:
             raise ValueError(f"{node} has no disk of its own")
-        machine.pid  # noqa: B018 - raises if it is off
-        return machine, disk
+        machine.pid  # noqa: B018
+        return machine
+
+    def _loop_disk(self, node: Node) -> LoopDisk:
+        disk = self._on(node).blueprint.disk
+        assert isinstance(disk, LoopDisk), "this fault was said to be impossible"
+        return disk
 
 
 def _fill(ballast: Path) -> None:

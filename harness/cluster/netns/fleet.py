@@ -20,8 +20,10 @@ from harness.cluster.netns.addresses import CLIENTS, CLIENTS_ADDRESS, Address, a
 from harness.cluster.netns.identities import make_identities
 from harness.cluster.netns.loop_disk import LoopDisk
 from harness.cluster.netns.machine import Blueprint, Machine
+from harness.cluster.netns.memory_disk import MemoryDisk
 from harness.cluster.netns.reach import mailbox
 from harness.cluster.netns.registry import Claim, claim, heal
+from harness.cluster.netns.rootless import is_rootless
 from harness.cluster.netns.switch import Switch
 from harness.cluster.netns.tools import check_machine
 from harness.cluster.remote.shell import Login, Shell
@@ -172,8 +174,8 @@ class Fleet:
     def companion(self, argv: Sequence[str]) -> list[str]:
         """What to execute for a process of this machine that is to end with the place."""
         doors = self.claim.cgroup.below(_COMPANIONS).doors
-        join = " && ".join(f"echo $$ >{door}" for door in doors)
-        return ["/bin/sh", "-c", f'{join} && exec "$@"', "companion", *argv]
+        join = "".join(f"echo $$ >{door} && " for door in doors)
+        return ["/bin/sh", "-c", f'{join}exec "$@"', "companion", *argv]
 
     async def call(self, act: Callable[[], _Result]) -> _Result:
         """In a thread, because it blocks."""
@@ -193,7 +195,7 @@ class Fleet:
         state = self.claim.directory / node
         home = self._directory / node
         image = self._directory / f"{node}.img"
-        disk = None if node == CLIENTS else LoopDisk(image, self._disk_bytes)
+        disk = None if node == CLIENTS else self._disk(image)
         blueprint = Blueprint(node=node, address=address, home=home, state=state, disk=disk)
         login = Login(
             address=address.management,
@@ -212,6 +214,9 @@ class Fleet:
         )
         return HostOnSwitch(Machine(blueprint, self.claim.cgroup.below(node)), shell)
 
+    def _disk(self, image: Path) -> LoopDisk | MemoryDisk:
+        return MemoryDisk(self._disk_bytes) if is_rootless() else LoopDisk(image, self._disk_bytes)
+
     def _lay_out(self, addresses: dict[Node, Address]) -> None:
         """All files that the hosts need before they boot."""
         directory = self.claim.directory
@@ -221,7 +226,7 @@ class Fleet:
         for host in self.hosts.values():
             blueprint = host.machine.blueprint
             blueprint.data.mkdir(parents=True, exist_ok=True)
-            if blueprint.disk is not None:
+            if isinstance(blueprint.disk, LoopDisk):
                 self.claim.will_make(blueprint.disk.image)
                 disks.append(self._threads.submit(blueprint.disk.make))
         make_identities(directory, {node: one.management for node, one in addresses.items()})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,13 @@ from harness.cluster.netns.addresses import Address
 from harness.cluster.netns.cgroups import Cgroup
 from harness.cluster.netns.identities import IN_HOST
 from harness.cluster.netns.loop_disk import LoopDisk
+from harness.cluster.netns.memory_disk import MemoryDisk
 from harness.cluster.netns.tools import tool
+from harness.cluster.process_table import is_alive
 
 _LAST_LINES = 8
+_PATIENCE_S = 10.0
+_POLL_S = 0.002
 
 # The warrant is signed first; whoever is an orphan then came too late for it, and ends by himself.
 _LAUNCH = """
@@ -71,7 +76,7 @@ class Blueprint:
     home: Path
     """Shared with this machine: what a host writes there, everybody sees and nothing breaks."""
     state: Path
-    disk: LoopDisk | None = None
+    disk: LoopDisk | MemoryDisk | None = None
     """Mounted below its home as `data`."""
 
     @property
@@ -145,7 +150,8 @@ class Machine:
 
     def end(self) -> None:
         """Blocks until its processes and its disk's device are gone."""
-        popen, self._popen, self._pid = self._popen, None, None
+        popen, self._popen = self._popen, None
+        pid, self._pid = self._pid, None
         self.cgroup.kill()
         if popen is None:
             return
@@ -153,6 +159,9 @@ class Machine:
         popen.wait()
         # Had it only just been launched, it may have joined its group after the first kill.
         self.cgroup.kill()
+        # Where there are no groups, the kernel kills the host after its parent, a moment later.
+        if pid is not None:
+            _wait_until_gone(pid)
         for stream in (popen.stdin, popen.stdout):
             if stream is not None:
                 with suppress(BrokenPipeError):
@@ -189,3 +198,11 @@ class Machine:
             unshare=tool("unshare"),
             furnish=shlex.quote(furnish),
         )
+
+
+def _wait_until_gone(pid: int) -> None:
+    until_s = time.monotonic() + _PATIENCE_S
+    while is_alive(pid):
+        if time.monotonic() > until_s:
+            raise NodeFailedError(f"process {pid}, the first of a host, does not end")
+        time.sleep(_POLL_S)

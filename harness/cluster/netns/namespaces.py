@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 _CLONE_NEWNET = 0x40000000
+_SO_RCVBUFFORCE = 33
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _Result = TypeVar("_Result")
@@ -49,6 +51,15 @@ def inside(network: int, act: Callable[[], _Result]) -> _Result:
 def enter(network: int) -> None:
     """The calling thread only."""
     _must(_libc.setns(network, _CLONE_NEWNET), "enter a network namespace")
+
+
+def widen(receiver: socket.socket, size_bytes: int) -> None:
+    """Lets it hold so much that was not read yet, as far as this process may ask for it."""
+    try:
+        receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, size_bytes)
+    except PermissionError:
+        # Root of a user namespace is bound by the machine's limit.
+        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size_bytes)
 
 
 class ThreadsInside:

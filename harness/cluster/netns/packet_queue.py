@@ -12,10 +12,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.cluster.netns.namespaces import widen
+
 _NETLINK_NETFILTER = 12
 _SOL_NETLINK = 270
 _NETLINK_NO_ENOBUFS = 5
-_SO_RCVBUFFORCE = 33
 _RECEIVE_BYTES = 1 << 17
 _BUFFER_BYTES = 1 << 24
 
@@ -54,7 +55,7 @@ class PacketQueue:
             self._socket.bind((0, 0))
             # Should we ever be too slow, packets are lost as on any link, and nobody is told.
             self._socket.setsockopt(_SOL_NETLINK, _NETLINK_NO_ENOBUFS, 1)
-            self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
+            widen(self._socket, _BUFFER_BYTES)
             self._configure(_attribute(_CONFIG_COMMAND, struct.pack(">BBH", _BIND, 0, 0)))
             self._configure(_parameters(whole))
             self._socket.setblocking(False)

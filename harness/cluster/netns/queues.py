@@ -77,12 +77,14 @@ class QueueShaper:
                 _iptables(machine, "-D", rule)
         source, target = (self._fleet.host(node).machine for node in link)
         if target.is_on:
-            self._tell(_about(link, target, source.address.number, None))
+            # A keeper that has died keeps nothing back.
+            with suppress(EnvironmentFailure):
+                self._tell(_about(link, target, source.address.number, None))
 
     def _tell(self, message: dict[str, Any]) -> None:
         keeper = self._keeper
         if keeper is None:
-            return
+            raise EnvironmentFailure("no process is there to keep packets back")
         assert keeper.stdin is not None
         assert keeper.stdout is not None
         with self._speaking:
@@ -93,6 +95,8 @@ class QueueShaper:
             except BrokenPipeError:
                 answer = ""
         if not answer:
+            self._keeper = None
+            _end(keeper)
             raise EnvironmentFailure("the process that keeps packets back has died")
         if error := json.loads(answer).get("error"):
             raise EnvironmentFailure(f"cannot keep packets back: {error}")

@@ -14,10 +14,9 @@ import time
 from collections.abc import Collection, Mapping
 
 from harness.cluster.capabilities import Link, Node
-from harness.cluster.netns.namespaces import inside, network_of
+from harness.cluster.netns.namespaces import inside, network_of, widen
 
 _PORT = 9
-_SO_RCVBUFFORCE = 33
 _BUFFER_BYTES = 1 << 23
 _LETTER = struct.Struct("!16sHH")
 _LETTER_BYTES_MAX = 64
@@ -34,7 +33,7 @@ def mailbox(pid: int, address: str) -> socket.socket:
             made.close()
             raise
         made.setblocking(False)
-        made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
+        widen(made, _BUFFER_BYTES)
         return made
 
     network = network_of(pid)

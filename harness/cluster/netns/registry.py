@@ -19,6 +19,7 @@ from itertools import count
 from pathlib import Path
 
 from harness.cluster.netns.cgroups import Cgroup, groups_at_the_top
+from harness.cluster.netns.rootless import has_root, outer_uid
 from harness.cluster.process_table import is_alive
 from harness.errors import EnvironmentFailure
 
@@ -62,6 +63,8 @@ def claim() -> Claim:
             continue
         except OSError as error:
             raise EnvironmentFailure(f"cannot keep book of hosts: {error}") from None
+        if directory.parent.stat().st_uid != os.geteuid():
+            raise EnvironmentFailure(f"{directory.parent} is somebody else's; remove it")
         return Claim(directory)
     raise AssertionError("numbers do not end")
 
@@ -86,7 +89,10 @@ def _names() -> Iterator[str]:
 
 
 def _registry() -> Path:
-    return Path("/run") / _NAME
+    if has_root():
+        return Path("/run") / _NAME
+    mine = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(mine) / _NAME if mine else Path(f"/tmp/{_NAME}.{outer_uid()}")  # noqa: S108
 
 
 def _lives(pid: int, start: str) -> bool:

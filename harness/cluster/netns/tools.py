@@ -28,7 +28,7 @@ def check_machine() -> None:
     """Raises EnvironmentFailure with what to do if this machine cannot have hosts."""
     if os.geteuid() != 0:
         raise EnvironmentFailure(
-            "hosts on this machine take root (network namespaces, loop devices, cgroups); "
+            "hosts on this machine take root, or a user namespace to be root of; "
             "run it with sudo, or with --on local or --on sim"
         )
     missing = sorted({package for name, package in _PACKAGES.items() if _found(name) is None})

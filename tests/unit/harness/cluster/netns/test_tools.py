@@ -15,7 +15,7 @@ async def test_without_root_a_sentence_says_what_to_do(
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     place = NetnsPlace(tmp_path)
-    with pytest.raises(EnvironmentFailure, match=r"take root .* run it with sudo, or with --on"):
+    with pytest.raises(EnvironmentFailure, match=r"take root.* run it with sudo, or with --on"):
         await place.up(3)
     await place.down()
 
