@@ -15,7 +15,7 @@ from broker.log.broker_life import Life
 from broker.log.identity import id_of_text
 from broker.log.log_directory import LogDirectory
 from broker.membership import Card, Membership
-from broker.metadata.broker_info import Endpoint
+from broker.metadata.broker_info import UNKNOWN_BROKER_EPOCH, Endpoint
 from broker.metadata.ids import new_id
 from broker.metadata.producer_ids import Block, ProducerIds
 from broker.network.interface import Address
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_UNKNOWN_EPOCH = -1
 NO_TOPIC_ID = bytes(16)
 
 
@@ -206,12 +205,12 @@ class BrokerRole:
 
     async def _allocate_producer_ids(self) -> Block:
         """Raises UnansweredError."""
-        node, config = self._node, self._node.config
+        node, config, epoch = self._node, self._node.config, self.broker_epoch
         answer: m.AllocateProducerIdsResponse = await self.to_producer_ids.ask(
             ApiKey.ALLOCATE_PRODUCER_IDS,
             m.AllocateProducerIdsRequest(
                 broker_id=node.node_id,
-                broker_epoch=_UNKNOWN_EPOCH if self.broker_epoch is None else self.broker_epoch,
+                broker_epoch=UNKNOWN_BROKER_EPOCH if epoch is None else epoch,
             ),
             timeout_s=config.controller_quorum_request_timeout_ms / 1000,
         )

@@ -15,12 +15,11 @@ from broker.controller.broker_events import current_broker
 from broker.controller.partition_change import next_state
 from broker.controller.partition_scan import find_partition
 from broker.controller.topic_rules import RulesOf
+from broker.metadata.broker_info import UNKNOWN_BROKER_EPOCH
 from broker.metadata.changes import PartitionsChanged
 from broker.metadata.image import Image
 from broker.metadata.partition_info import RECOVERED, RECOVERING, PartitionInfo
 from broker.protocol.errors import ErrorCode, KafkaError
-
-UNKNOWN_BROKER_EPOCH = -1
 
 
 class IsrMember(NamedTuple):

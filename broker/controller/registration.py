@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from broker.controller.broker_events import partitions_without
 from broker.controller.liveness import BrokerLiveness
 from broker.controller.topic_rules import RulesOf
-from broker.metadata.broker_info import BrokerInfo, Endpoint
+from broker.metadata.broker_info import UNKNOWN_BROKER_EPOCH, BrokerInfo, Endpoint
 from broker.metadata.changes import BrokerRegistered, Change
 from broker.metadata.image import Image
 from broker.protocol.errors import ErrorCode, KafkaError
-
-NO_EPOCH = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +20,7 @@ class Registration:
     endpoints: tuple[Endpoint, ...]
     rack: str | None = None
     log_dirs: tuple[bytes, ...] = ()
-    previous_broker_epoch: int = NO_EPOCH  # of the life before in the same directory
+    previous_broker_epoch: int = UNKNOWN_BROKER_EPOCH  # of the life before in the same directory
     is_unharmed: bool = True
     """Whether nothing that it wrote can have been lost since."""
 

@@ -12,9 +12,9 @@ import json
 from typing import NamedTuple
 
 from broker.disk.interface import Disk
+from broker.metadata.broker_info import UNKNOWN_BROKER_EPOCH
 
 FILE_NAME = "broker-life"
-UNKNOWN_BROKER_EPOCH = -1
 NO_BOOT = ""
 """No life of any system, for a life that nothing can vouch for any more."""
 _HARMED = -2

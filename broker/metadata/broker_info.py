@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+UNKNOWN_BROKER_EPOCH = -1
+"""Of a life that is not known, or does not say."""
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:

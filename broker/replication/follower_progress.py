@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
-from broker.metadata.broker_info import BrokerInfo
+from broker.metadata.broker_info import UNKNOWN_BROKER_EPOCH, BrokerInfo
 from broker.replication.fetch_check import ReplicaFetch
-from broker.replication.in_sync import UNKNOWN_BROKER_EPOCH
 
 UNKNOWN_OFFSET = -1
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from broker.metadata.broker_info import UNKNOWN_BROKER_EPOCH
 from broker.metadata.partition_info import PartitionInfo
 from broker.protocol.errors import ErrorCode
-
-UNKNOWN_BROKER_EPOCH = -1
 
 
 class IsrMember(NamedTuple):

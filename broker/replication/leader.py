@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from broker.metadata.broker_info import BrokerInfo
+from broker.metadata.broker_info import UNKNOWN_BROKER_EPOCH, BrokerInfo
 from broker.metadata.partition_info import PartitionInfo
 from broker.protocol.errors import ErrorCode
 from broker.replication.fetch_check import Diverging, OutOfRange, ReplicaFetch, check_fetch
 from broker.replication.follower_progress import FollowerProgress
-from broker.replication.in_sync import UNKNOWN_BROKER_EPOCH, InSync, IsrProposal
+from broker.replication.in_sync import InSync, IsrProposal
 from broker.replication.log_view import LogView
 
 ACKS_ALL = -1
