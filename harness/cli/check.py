@@ -50,6 +50,7 @@ def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
     from harness.history.errors import HistoryError
     from harness.history.history import History
 
+    _refuse_strangers(options["consistency_models"])
     question = _question(options)
     try:
         history = History.load(file)
@@ -62,6 +63,18 @@ def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
     else:
         _tell(result, told)
     return _CODES[told["valid"]]
+
+
+def _refuse_strangers(models: tuple[str, ...]) -> None:
+    if models:
+        from checkers.transactions.lattice import known_models
+
+        strange = sorted(set(models) - known_models())
+        if strange:
+            known = ", ".join(sorted(known_models()))
+            raise click.UsageError(
+                f"no such consistency model: {', '.join(strange)}; there are {known}"
+            )
 
 
 def _question(options: dict[str, Any]) -> Question:

@@ -1,0 +1,1 @@
+"""Models that need no search: what went in is counted against what came out."""

@@ -1,0 +1,58 @@
+"""A bank: money moves between accounts, and every read of them all adds up to the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checkers.columns import OK, Columns
+from checkers.counts.told import Found, judged
+from checkers.linear.calls import Call, calls
+from checkers.models import Question
+from checkers.results import Result
+from harness.history.history import History
+
+
+def bank(history: History, question: Question) -> Result:
+    """The total is given as initial value, a number or the accounts; else the first read's."""
+    columns = Columns(history)
+    reads = [
+        call
+        for call in calls(columns, "read")
+        if call.outcome == OK and isinstance(call.value, dict)
+    ]
+    accounts = question.initial if isinstance(question.initial, dict) else None
+    total = question.initial if isinstance(question.initial, int) else None
+    if accounts is not None:
+        total = sum(accounts.values())
+    if reads and accounts is None:
+        accounts = reads[0].value
+    if reads and total is None:
+        total = sum(value or 0 for value in reads[0].value.values())
+    names = {str(name) for name in accounts or {}}
+    found: list[Found] = []
+    for read in reads:
+        found += _wrongs(read, names, total or 0)
+    nothing = "" if reads else "the accounts were never read"
+    return judged(columns, question, found, {"reads": len(reads), "total": total}, nothing)
+
+
+def _wrongs(read: Call, names: set[str], total: int) -> list[Found]:
+    balances: dict[str, Any] = {str(name): value for name, value in read.value.items()}
+    strange = sorted(set(balances) - names)
+    if strange:
+        sentence = f"a read has accounts that there are not: {', '.join(strange)}"
+        return [("unexpected-key", (read.row,), sentence, {"unexpected": strange})]
+    missing = sorted(name for name, value in balances.items() if value is None)
+    if missing:
+        sentence = f"a read has no balance for {', '.join(missing)}"
+        return [("nil-balance", (read.row,), sentence, {"nils": missing})]
+    found: list[Found] = []
+    real = sum(balances.values())
+    if real != total:
+        sentence = f"a read adds up to {real}, and there is {total}"
+        found.append(("wrong-total", (read.row,), sentence, {"total": real, "expected": total}))
+    negative = {name: value for name, value in sorted(balances.items()) if value < 0}
+    if negative:
+        sentence = f"a read has debts: {negative}"
+        found.append(("negative-value", (read.row,), sentence, {"negative": negative}))
+    return found

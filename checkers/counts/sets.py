@@ -1,0 +1,95 @@
+"""Sets: elements are added, and the whole is read, once at the end or again and again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from checkers.columns import FAIL, INFO, OK, Columns
+from checkers.counts.told import Found, judged
+from checkers.linear.calls import Call, calls, canonical
+from checkers.models import Question
+from checkers.results import Result
+from harness.history.history import History
+
+
+def whole_set(history: History, question: Question) -> Result:
+    """What was added for certain is in the last read, and nothing is that nobody added."""
+    columns = Columns(history)
+    adds = list(calls(columns, "add"))
+    reads = [call for call in calls(columns, "read") if call.outcome == OK]
+    reads = [call for call in reads if isinstance(call.value, list)]
+    if not reads:
+        return judged(columns, question, [], {}, "the set was never read")
+    last = reads[-1]
+    seen = {canonical(value) for value in last.value}
+    tried = {canonical(call.value) for call in adds}
+    found: list[Found] = []
+    for call in adds:
+        if call.outcome == OK and canonical(call.value) not in seen:
+            sentence = f"{call.value!r} was added and is not in the last read"
+            found.append(("lost", (call.row, last.row), sentence, {"value": call.value}))
+    for value in last.value:
+        if canonical(value) not in tried:
+            sentence = f"the last read has {value!r}, which nobody added"
+            found.append(("unexpected", (last.row,), sentence, {"value": value}))
+    unsure = {canonical(call.value) for call in adds if call.outcome == INFO}
+    stats = {"attempts": len(adds), "recovered": len(unsure & seen)}
+    return judged(columns, question, found, stats, "")
+
+
+def full_set(history: History, question: Question) -> Result:
+    """Every read counts: an element that was added, or once seen, is in every later read."""
+    columns = Columns(history)
+    adds = {canonical(call.value): call for call in calls(columns, "add")}
+    reads = [call for call in calls(columns, "read") if call.outcome == OK]
+    reads = [call for call in reads if isinstance(call.value, list)]
+    found: list[Found] = []
+    contents = []
+    for read in reads:
+        counts = Counter(canonical(value) for value in read.value)
+        contents.append((read, counts))
+        for value, times in counts.items():
+            if times > 1:
+                sentence = f"a read has {value!r} {times} times"
+                found.append(("duplicated", (read.row,), sentence, {"value": value}))
+            if value not in adds:
+                sentence = f"a read has {value!r}, which nobody added"
+                found.append(("unexpected", (read.row,), sentence, {"value": value}))
+            elif adds[value].outcome == FAIL:
+                sentence = f"a read has {value!r}, whose add failed"
+                rows = (adds[value].row, read.row)
+                found.append(("G1a", rows, sentence, {"value": value}))
+    lost, never = 0, 0
+    for value, call in adds.items():
+        result = _fate(value, call, contents)
+        if result is not None:
+            found.append(result)
+            lost += 1
+        elif call.outcome == OK and not any(value in counts for _, counts in contents):
+            never += 1
+    stats = {"attempts": len(adds), "reads": len(reads), "lost": lost, "never-read": never}
+    nothing = "" if reads and adds else "nothing was added and read"
+    return judged(columns, question, found, stats, nothing)
+
+
+def _fate(value: Any, call: Call, contents: list[tuple[Call, Counter[Any]]]) -> Found | None:
+    """Lost if a read that began after it was known lacks it, and so do all that began later."""
+    known = call.row if call.outcome == OK else None
+    witness = call.row
+    for read, counts in contents:
+        if value in counts and (known is None or read.row < known):
+            known, witness = read.row, read.row
+    if known is None:
+        return None
+    later = [(read, counts) for read, counts in contents if read.call > known]
+    last_seen = max((read.call for read, counts in contents if value in counts), default=-1)
+    missing = [read for read, counts in later if value not in counts and read.call > last_seen]
+    if missing:
+        sentence = f"{value!r} was in the set, and no later read has it"
+        return "lost", (witness, missing[0].row), sentence, {"value": value}
+    stale = [read for read, counts in later if value not in counts]
+    if stale:
+        sentence = f"{value!r} was in the set, and a read that began after that lacks it"
+        return "stale", (witness, stale[0].row), sentence, {"value": value}
+    return None

@@ -1,0 +1,1 @@
+"""Linearizability: whether one order, in time, explains what every operation saw."""

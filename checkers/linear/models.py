@@ -1,0 +1,254 @@
+"""The models that are judged by linearizability alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial
+from typing import Any
+
+from checkers.columns import FAIL, INFO, OK, Columns
+from checkers.findings import Finding, Findings
+from checkers.kernels.wgl import APPEND, CAS, FAILED_CAS, READ, WRITE
+from checkers.linear.calls import Call, calls, canonical, happened
+from checkers.linear.objects import Action, ObjectSearch
+from checkers.linear.search import Outcome, Search, Step, searched
+from checkers.linear.zones import unique_writes, zones
+from checkers.models import Question
+from checkers.results import Result, ruled
+from harness.history.history import History
+
+_BASE = 0x100000001B3
+_MASK = (1 << 64) - 1
+
+
+class _Codes:
+    """Values as numbers, in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self._codes: dict[Hashable, int] = {}
+
+    def of(self, value: Any) -> int:
+        return self._codes.setdefault(canonical(value), len(self._codes))
+
+
+def _register_steps(
+    found: Iterable[Call], question: Question, codes: _Codes
+) -> dict[Hashable, list[Step]]:
+    """Reads that tell nothing and operations that did not happen are left out."""
+    steps: dict[Hashable, list[Step]] = {}
+    for call in found:
+        mine = steps.setdefault(call.key, [])
+        if call.f == "read":
+            if call.outcome == OK and (call.value is not None or question.null_read == "asserts"):
+                mine.append(Step(call, READ, codes.of(call.value), pure=True))
+        elif call.f == "write":
+            if happened(call):
+                mine.append(Step(call, WRITE, codes.of(call.value)))
+        elif call.outcome == FAIL:
+            if question.failed_cas == "asserts":
+                mine.append(Step(call, FAILED_CAS, codes.of(call.value[0]), pure=True))
+        else:
+            one, other = (codes.of(part) for part in call.value)
+            mine.append(Step(call, CAS, one, other, pure=one == other))
+    return steps
+
+
+def register(history: History, question: Question) -> Result:
+    return _registers(history, question, "read", "write")
+
+
+def cas_register(history: History, question: Question) -> Result:
+    return _registers(history, question, "read", "write", "cas")
+
+
+def _registers(history: History, question: Question, *names: str) -> Result:
+    codes = _Codes()
+    initial = codes.of(question.initial)
+    columns = Columns(history)
+    steps = _register_steps(calls(columns, *names), question, codes)
+    objects: dict[Hashable, Any] = {
+        key: _Decided(partial(zones, mine, initial))
+        if unique_writes(mine, initial)
+        else Search(mine, initial)
+        for key, mine in steps.items()
+        if mine
+    }
+    return _judged(history, columns, question, searched(objects, question.budget), *names)
+
+
+class _Decided:
+    """What needs no budget, in the clothes of what does."""
+
+    def __init__(self, run: Callable[[], Outcome]) -> None:
+        self._run = run
+
+    def run(self, _: int) -> Outcome:
+        return self._run()
+
+
+def mutex(history: History, question: Question) -> Result:
+    """Acquire and release, of a lock that is free at first."""
+    columns = Columns(history)
+    moves = {"acquire": (0, 1), "release": (1, 0)}
+    steps: dict[Hashable, list[Step]] = {}
+    for call in calls(columns, *moves):
+        if happened(call):
+            steps.setdefault(call.key, []).append(Step(call, CAS, *moves[call.f]))
+    objects = {key: Search(mine, 0) for key, mine in steps.items()}
+    return _judged(history, columns, question, searched(objects, question.budget), *moves)
+
+
+def kv_append(history: History, question: Question) -> Result:
+    """Texts by key: put replaces, append adds at the end, get returns the whole.
+
+    A state is 64 bits of the text: each text is a polynomial in a prime base, so that the text of
+    an append follows from the states before it.
+    """
+    columns = Columns(history)
+    steps: dict[Hashable, list[Step]] = {}
+    for call in calls(columns, "put", "append", "get"):
+        mine = steps.setdefault(call.key, [])
+        text = "" if call.value is None else str(call.value)
+        code, power = _hash(text)
+        if call.f == "get" and call.outcome == OK:
+            if call.value is not None or question.null_read == "asserts":
+                mine.append(Step(call, READ, code, pure=True))
+        elif call.f == "put" and happened(call):
+            mine.append(Step(call, WRITE, code))
+        elif call.f == "append" and happened(call):
+            mine.append(Step(call, APPEND, code, power))
+    initial, _ = _hash(str(question.initial or ""))
+    objects = {key: Search(mine, initial) for key, mine in steps.items() if mine}
+    outcomes = searched(objects, question.budget)
+    return _judged(history, columns, question, outcomes, "put", "append", "get")
+
+
+def _hash(text: str) -> tuple[int, int]:
+    code, power = 0, 1
+    for byte in text.encode():
+        code = (code * _BASE + byte + 1) & _MASK
+        power = power * _BASE & _MASK
+    return _signed(code), _signed(power)
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >> 63 else word
+
+
+def multi_register(history: History, question: Question) -> Result:
+    """Transactions of reads and writes over registers; together they are one object."""
+    columns = Columns(history)
+    given = question.initial if isinstance(question.initial, dict) else {}
+    initial = tuple(sorted((str(name), canonical(value)) for name, value in given.items()))
+    default = None if isinstance(question.initial, dict) else canonical(question.initial)
+    actions = []
+    for call in calls(columns, "txn", "read", "write"):
+        if not happened(call) or not isinstance(call.value, list):
+            continue
+        parts = tuple((part[0][0], str(part[1]), canonical(part[2])) for part in call.value)
+        if call.outcome == INFO and all(part[0] == "r" for part in parts):
+            continue
+        silent = question.null_read == "ignored"
+        actions.append(Action(call, _transaction(parts, default, silent=silent), parts))
+    objects: dict[Hashable, ObjectSearch] = {}
+    if actions:
+        objects[None] = ObjectSearch(actions, initial)
+    outcomes = searched(objects, question.budget)
+    return _judged(history, columns, question, outcomes, "txn", "read", "write")
+
+
+def _transaction(parts: Any, default: Hashable, *, silent: bool) -> Callable[[Any], Any]:
+    def move(state: Any) -> Any:
+        values = dict(state)
+        for name, register_, value in parts:
+            if name == "w":
+                values[register_] = value
+            elif not (silent and value == "null") and values.get(register_, default) != value:
+                return None
+        return tuple(sorted(values.items()))
+
+    move.pure = all(name == "r" for name, _, _ in parts)  # type: ignore[attr-defined]
+    return move
+
+
+def fifo_queue(history: History, question: Question) -> Result:
+    return _queues(history, question, {"enqueue", "offer"}, {"dequeue", "poll"}, first=True)
+
+
+def stack(history: History, question: Question) -> Result:
+    return _queues(history, question, {"push"}, {"pop"}, first=False)
+
+
+def _queues(
+    history: History, question: Question, puts: set[str], takes: set[str], *, first: bool
+) -> Result:
+    columns = Columns(history)
+    objects: dict[Hashable, list[Action]] = {}
+    for call in calls(columns, *puts, *takes):
+        if not happened(call):
+            continue
+        unknown = call.f in takes and call.outcome == INFO
+        value = None if unknown else canonical(call.value)
+        move = _put(value) if call.f in puts else _take(value, first=first, unknown=unknown)
+        name = (call.f in puts, value)
+        objects.setdefault(call.key, []).append(Action(call, move, name))
+    searches = {key: ObjectSearch(mine, ()) for key, mine in objects.items()}
+    outcomes = searched(searches, question.budget)
+    return _judged(history, columns, question, outcomes, *puts, *takes)
+
+
+def _put(value: Hashable) -> Callable[[Any], Any]:
+    return lambda state: (*state, value)
+
+
+def _take(value: Hashable, *, first: bool, unknown: bool) -> Callable[[Any], Any]:
+    """What a take found empty says so with null."""
+
+    def move(state: Any) -> Any:
+        if not state:
+            return state if value == "null" and not unknown else None
+        found = state[0] if first else state[-1]
+        if not unknown and found != value:
+            return None
+        return state[1:] if first else state[:-1]
+
+    return move
+
+
+def _judged(
+    history: History,
+    columns: Columns,
+    question: Question,
+    outcomes: dict[Hashable, Outcome],
+    *names: str,
+) -> Result:
+    stats = {
+        "ops": len(history),
+        "objects": len(outcomes),
+        "configurations": sum(outcome.visited for outcome in outcomes.values()),
+    }
+    found = [
+        _told(columns, key, outcome)
+        for key, outcome in outcomes.items()
+        if outcome.linearizable is False
+    ]
+    done = columns.has_f(*names).any()
+    nothing = "" if done else "no operation of this model was done"
+    if any(outcome.linearizable is None for outcome in outcomes.values()):
+        nothing = f"no answer within {question.budget:,} configurations"
+    findings = Findings(found=tuple(found), count=len(found), looked_at=len(outcomes))
+    return ruled([findings], question.contract, stats, nothing)
+
+
+def _told(columns: Columns, key: Hashable, outcome: Outcome) -> Finding:
+    stuck = outcome.stuck
+    assert stuck is not None
+    index = columns.index_of(stuck.row)
+    of = "" if key is None else f" of {key}"
+    return Finding(
+        type="nonlinearizable",
+        ops=(index,),
+        because=f"no order of the operations{of} explains what process "
+        f"{columns.process_of(stuck.row)} saw by the end of op {index}: {stuck.f} {stuck.value!r}",
+        witness={"key": key, "f": stuck.f, "value": stuck.value, "minimal": False},
+    )

@@ -1,0 +1,97 @@
+"""harness check: files in, verdicts and exit codes out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.check import check
+from harness.history.history import History
+from tests.unit.checkers.stories import polled, sent, told
+
+LOSS = told(sent(0, "x", (0, 1)), sent(0, "x", (1, 2)), polled(1, "x", (1, 2)))
+FINE = told(sent(0, "x", (0, 1)), polled(1, "x", (0, 1)))
+
+
+def asked(*arguments: str) -> tuple[int, str]:
+    """The exit code of the verdict, or click's own where it was no verdict, and what was said."""
+    result = CliRunner().invoke(check, [*arguments], standalone_mode=False)
+    if result.exception is not None:
+        return -1, str(result.exception)
+    return result.return_value, result.output
+
+
+@pytest.mark.parametrize(("history", "code"), [(FINE, 0), (LOSS, 1), (History.of([]), 2)])
+def test_the_verdict_is_the_exit_code(tmp_path: Path, history: History, code: int) -> None:
+    history.write_parquet(tmp_path / "history.parquet")
+    assert asked(str(tmp_path), "--model", "kafka")[0] == code
+
+
+def test_programs_get_one_object(tmp_path: Path) -> None:
+    LOSS.write_parquet(tmp_path / "history.parquet")
+    told_ = json.loads(asked(str(tmp_path), "--model", "kafka", "--json")[1])
+    assert told_.keys() == {"valid", "anomaly-types", "allowed", "anomalies", "not", "stats"}
+    assert told_["valid"] is False
+    (loss,) = told_["anomalies"]["lost-write"]
+    assert loss.keys() == {"ops", "because", "severity", "contract", "witness"}
+
+
+def test_the_configured_contract_allows_what_was_never_promised(tmp_path: Path) -> None:
+    LOSS.write_parquet(tmp_path / "history.parquet")
+    weak = ("--model", "kafka", "--acks", "1", "--json")
+    assert asked(str(tmp_path), *weak)[0] == 1
+    code, output = asked(str(tmp_path), *weak, "--contract", "configured")
+    assert code == 0
+    assert "lost-write" in json.loads(output)["allowed"]
+
+
+def test_text_keys_of_a_poll_are_the_integers_of_the_sends(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    rows = [
+        {"process": 0, "type": "ok", "f": "send", "value": [["send", 11, [0, 5]]]},
+        {"process": 1, "type": "ok", "f": "poll", "value": [["poll", {"11": [[0, 6]]}]]},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, output = asked(str(path), "--model", "kafka", "--json")
+    assert code == 1
+    assert "inconsistent-offsets" in json.loads(output)["anomaly-types"]
+
+
+def test_edn_is_judged_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(
+        "[{:process 0 :type :ok :f :txn :value [[:append :x 1] [:r :y [1]]]}\n"
+        " {:process 1 :type :ok :f :txn :value [[:append :y 1] [:r :x [1]]]}]\n"
+    )
+    code, output = asked(str(path), "--model", "list-append", "--consistency-model", "serializable")
+    assert code == 1
+    assert "G1c" in output
+    assert "a contradiction" in output
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("none.jsonl", None, "no history is here"),
+        ("bad.jsonl", '{"type": "ok"\n', "line 1: expected one operation as JSON"),
+        ("bad.edn", "{:type :ok", "line 1: expected } for line 1"),
+    ],
+)
+def test_what_cannot_be_read_is_told_and_is_no_verdict(
+    tmp_path: Path, name: str, text: str | None, said: str
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    code, output = asked(str(tmp_path / name), "--model", "kafka")
+    assert code == -1
+    assert said in output
+
+
+def test_a_consistency_model_that_nobody_knows_is_no_verdict(tmp_path: Path) -> None:
+    FINE.write_parquet(tmp_path / "history.parquet")
+    code, output = asked(str(tmp_path), "--model", "list-append", "--consistency-model", "soon")
+    assert code == -1
+    assert "no such consistency model: soon" in output
