@@ -6,16 +6,32 @@ import click
 
 
 @click.command("heal")
-def heal() -> int:
+@click.option("--inventory", type=click.Path(exists=True, dir_okay=False),
+              help="Also on the hosts of --on ssh; no run must be using them.")  # fmt: skip
+def heal(inventory: str | None) -> int:
     """Remove what a run that was killed has left: hosts, mounts, cgroups, images."""
-    from harness.cluster.netns.heal import heal as heal_netns
+    from harness.cluster.netns import heal as heal_netns
 
     removed = heal_netns()
     for each in removed:
         click.echo(f"removed {each}")
-    if not removed:
+    if inventory is not None:
+        click.echo(f"healed {_heal_hosts(inventory)} hosts of {inventory}")
+    elif not removed:
         click.echo("nothing was left")
     return 0
+
+
+def _heal_hosts(inventory: str) -> int:
+    import asyncio
+    from pathlib import Path
+
+    from harness.cluster.inventory import load_inventory
+    from harness.cluster.ssh.place import heal_hosts
+
+    described = load_inventory(Path(inventory))
+    asyncio.run(heal_hosts(described))
+    return len(described.hosts)
 
 
 @click.command("doctor")

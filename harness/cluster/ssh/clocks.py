@@ -74,6 +74,12 @@ class HostClocks:
         self._touched: set[Node] = set()
         self._at_first_s: dict[Node, float] = {}
 
+    async def open(self) -> None:
+        """What keeps clocks right goes on, where a run that died had stopped it."""
+        for host in self._hosts.values():
+            if host.described.own_clock and host.described.has_root:
+                await host.as_root(_START_KEEPERS.format(stopped=self._stopped(host)))
+
     async def jump(self, node: Node, by_s: float) -> None:
         host = await self._freed(node)
         before_s = await self.offset_s(node)

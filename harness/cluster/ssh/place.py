@@ -119,6 +119,7 @@ class SshPlace:
         await asyncio.gather(*(host.settle() for host in self._hosts.values()))
         self._is_up = True
         await self._firewalls.open(Reach(self._hosts, self._vantage))
+        await self._clocks.open()
         return self.hosts
 
     async def down(self) -> None:
@@ -217,6 +218,15 @@ class SshPlace:
         if node not in self._hosts:
             raise ValueError(f"there is no node {node} here, only {list(self._hosts)}")
         return self._hosts[node]
+
+
+async def heal_hosts(inventory: Inventory) -> None:
+    """Ends what runs that died have left on every host: processes, faults, data."""
+    place = SshPlace(inventory)
+    try:
+        await place.up(len(inventory.hosts))
+    finally:
+        await place.down()
 
 
 def _check(place: SshPlace) -> Place:

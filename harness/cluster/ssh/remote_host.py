@@ -31,16 +31,14 @@ fi
 mkdir -p "$home" "$data"
 home=$(cd "$home" && pwd -P)/run
 data=$(cd "$data" && pwd -P)/log-trial
-for process in /proc/[0-9]*; do
-  if [ "$(readlink "$process/cwd" 2>/dev/null)" = "$home" ]; then
-    kill -KILL "${{process#/proc/}}" 2>/dev/null || :
-  fi
-done
-rm -rf "$home" "$data"
+find /proc -mindepth 2 -maxdepth 2 -name cwd -printf '%h %l\\n' 2>/dev/null |
+  while read -r process directory; do
+    [ "$directory" != "$home" ] || kill -KILL "${{process#/proc/}}" 2>/dev/null || :
+  done || :
+rm -rf "$home" "$data" 2>/dev/null || {{ sleep 0.5; rm -rf "$home" "$data"; }}
 mkdir -p "$home" "$data"
 echo "$home"
 echo "$data"
-{root} sh -c 'PATH=$PATH:/usr/sbin:/sbin; command -v nft || command -v iptables || echo none'
 """
 
 
@@ -73,7 +71,6 @@ class RemoteHost:
                 data=_with_tilde(described.data_dir or f"{described.home}/data"),
                 is_own="true" if described.data_dir else "false",
                 not_apart=_NOT_APART,
-                root=self._sudo() if described.has_root else "",
             )
         )
         if answer.exit_code == _NOT_APART:
@@ -87,16 +84,21 @@ class RemoteHost:
                 f"{self.node} has no place for a run below {described.home}: "
                 f"{answer.stderr.strip() or answer.stdout.strip()}"
             )
-        home, data, firewall = answer.stdout.splitlines()
-        self.home, self.data = PurePosixPath(home), PurePosixPath(data)
-        self.shell.home = self.home
+        home, data = map(PurePosixPath, answer.stdout.splitlines())
+        self.home, self.data = home, data
+        self.shell.home = home
         if described.has_root:
-            self.firewall = PurePosixPath(firewall).name
-        if self.firewall == "none":
+            self.firewall = await self._found_firewall()
+
+    async def _found_firewall(self) -> str:
+        looking = "command -v nft || command -v iptables || echo none"
+        found = PurePosixPath((await self.as_root(looking)).stdout.strip()).name
+        if found == "none":
             raise EnvironmentFailure(
                 f"{self.node} has neither nft nor iptables, which cut its links; try there: "
                 "apt-get install nftables, or sudo = false in the inventory to do without"
             )
+        return found
 
     async def as_root(self, script: str, *, within_s: float = 30) -> Answer:
         """Raises NodeFailedError unless all of the script went well."""
@@ -105,7 +107,8 @@ class RemoteHost:
         answer = await self.shell.script(command, within_s=within_s)
         if answer.exit_code != 0:
             raise NodeFailedError(
-                f"{self.node} could not do as root what was asked of it: {answer.stderr.strip()}"
+                f"{self.node} could not do as root what was asked of it: "
+                f"{answer.stderr.strip() or f'it ended with {answer.exit_code}'}"
             )
         return answer
 

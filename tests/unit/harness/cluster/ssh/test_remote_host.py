@@ -50,7 +50,7 @@ async def test_a_home_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 async def test_root_without_a_firewall_is_told_what_to_install(tmp_path: Path) -> None:
     host, shell = remote_host(tmp_path, user="root")
-    # It is the only shell there that starts another one, to look for the commands.
+    # A shell that is started by another one is the one that looks for the commands.
     shell.has_instead("sh", "echo none")
     with pytest.raises(EnvironmentFailure, match=r"neither nft nor iptables.*nftables"):
         await host.settle()
@@ -64,6 +64,13 @@ async def test_root_is_had_by_sudo_unless_one_is_root(tmp_path: Path) -> None:
     host, shell = remote_host(tmp_path, user="root")
     assert (await host.as_root("echo plainly")).stdout == "plainly\n"
     assert "sudo" not in shell.scripts[-1]
+
+
+async def test_a_sudo_that_wants_a_password_is_told(tmp_path: Path) -> None:
+    host, shell = remote_host(tmp_path, user="me", sudo=True)
+    shell.has_instead("sudo", "echo sudo: a password is required >&2; exit 1")
+    with pytest.raises(NodeFailedError, match=r"as root .*: sudo: a password is required"):
+        await host.settle()
 
 
 async def test_what_root_fails_to_do_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,48 @@
+"""Where a run takes place and what it puts on trial, from its plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cluster.apache_kafka import ApacheKafka
+from harness.cluster.installing import INSTALLED_BROKER
+from harness.cluster.reference_broker import ReferenceBroker
+from harness.cluster.ssh.place import SshPlace
+from harness.errors import EnvironmentFailure
+from harness.run.plan import Plan
+from harness.run.stage import make_place, make_system
+
+
+def ssh_plan(directory: Path, system: str = "reference") -> Plan:
+    inventory = directory / "hosts.toml"
+    inventory.write_text('[[hosts]]\naddress = "192.0.2.1"\nkey_file = "hosts.toml"\n')
+    return Plan(on="ssh", inventory=str(inventory), system=system)
+
+
+def test_ssh_takes_its_hosts_from_an_inventory(tmp_path: Path) -> None:
+    place = make_place(ssh_plan(tmp_path), tmp_path)
+    assert isinstance(place, SshPlace)
+    with pytest.raises(EnvironmentFailure, match="takes hosts from --inventory FILE"):
+        make_place(Plan(on="ssh"), tmp_path)
+
+
+def test_without_vagrant_no_virtual_machines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(EnvironmentFailure, match="there is no vagrant here"):
+        make_place(Plan(on="vagrant"), tmp_path)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("reference", ReferenceBroker), ("kafka", ApacheKafka)])
+def test_far_away_the_broker_is_installed_and_here_it_is_not(
+    tmp_path: Path, name: str, kind: type[ReferenceBroker]
+) -> None:
+    plan = ssh_plan(tmp_path, name)
+    far = make_system(plan, make_place(plan, tmp_path))
+    near = make_system(Plan(on="local", system=name), make_place(Plan(on="local"), tmp_path))
+    assert type(far) is type(near) is kind
+    assert (far._command, near._installer) == (INSTALLED_BROKER, None)
+    assert far._installer is not None
