@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 
@@ -28,11 +28,10 @@ class Clients(Protocol):
         ...
 
 
-def unreached(left: Mapping[int, Mapping[str, int]], keys: Mapping[str, int]) -> dict[str, int]:
-    """A key is read back if one of those who had to read it came to its end."""
-    found: dict[str, int] = {}
-    for key, end in keys.items():
-        readers = [each for each in left.values() if key in each]
-        if readers and len(readers) == len(left):
-            found[key] = end
-    return found
+def unreached(reached: Iterable[Mapping[str, int]], ends: Mapping[str, int]) -> dict[str, int]:
+    """A key is read back if one client came to its end; by key, the ends that none came to."""
+    furthest: dict[str, int] = {}
+    for each in reached:
+        for key, offset in each.items():
+            furthest[key] = max(offset, furthest.get(key, 0))
+    return {key: end for key, end in ends.items() if furthest.get(key, 0) < end}

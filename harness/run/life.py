@@ -89,7 +89,7 @@ class Life:
         self._is_stopped = False
 
     async def drain(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
-        """Reads this client's keys from the beginning to their ends; what it has not reached.
+        """Reads this client's keys from the beginning to their ends; how far it came with each.
 
         The ends are those known to the run, or the high watermarks where these are beyond: what
         became of a send that nobody is sure of shows there.
@@ -97,6 +97,8 @@ class Life:
         mine = {key: ends[key] for key in self._workload.drained_keys(self._number) if key in ends}
         if not mine:
             return {}
+        # The end of a load may have asked for a stop that had nothing to end any more.
+        self._is_stopped = False
         mine = await self._latest(mine)
         reached = dict.fromkeys(mine, 0)
         progress_ns = 0
@@ -117,8 +119,7 @@ class Life:
                     progress_ns = self._clock.now_ns()
             elif completion.type == "info":
                 progress_ns = 0
-        self._is_stopped = False
-        return {key: end for key, end in mine.items() if reached[key] < end}
+        return reached
 
     async def _latest(self, ends: Mapping[str, int]) -> dict[str, int]:
         """The history has to know log starts as well: what retention took is not lost."""

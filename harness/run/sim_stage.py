@@ -144,8 +144,7 @@ class SimClients:
 
     async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int]:
         deadline_ns = self._clock.now_ns() + int(within_s * _NS)
-        left = await self._each(lambda life: life.drain(ends, deadline_ns))
-        return unreached(dict(enumerate(left)), ends)
+        return unreached(await self._each(lambda life: life.drain(ends, deadline_ns)), ends)
 
     def stop(self) -> None:
         for life in self._lives:

@@ -67,8 +67,8 @@ class WorkerClients:
         deadline_ns = time.monotonic_ns() + int(within_s * _NS)
         for worker in self._workers.values():
             worker.order(Drain(dict(ends), deadline_ns))
-        left = await self._each("drained", within_s + _LAST_OPERATION_S)
-        return unreached(left, ends)
+        reached = await self._each("drained", within_s + _LAST_OPERATION_S)
+        return unreached(reached.values(), ends)
 
     async def _each(self, what: str, within_s: float) -> dict[int, Mapping[str, int]]:
         """By worker what it says at its end. One that never does is replaced."""

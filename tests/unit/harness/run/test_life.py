@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.client.base import Completion, Invocation
 from harness.cluster.base import NewTopic
+from harness.run.clients import unreached
 from harness.run.life import Life
 
 CLIENTS = 4
@@ -155,7 +156,7 @@ def test_reading_back_goes_on_until_every_end_was_reached() -> None:
         return ok(invocation)
 
     story = Story(poll)
-    assert story.drain({"t-0": 3}, 10_000 * STEP_NS) == {}
+    assert story.drain({"t-0": 3}, 10_000 * STEP_NS) == {"t-0": 3}
     assert next(records) == [[3, 8]]
 
 
@@ -166,7 +167,27 @@ def test_what_was_not_reached_in_time_is_told() -> None:
         return ok(invocation)
 
     story = Story(nothing)
-    assert story.drain({"t-0": 3, "t-1": 0, "other-0": 9}, 100 * STEP_NS) == {"t-0": 3}
+    ends = {"t-0": 3, "t-1": 0, "other-0": 9}
+    reached = story.drain(ends, 100 * STEP_NS)
+    assert reached == {"t-0": 0, "t-1": 0}
+    assert unreached([reached], ends) == {"t-0": 3, "other-0": 9}
+
+
+def test_a_stop_that_came_too_late_for_the_load_does_not_end_the_reading() -> None:
+    records = iter([[[0, 5]]])
+
+    def poll(invocation: Invocation) -> Completion:
+        if invocation.f == "poll":
+            return Completion("ok", [["poll", {"t-0": next(records)}]])
+        return ok(invocation)
+
+    story = Story(poll)
+    story.life.stop()
+    assert story.drain({"t-0": 1}, 10_000 * STEP_NS) == {"t-0": 1}
+
+
+def test_one_reader_at_the_end_is_enough() -> None:
+    assert unreached([{"t-0": 3, "t-1": 1}, {"t-0": 7}], {"t-0": 7, "t-1": 2}) == {"t-1": 2}
 
 
 def test_a_reader_that_gets_nowhere_is_opened_anew_where_it_stood() -> None:
@@ -184,7 +205,7 @@ def test_a_reader_that_gets_nowhere_is_opened_anew_where_it_stood() -> None:
         return Completion("ok", [["poll", {"t-0": found}]])
 
     story = Story(stuck)
-    assert story.drain({"t-0": 3}, 10_000 * STEP_NS) == {}
+    assert story.drain({"t-0": 3}, 10_000 * STEP_NS) == {"t-0": 3}
     assert assigned == [{"t-0": 0}, {"t-0": 1}]
 
 
@@ -200,5 +221,5 @@ def test_reading_back_goes_as_far_as_the_log_does() -> None:
         return ok(invocation)
 
     story = Story(beyond)
-    assert story.drain({"t-0": 1}, 10_000 * STEP_NS) == {}
+    assert story.drain({"t-0": 1}, 10_000 * STEP_NS) == {"t-0": 2}
     assert next(records, None) is None
