@@ -128,7 +128,11 @@ class Ghost:
         for each in self.of(replica.key).behind(replica.held_end):
             if before_epoch is not None and each.shown_in >= before_epoch:
                 break
-            if each.last_offset >= start:
+            if replica.is_compacted:
+                # Which batches it still has is its own business; how far it reaches is not.
+                if each.last_offset >= replica.seen_log.end:
+                    return each
+            elif each.last_offset >= start:
                 batch = by_base.get(each.base_offset)
                 if batch is None or not each.is_same(batch):
                     return each

@@ -30,9 +30,14 @@ class Replica:
         """Looked at for the first time in this life."""
         self.mark_before = 0
         """The high watermark at the look before the last one."""
+        self.is_compacted = False
 
     def look(
-        self, seen: SeenPartition | SeenQuorum, segments: Sequence[SeenSegment], peek: Peek
+        self,
+        seen: SeenPartition | SeenQuorum,
+        segments: Sequence[SeenSegment],
+        peek: Peek,
+        is_compacted: bool,
     ) -> None:
         self.is_new = self.partition is None and self.quorum is None
         self.mark_before = 0 if self.is_new else self.high_watermark
@@ -41,7 +46,8 @@ class Replica:
         else:
             self.partition = seen
         self.segments = tuple(segments)
-        if seen.log.is_compacted:
+        self.is_compacted = is_compacted
+        if is_compacted:
             # Replicas compact when they like: their batches need not be the same any more.
             self.log = ReplicaLog()
             return

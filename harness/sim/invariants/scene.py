@@ -32,6 +32,7 @@ class Scene:
         self._cluster = cluster
         self._replicas: dict[tuple[str, Key], Replica] = {}
         self._names = {node.node_id: node.name for node in cluster.nodes.values()}
+        self._compacted: set[Key] = set()
 
     # Nodes
 
@@ -86,8 +87,15 @@ class Scene:
         replica = self._replicas.get((node, key))
         if replica is None or replica.life != life:
             replica = self._replicas[node, key] = Replica(node, life, key, topic)
-        replica.look(seen, segments(process, topic, index), partial(self.peek, node))
+        is_compacted = self._is_compacted(key, seen)
+        replica.look(seen, segments(process, topic, index), partial(self.peek, node), is_compacted)
         return replica
+
+    def _is_compacted(self, key: Key, seen: SeenPartition | SeenQuorum) -> bool:
+        """What was compacted once stays so: a node that has just started does not know it yet."""
+        if seen.log.is_compacted:
+            self._compacted.add(key)
+        return key in self._compacted
 
     def _forget(self, node: str, topic: str, index: int) -> None:
         """The log is gone from the node. If the partition comes back, its log is another one."""

@@ -21,7 +21,7 @@ class SoundBatches:
 
     def check(self, step: Step) -> Violation | None:
         for replica in step.replicas.values():
-            if replica.seen_log.is_compacted:
+            if replica.is_compacted:
                 continue
             sentence = self._look(replica)
             if sentence is not None:
