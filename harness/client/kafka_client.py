@@ -204,7 +204,7 @@ def _acknowledge(micro_op: MicroOp, offset: int | None) -> None:
         micro_op[2] = [offset, micro_op[2]]
 
 
-def _value(record: Read, key: str) -> int | str:
+def _value(record: Read, key: str) -> int | str | None:
     if record.key is None:
         return decode(record.payload, key)
     return decode(record.payload, f"{key}/{record.key.decode(errors='backslashreplace')}")

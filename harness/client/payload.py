@@ -14,9 +14,6 @@ _PRODUCERS_MAX = 1 << 31
 _CHECKSUM_DIGITS = 8
 _SHOWN_MAX = 256
 
-TOMBSTONE = "tombstone"
-"""How a record without a payload is recorded, where a value is expected."""
-
 
 def value_of(producer: int, sequence: int) -> int:
     if not 0 <= producer < _PRODUCERS_MAX or not 0 <= sequence < 1 << _SEQUENCE_BITS:
@@ -29,10 +26,13 @@ def encode(place: str, value: int) -> bytes:
     return b"%b%08x" % (head, crc32(head))
 
 
-def decode(payload: bytes | None, place: str) -> int | str:
-    """The value. What does not fit is told as it came, in words: it is a finding, not an error."""
+def decode(payload: bytes | None, place: str) -> int | str | None:
+    """The value; a tombstone has none.
+
+    What does not fit is told as it came, in words: it is a finding, not an error.
+    """
     if payload is None:
-        return TOMBSTONE
+        return None
     their_place, value = _taken_apart(payload)
     if value is None:
         return f"foreign: {_shown(payload)}"
