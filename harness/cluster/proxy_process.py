@@ -65,6 +65,8 @@ class ProxyProcess:
             case {"remove": name}:
                 self._proxy.remove(name)
             case {"hits": name}:
+                if name not in self._proxy.known:
+                    raise MessageFaultError(f"there never was a fault called {name!r}")
                 return {"hits": self._proxy.hits(name)}
             case _:
                 raise MessageFaultError(f"nobody here knows what {told} means")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -77,6 +77,11 @@ class Proxy:
 
     def remove(self, name: str) -> None:
         self._faults.remove(name)
+
+    @property
+    def known(self) -> Collection[str]:
+        """The names of all faults there ever were."""
+        return self._faults.counts().keys()
 
     def hits(self, name: str) -> int:
         return self._faults.hits(name)

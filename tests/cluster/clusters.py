@@ -26,9 +26,10 @@ async def running(
     *,
     disk_bytes: int | None = None,
     properties: dict[str, str] | None = None,
+    wire: bool = False,
 ) -> AsyncIterator[tuple[Cluster, Processes]]:
     settings = replace(QUICK_FAILOVER, properties={**LAG, **(properties or {})})
-    place = LocalPlace(directory, disk_bytes=disk_bytes)
+    place = LocalPlace(directory, disk_bytes=disk_bytes, wire=wire)
     async with Cluster(ReferenceBroker(place, settings), count=count) as cluster:
         assert cluster.process is not None
         yield cluster, cluster.process

@@ -44,6 +44,7 @@ class ClockFile:
         self._set(0, 0, 0.0)
 
     def close(self) -> None:
+        self.path.unlink(missing_ok=True)
         self._words.release()
         self._memory.close()
 

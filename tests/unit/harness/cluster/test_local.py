@@ -79,8 +79,9 @@ async def test_files_go_to_a_node_and_come_back(tmp_path: Path) -> None:
 async def test_what_a_node_lacks_is_told_in_a_sentence(tmp_path: Path) -> None:
     place = LocalPlace(tmp_path)
     assert place.why_not("process") is None
+    assert (place.clock is None) == (place.why_not("clock") is not None)
     for capability in CAPABILITIES:
-        if capability != "process":
+        if capability not in ("process", "clock"):
             assert getattr(place, capability) is None
             assert len((place.why_not(capability) or "").split()) > 5
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
@@ -95,3 +96,11 @@ def test_a_value_cannot_break_out_of_its_line() -> None:
         server_properties(MEMBERS[0], MEMBERS[:1], Settings(racks=("a\nnode.id=7",)))
     text = server_properties(MEMBERS[0], MEMBERS[:1], Settings(racks=("a\\b",)))
     assert read(text)["broker.rack"] == "a\\\\b"
+
+
+def test_a_node_behind_a_proxy_listens_elsewhere_than_it_says() -> None:
+    behind = replace(MEMBERS[0], client_port_behind=20001, controller_port_behind=20101)
+    found = read(server_properties(behind, [behind, *MEMBERS[1:3]], Settings()))
+    assert found["listeners"] == "PLAINTEXT://127.0.0.1:20001,CONTROLLER://127.0.0.1:20101"
+    assert found["advertised.listeners"] == "PLAINTEXT://127.0.0.1:19001"
+    assert found["controller.quorum.voters"].startswith("1@127.0.0.1:19101,")
