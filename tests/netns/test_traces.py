@@ -10,12 +10,14 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from harness.cluster.netns import heal
 from harness.cluster.netns.machine import Machine
+from harness.cluster.netns.registry import Claim
 from harness.errors import EnvironmentFailure
 from tests.netns import traces
 from tests.netns.places import disks_of, hosts, network_of, started
@@ -175,3 +177,21 @@ def test_nobody_heals_the_living(tmp_path: Path) -> None:
 
     asyncio.run(up())
     assert not [line for line in healed if f"process {os.getpid()}" in line]
+
+
+def test_several_may_heal_at_once(tmp_path: Path) -> None:
+    with subprocess.Popen(["true"]) as gone:
+        pass
+    image = tmp_path / "n1.img"
+    for number in range(5):
+        entry = Claim(traces.REGISTRY / f"{gone.pid}.1.{number}")
+        (entry.directory / "n1").mkdir(parents=True)
+        entry.will_make(image)
+        entry.cgroup.below("n1").make()
+    image.touch()
+    with ThreadPoolExecutor(8) as threads:
+        healed = [
+            line for each in [threads.submit(heal) for _ in range(8)] for line in each.result()
+        ]
+    assert f"hosts of process {gone.pid}, which is gone" in healed
+    assert traces.of_process(gone.pid, tmp_path, frozenset()) == []

@@ -6,6 +6,7 @@ group writes are `blkio`'s there, which has a tree of its own: a group then stan
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -58,11 +59,15 @@ class Cgroup:
 
     def kill(self) -> None:
         """Returns when nobody in it lives any more."""
-        with suppress(FileNotFoundError, NotADirectoryError):
+        try:
             self._write("cgroup.kill", "1")
             self._until(lambda: self._tells("populated 0"), "is not empty after a kill")
             # Who is killed while frozen leaves the group frozen, and the next life with it.
             self.thaw()
+        except OSError as error:
+            # It is not there, or somebody else removes it just now.
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ENODEV):
+                raise
 
     def limit_writes(self, device: str, per_second: int | None) -> None:
         """To a device, given as major:minor. None lifts the limit."""
@@ -78,9 +83,7 @@ class Cgroup:
         """Kills whoever is in it; groups below it go as well."""
         self.kill()
         for door in self.doors:
-            below = door.parent.rglob("*/") if door.parent.exists() else ()
-            for path in (*sorted(below, reverse=True), door.parent):
-                _remove_empty(path)
+            _remove(door.parent)
 
     def _tells(self, word: str) -> bool:
         return word in (self._path / "cgroup.events").read_text().splitlines()
@@ -140,17 +143,21 @@ def _mounts() -> Iterator[tuple[str, list[str], Path]]:
         yield kind, options.split(","), Path(before.split()[4])
 
 
-def _remove_empty(path: Path) -> None:
+def _remove(path: Path) -> None:
+    """With those below it. Somebody else may do the same at the same time."""
+    try:
+        below = [entry for entry in path.iterdir() if entry.is_dir()]
+    except OSError:
+        return
+    for entry in below:
+        _remove(entry)
     until_s = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            path.rmdir()
-        except FileNotFoundError:
-            return
-        except OSError:
-            # The last of its processes is only just on its way out.
-            if time.monotonic() > until_s:
-                raise
-            time.sleep(_POLL_S)
-        else:
-            return
+    while path.exists():
+        with suppress(FileNotFoundError):
+            try:
+                path.rmdir()
+            except OSError as error:
+                # The last of its processes is only just on its way out.
+                if error.errno != errno.EBUSY or time.monotonic() > until_s:
+                    raise
+                time.sleep(_POLL_S)
