@@ -226,7 +226,7 @@ class SimBroker:
             try:
                 return await self._place.control.start(self._asked(node, question))
             except BrokerError as error:
-                if error.is_definite and not error.is_retriable:
+                if not error.is_retriable:
                     raise RefusedError(str(error)) from None
                 complaint = str(error)
             except ClientError as error:

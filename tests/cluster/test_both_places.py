@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import stories
+from tests.cluster import admin_stories, stories
 from tests.cluster.both_places import Story, on_local, on_sim
 
 EVERYWHERE: list[Story] = [
@@ -15,11 +15,18 @@ EVERYWHERE: list[Story] = [
     stories.a_paused_leader_is_replaced,
     stories.the_controller_dies,
     stories.all_nodes_die_at_once,
+    admin_stories.topics_are_made_once,
+    admin_stories.leadership_moves_by_order_and_election,
+    admin_stories.records_are_deleted_up_to_an_offset,
+    admin_stories.a_topic_is_altered_and_its_segments_are_shown,
 ]
 WITH_DISKS: list[Story] = [stories.a_full_disk_is_freed]
 WITH_LINKS: list[Story] = [stories.an_isolated_leader_is_replaced]
 
-QUICK: list[Story] = [stories.a_paused_leader_is_replaced]
+QUICK: list[Story] = [
+    stories.a_paused_leader_is_replaced,
+    admin_stories.leadership_moves_by_order_and_election,
+]
 """On real processes the others wait for make test-all: they take seconds each."""
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from broker.network.interface import Address
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Clocks, Disks, Network, Processes, Wire
 from harness.cluster.server_properties import QUICK_FAILOVER
 from harness.sim.client import Client
+from harness.sim.nodes import PORT
 from harness.sim.place import SimPlace
+from harness.sim.processes import SimProcess
 from harness.sim.sim_broker import SimBroker
 from harness.sim.simulation import Simulation
 
 DEADLINE_S = 600.0
+PATIENCE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +80,18 @@ async def create_topic(
     )
     async with client:
         await client.admin.create_topic(name, assignment=assignment)
+
+
+async def connects(placed: Placed, source: str, target: str) -> bool:
+    """Whether a process on the one machine gets a connection to the broker on the other."""
+
+    async def connect() -> bool:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                network = placed.simulation.network.of(source)
+                (await network.connect(Address(target, PORT))).close()
+        except (TimeoutError, OSError):
+            return False
+        return True
+
+    return await SimProcess(placed.simulation, source).start(connect())
