@@ -36,17 +36,18 @@ class FrameReader:
         pending += data
         found: list[bytes] = []
         start = 0
-        while len(pending) - start >= _LENGTH.size:
-            (size,) = _LENGTH.unpack_from(pending, start)
-            if not 0 <= size <= FRAME_BYTES_MAX:
-                if found:
-                    break  # These first: it will be told of when nothing good is before it.
-                raise MalformedMessageError(f"a frame cannot be {size} bytes long")
-            end = start + _LENGTH.size + size
-            if end > len(pending):
-                break
-            found.append(bytes(pending[start + _LENGTH.size : end]))
-            start = end
+        with memoryview(pending) as view:
+            while len(pending) - start >= _LENGTH.size:
+                (size,) = _LENGTH.unpack_from(view, start)
+                if not 0 <= size <= FRAME_BYTES_MAX:
+                    if found:
+                        break  # These first: it will be told of when nothing good is before it.
+                    raise MalformedMessageError(f"a frame cannot be {size} bytes long")
+                end = start + _LENGTH.size + size
+                if end > len(pending):
+                    break
+                found.append(bytes(view[start + _LENGTH.size : end]))
+                start = end
         del pending[:start]
         return found
 
