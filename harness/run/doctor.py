@@ -40,6 +40,7 @@ def findings() -> Iterator[Finding]:
     sshd = _which("sshd")
     yield Finding("sshd", sshd is not None, sshd or "apt-get install openssh-server")
     yield _netem()
+    yield _clock_shim()
     java = shutil.which("java")
     yield Finding("java", java is not None, java or "only for --system kafka", is_needed=False)
     vagrant = shutil.which("vagrant")
@@ -50,6 +51,14 @@ def findings() -> Iterator[Finding]:
 def _which(command: str) -> str | None:
     path = os.pathsep.join([os.environ.get("PATH", ""), *_SBIN])
     return shutil.which(command, path=path)
+
+
+def _clock_shim() -> Finding:
+    from harness.cluster.clock_shim.build import why_no_shim
+
+    reason = why_no_shim()
+    said = reason or "compiles the library that shifts the clocks of brokers"
+    return Finding("cc", reason is None, said, is_needed=False)
 
 
 def _netem() -> Finding:
