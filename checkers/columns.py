@@ -12,11 +12,12 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels.rows import outcomes, pair
+from checkers.kernels.rows import numbered_processes, outcomes, pair, spans_of
 from harness.history.history import History
 from harness.history.op import TYPES
 
 OK, INFO, FAIL = 1, 2, 3
+_SPARE = 1 << 16
 _TYPE_CODES = {"invoke": 0, "ok": OK, "info": INFO, "fail": FAIL}
 
 
@@ -74,13 +75,7 @@ class Columns:
     def spans(self) -> tuple[Ints64, Ints64]:
         """First and last element of each row. Where a completion says nothing of what was done,
         as a client's that died, its invocation speaks for it."""
-        counts = np.bincount(self.elements.op, minlength=self.ops.index.size)
-        end = np.cumsum(counts, dtype=np.int64)
-        begin = end - counts
-        silent = (self.outcome > OK) & (counts == 0) & (self.partner >= 0)
-        begin[silent] = begin[self.partner[silent]]
-        end[silent] = end[self.partner[silent]]
-        return begin, end
+        return spans_of(self.elements.op, self.outcome, self.partner)
 
     @cached_property
     def call(self) -> Ints64:
@@ -118,7 +113,10 @@ def _plain(column: pa.ChunkedArray, null: Any = None) -> Any:
     """As numpy, without a copy where there is one chunk and nothing is null."""
     if column.null_count:
         column = pc.fill_null(column, null)
-    return column.to_numpy()
+    array = column.to_numpy()
+    # Arrow's own memory cannot be written; kernels are compiled once if nothing can.
+    array.flags.writeable = False
+    return array
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[Ints32, list[str]]:
@@ -140,9 +138,7 @@ def _ops(table: pa.Table) -> Ops:
     assert set(type_names) <= set(TYPES), "the history layer lets no other type in"
     renamed = np.array([_TYPE_CODES[name] for name in type_names], np.int8)
     f, names = _codes(table["f"])
-    numbers, inverse = np.unique(_plain(table["process"]), return_inverse=True)
-    strangers = int(np.searchsorted(numbers, 0))
-    process = np.maximum(inverse - strangers, -1).astype(np.int32)
+    process, numbers = _processes(_plain(table["process"]))
     return Ops(
         index=_plain(table["index"]),
         time_ns=_plain(table["time"], 0),
@@ -150,8 +146,19 @@ def _ops(table: pa.Table) -> Ops:
         type=renamed[type_codes] if type_names else np.empty(0, np.int8),
         f=f,
         names=names,
-        numbers=numbers[strangers:].astype(np.int64),
+        numbers=numbers,
     )
+
+
+def _processes(told: Ints32) -> tuple[Ints32, Ints64]:
+    """Processes numbered without gaps, in their order; and their own numbers."""
+    most = int(told.max(initial=-1)) + 1
+    if most <= _SPARE + 4 * told.size:
+        return numbered_processes(told, most)
+    numbers, inverse = np.unique(told, return_inverse=True)
+    strangers = int(np.searchsorted(numbers, 0))
+    process = np.maximum(inverse - strangers, -1).astype(np.int32)
+    return process, numbers[strangers:].astype(np.int64)
 
 
 def _elements(table: pa.Table) -> Elements:

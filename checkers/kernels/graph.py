@@ -77,18 +77,14 @@ def latest_calls(
     component: Ints32, count: int, start: Ints64, target: Ints32, call: Ints64
 ) -> Ints64:
     """For each component the latest call of all nodes that reach it, itself included."""
+    first, members = by_source(count, component)
     latest = np.full(count, -1, np.int64)
-    order = np.argsort(-component, kind="mergesort")
-    first = 0
-    for last in range(order.size):
-        mine = component[order[last]]
-        latest[mine] = max(latest[mine], call[order[last]])
-        if last + 1 < order.size and component[order[last + 1]] == mine:
-            continue
-        for place in range(first, last + 1):
-            node = order[place]
+    for mine in range(count - 1, -1, -1):
+        for place in range(first[mine], first[mine + 1]):
+            latest[mine] = max(latest[mine], call[members[place]])
+        for place in range(first[mine], first[mine + 1]):
+            node = members[place]
             for edge in range(start[node], start[node + 1]):
                 other = component[target[edge]]
                 latest[other] = max(latest[other], latest[mine])
-        first = last + 1
     return latest

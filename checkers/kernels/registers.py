@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import kernel
-from harness.history.kinds import READ, WRITE
+from harness.history.kinds import APPEND, READ, WRITE
 
 
 @kernel
@@ -36,6 +38,24 @@ def register_writers(
                 if kind[other] == WRITE and key[other] == key[element]:
                     final[value] = 0
                     break
+
+
+@kernel
+def updates(
+    op: Ints32, element: Ints64, begin: Ints64, end: Ints64, kind: Ints8, key: Ints32
+) -> Bools:
+    """Reads that are the first thing done with a key, and are followed by a write to it."""
+    found = np.zeros(op.size, np.bool_)
+    for read in range(op.size):
+        mine, first, wrote = key[element[read]], True, False
+        for other in range(begin[op[read]], end[op[read]]):
+            if key[other] == mine:
+                if other < element[read]:
+                    first = False
+                elif kind[other] in (APPEND, WRITE):
+                    wrote = True
+        found[read] = first and wrote
+    return found
 
 
 @kernel

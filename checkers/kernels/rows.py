@@ -97,3 +97,57 @@ def claim(key: Ints32, number: Ints32, owner: Ints32) -> int:
             number[row] = -2 - code
             strays += 1
     return strays
+
+
+@kernel
+def spans_of(op: Ints32, outcome: Ints8, partner: Ints32) -> tuple[Ints64, Ints64]:
+    """Where the elements of each row begin and end. A completion that is not ok and has none has
+    those of its invocation."""
+    end = np.zeros(outcome.size, np.int64)
+    for element in range(op.size):
+        end[op[element]] += 1
+    begin = np.empty(outcome.size, np.int64)
+    total = 0
+    for row in range(outcome.size):
+        begin[row] = total
+        total += end[row]
+        end[row] = total
+    for row in range(outcome.size):
+        if outcome[row] > 1 and begin[row] == end[row] and partner[row] >= 0:
+            begin[row], end[row] = begin[partner[row]], end[partner[row]]
+    return begin, end
+
+
+@kernel
+def numbered_processes(told: Ints32, most: int) -> tuple[Ints32, Ints64]:
+    """As their place among those that there are; what is no client's is -1."""
+    place = np.full(most + 1, -1, np.int32)
+    for row in range(told.size):
+        if told[row] >= 0:
+            place[told[row]] = 0
+    numbers, count = np.empty(most + 1, np.int64), 0
+    for process in range(most):
+        if place[process] == 0:
+            place[process], numbers[count] = count, process
+            count += 1
+    numbered = np.empty(told.size, np.int32)
+    for row in range(told.size):
+        numbered[row] = place[told[row]] if told[row] >= 0 else -1
+    return numbered, numbers[:count].copy()
+
+
+@kernel
+def following(process: Ints32, takes_part: Bools, processes: int) -> tuple[Ints32, Ints32]:
+    """Each operation that takes part, and the next one of its process."""
+    last = np.full(processes, -1, np.int32)
+    source = np.empty(process.size, np.int32)
+    target = np.empty(process.size, np.int32)
+    count = 0
+    for row in range(process.size):
+        if takes_part[row]:
+            before = last[process[row]]
+            if before >= 0:
+                source[count], target[count] = before, row
+                count += 1
+            last[process[row]] = row
+    return source[:count].copy(), target[:count].copy()

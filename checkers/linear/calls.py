@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,28 +28,45 @@ class Call:
 
 def calls(columns: Columns, *names: str) -> Iterator[Call]:
     """Operations with one of these names, in the order in which they ended."""
-    elements, (begin, end) = columns.elements, columns.spans
-    f_names, keyed = columns.ops.names, _keys(columns)
-    partner = columns.partner
-    for row in np.flatnonzero(columns.has_f(*names) & (columns.outcome > 0)).tolist():
-        outcome = int(columns.outcome[row])
-        value = None
-        if begin[row] < end[row] and elements.kind[begin[row]] == kinds.VALUE:
-            value = columns.value_of(int(begin[row]))
-        elif begin[row] < end[row] and elements.kind[begin[row]] != kinds.EXTRA:
-            value = columns.history.op(columns.index_of(row)).value
-        key = keyed.get(row)
-        if key is None and partner[row] >= 0:
-            key = keyed.get(int(partner[row]))
+    rows = np.flatnonzero(columns.has_f(*names) & (columns.outcome > 0))
+    begin, end = (column[rows].tolist() for column in columns.spans)
+    outcomes, begun = columns.outcome[rows].tolist(), columns.call[rows].tolist()
+    f, partners = columns.ops.f[rows].tolist(), columns.partner[rows].tolist()
+    keyed = _keys(columns)
+    value_of = _values(columns)
+    for at, row in enumerate(rows.tolist()):
+        outcome = outcomes[at]
         yield Call(
             row,
-            int(columns.call[row]),
+            begun[at],
             row if outcome != INFO else None,
-            f_names[int(columns.ops.f[row])],
-            value,
+            columns.ops.names[f[at]],
+            value_of(row, begin[at]) if begin[at] < end[at] else None,
             outcome,
-            key,
+            keyed.get(row, keyed.get(partners[at])) if keyed else None,
         )
+
+
+def _values(columns: Columns) -> Callable[[int, int], Any]:
+    """The value of a row that has elements. What was boxed is unpacked once for all that share it,
+    so nobody may change it."""
+    elements = columns.elements
+    kind, value, boxed = elements.kind, elements.value, elements.boxed
+    unpacked: dict[int, Any] = {}
+
+    def value_of(row: int, first: int) -> Any:
+        if kind[first] == kinds.EXTRA:
+            return None
+        if kind[first] != kinds.VALUE:
+            return columns.history.op(columns.index_of(row)).value
+        number = int(value[first])
+        if not boxed[first]:
+            return number
+        if number not in unpacked:
+            unpacked[number] = columns.history.values[number]
+        return unpacked[number]
+
+    return value_of
 
 
 def _keys(columns: Columns) -> dict[int, Hashable]:

@@ -123,6 +123,7 @@ class LogFacts:
         rank = place - np.maximum.accumulate(np.where(new_key, place, 0))
         ranked = np.full(elements.offset.size, -1, np.int64)
         ranked[placed[order]] = rank
+        ranked.flags.writeable = False
         self._slot_offsets = offset[new]
         self.width[:] = 0
         np.maximum.at(self.width, key, rank + 1)

@@ -14,6 +14,7 @@ import numpy as np
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import INFO, OK, Columns
 from checkers.kernels.graph import by_source, components, latest_calls
+from checkers.kernels.rows import following
 
 WW, WR, RW, PROCESS = 1, 2, 4, 8
 NEVER = 1 << 62
@@ -90,11 +91,10 @@ def transaction_graph(columns: Columns, scope: Scope, *parts: Edges) -> Graph:
 
 def process_edges(process: Ints32, takes_part: Bools) -> Edges:
     """From each operation to the next one of its process."""
-    rows = np.flatnonzero(takes_part)
-    order = rows[np.argsort(process[rows], kind="stable")].astype(np.int32)
-    same = process[order[1:]] == process[order[:-1]]
-    nothing = np.full(int(np.count_nonzero(same)), -1, np.int32)
-    return order[:-1][same], order[1:][same], PROCESS, nothing, nothing
+    processes = int(process.max(initial=-1)) + 1
+    source, target = following(process, takes_part, max(1, processes))
+    nothing = np.full(source.size, -1, np.int32)
+    return source, target, PROCESS, nothing, nothing
 
 
 def edge_count(graph: Graph) -> int:

@@ -9,19 +9,18 @@ import numpy as np
 from checkers.arrays import Ints32, Ints64
 from checkers.columns import Columns
 from checkers.findings import SHOWN, Finding
+from checkers.kernels.registers import updates
 from checkers.transactions.explain import ValueOf
-from harness.history import kinds
-
-_WRITES = (kinds.APPEND, kinds.WRITE)
 
 
 def lost_updates(
     columns: Columns, op: Ints32, element: Ints64, version: Ints32, value_of: ValueOf
 ) -> list[Finding]:
     """`version`: what each read saw, -1 the initial state; `element`: where the read is."""
-    elements = columns.elements
     begin, end = columns.spans
-    key = elements.key[element]
+    elements = columns.elements
+    mine = np.flatnonzero(updates(op, element, begin, end, elements.kind, elements.key))
+    op, version, key = op[mine], version[mine], elements.key[element[mine]]
     order = np.lexsort((op, version, key))
     same = (key[order][1:] == key[order][:-1]) & (version[order][1:] == version[order][:-1])
     candidate = np.zeros(order.size, np.bool_)
@@ -29,21 +28,17 @@ def lost_updates(
     candidate[:-1] |= same
     groups: dict[tuple[int, int], list[int]] = {}
     for read in order[candidate].tolist():
-        row, at = int(op[read]), int(element[read])
-        mine = key[read]
-        span = slice(int(begin[row]), int(end[row]))
-        touched = span.start + np.flatnonzero(elements.key[span] == mine)
-        wrote = np.isin(elements.kind[touched], _WRITES)
-        if touched[0] == at and wrote.any():
-            groups.setdefault((int(mine), int(version[read])), []).append(row)
+        if len(groups) > SHOWN:
+            break
+        groups.setdefault((int(key[read]), int(version[read])), []).append(int(op[read]))
     found = []
-    for (mine, number), rows in groups.items():
+    for (name_id, number), rows in groups.items():
         rows = list(dict.fromkeys(rows))
         if len(rows) < 2:
             continue
         value: Any = None if number < 0 else value_of(number)[1]
         ops = tuple(columns.index_of(row) for row in rows)
-        name = columns.key_of(mine)
+        name = columns.key_of(name_id)
         found.append(
             Finding(
                 type="lost-update",

@@ -1,0 +1,111 @@
+"""How fast checkers judge: from Parquet on disk to a verdict, and what of it is the reading.
+
+    python bench/checkers.py [--records 100000000] [--transactions 5000000] [--keep DIRECTORY]
+
+Histories of logs have 64 partitions, 50 processes, completions out of order, 2 % info, 1 % fail;
+every record is polled by two consumers; all anomalies of the model run. `records` are those sent
+and those polled. Compiling is timed apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+# Before this directory, where a module has the name of each package.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
+
+from bench.checker_histories import kept, list_history, log_history, register_history
+from checkers.columns import Columns
+from checkers.linear.calls import calls
+from checkers.linear.models import _Codes, _register_steps
+from checkers.linear.search import Search
+from checkers.models import Question, judge
+from harness.history.history import History
+
+
+def timed(work: Callable[[], object]) -> tuple[float, object]:
+    gc.collect()
+    begun = time.perf_counter()
+    done = work()
+    return time.perf_counter() - begun, done
+
+
+def read_columns(path: Path) -> None:
+    """What pyarrow alone needs for the same columns."""
+    pq.read_table(path / "ops.parquet", columns=["process", "type", "f"])
+    pq.read_table(
+        path / "elements.parquet", columns=["op", "kind", "key", "offset", "value", "boxed"]
+    )
+
+
+def told(model: str, path: Path, count: int, unit: str) -> None:
+    reading, _ = timed(lambda: read_columns(path))
+    loading, history = timed(lambda: History.load(path))
+    assert isinstance(history, History)
+    checking, result = timed(lambda: judge(history, model, Question()))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    verdict = result.as_json()  # type: ignore[attr-defined]
+    print(
+        f"{model:12} {count:>11,} {unit:12} pyarrow {reading:6.2f} s  load {loading:6.2f} s  "
+        f"check {checking:6.2f} s  {count / checking / 1e6:7.1f} M {unit}/s  "
+        f"total {loading + checking:6.2f} s  peak {peak:5.1f} GB  {verdict['valid']} "
+        f"{','.join(verdict['anomaly-types'])}{verdict['stats'].get('why', '')}",
+        flush=True,
+    )
+
+
+def search_register() -> None:
+    history = History.of(register_history(30_000, 10))
+    question = Question(failed_cas="asserts", null_read="asserts")
+    codes = _Codes()
+    initial = codes.of(None)
+    steps = _register_steps(calls(Columns(history), "read", "write", "cas"), question, codes)[None]
+    search = Search(steps, initial)
+    search.run(question.budget)
+    best = min(timed(lambda: search.run(question.budget))[0] for _ in range(5))
+    whole, _ = timed(lambda: judge(history, "cas-register", question))
+    print(f"cas-register      30,000 ops at 10 processes: search {best * 1e3:.1f} ms, "
+          f"with all around it {whole * 1e3:.0f} ms")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--records", type=int, default=100_000_000)
+    parser.add_argument("--transactions", type=int, default=5_000_000)
+    parser.add_argument("--keep", type=Path, help="keep the histories there, for the next time")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = options.keep or Path(scratch)
+        small = kept(directory, "log-small", lambda: log_history(20_000, planted=True))
+        lists = kept(directory, "lists-small", lambda: list_history(5_000))
+        cold, _ = timed(lambda: judge(History.load(small), "kafka", Question()))
+        cold_lists, _ = timed(lambda: judge(History.load(lists), "list-append", Question()))
+        print(f"the first time, with compiling or loading what was compiled: kafka {cold:.1f} s, "
+              f"list-append {cold_lists:.1f} s", flush=True)  # fmt: skip
+        search_register()
+        for records in (1_000_000, 10_000_000, options.records):
+            if records <= options.records:
+                for planted in (False, True):
+                    name = f"log-{records}{'-planted' if planted else ''}"
+                    path = kept(
+                        directory, name, lambda r=records, p=planted: log_history(r, planted=p)
+                    )
+                    told("kafka", path, records, "records")
+        for count in (500_000, options.transactions):
+            if count <= options.transactions:
+                path = kept(directory, f"lists-{count}", partial(list_history, count))
+                told("list-append", path, count, "transactions")
+
+
+if __name__ == "__main__":
+    main()
