@@ -314,7 +314,7 @@ class Node:
     async def _stop(self) -> None:
         if self.failed.done():
             # Whatever has failed, nobody shall count on this node's votes while it ends.
-            await self.controller_server.close()
+            await self.controller_server.turn_away()
         await self.role.leave()
         await self.server.close()
         await self.role.stop()

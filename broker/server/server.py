@@ -146,7 +146,13 @@ class Server:
                     await asyncio.sleep(0)
 
     async def close(self) -> None:
-        """No new requests; appends under way come to their end. Once more does no harm."""
+        """No new requests; appends under way come to their end."""
+        await self.turn_away()
+        while self._unfinished:
+            await asyncio.wait(self._unfinished)
+
+    async def turn_away(self) -> None:
+        """Whoever is there, and whoever comes. Once more does no harm."""
         while self._listeners:
             await self._listeners.pop(0).close()
         if self._reaper is not None:
@@ -155,5 +161,3 @@ class Server:
             client.close()
         for _, connection in self._too_early or ():
             connection.close()
-        while self._unfinished:
-            await asyncio.wait(self._unfinished)

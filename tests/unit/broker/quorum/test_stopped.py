@@ -44,3 +44,17 @@ async def test_a_vote_that_is_not_on_disk_is_not_spoken() -> None:
         assert node.failed.done()
         with pytest.raises(CloseConnectionError, match="no part in the quorum any more"):
             await asked_for_its_vote(node)
+
+
+async def test_a_node_that_failed_turns_the_others_away_before_all_else() -> None:
+    listening: list[int] = []
+    async with running_node(OF_THREE) as node:
+        leave = node.role.leave
+
+        async def look_and_leave() -> None:
+            listening.append(len(node.controller_server._listeners))
+            await leave()
+
+        node.role.leave = look_and_leave  # type: ignore[method-assign]
+        node.fail(OSError("a test says so"))
+    assert listening == [0]
