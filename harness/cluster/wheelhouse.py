@@ -1,8 +1,12 @@
 """The wheelhouse: this tree and what its broker needs, as wheels, for hosts without a network.
 
-It is made for the Python and the machine of the host, from this tree and from requirements.lock,
-and kept in the user's cache. Only the broker runs on hosts, so only what it imports is taken along,
-and pip, which hosts often lack.
+It is made for the Python and the machine of the host, from this tree and from requirements.lock.
+Only the broker runs on hosts, so only what it imports is taken along, and pip, which hosts often
+lack. Everything is kept in the user's cache, so that a package index is needed but once:
+
+    needs-<digest>/     what the broker imports, for one kind of host
+    backend-<digest>/   what builds this tree's own wheel
+    <digest>.tar        all of it together, for one kind of host and one state of the tree
 """
 
 from __future__ import annotations
@@ -15,7 +19,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +41,7 @@ _TREE = Path(__file__).parent.parent.parent
 _PACKAGES = ("broker", "harness", "nemesis", "checkers", "workloads", "reports", "pipeline")
 _GLIBC_MINOR_MIN = 17
 _KEPT = 5
+_DIGEST_CHARACTERS = 16
 _PIP_WITHIN_S = 600
 _REQUIREMENT = re.compile(
     r"(?P<name>[a-z0-9-]+)==\S+(?: ; [^\\\n]*)?(?: \\\n +--hash=\S+)*", re.MULTILINE
@@ -122,22 +128,55 @@ def locked_requirements(lock: str, names: Sequence[str]) -> str:
 
 
 def _make(archive: Path, needs: str, target: Target) -> None:
-    with tempfile.TemporaryDirectory(dir=archive.parent, prefix="making-") as making:
-        wheels = Path(making) / "wheels"
-        (wheels / "pip").mkdir(parents=True)
-        requirements = Path(making) / "requirements.txt"
-        requirements.write_text(needs)
-        fitting = ["--no-deps", "--only-binary=:all:", *target.pip_options]
-        _pip("download", "--require-hashes", f"-r{requirements}", f"--dest={wheels}", *fitting)
-        pip = f"pip=={importlib.metadata.version('pip')}"
-        _pip("download", pip, f"--dest={wheels / 'pip'}", *fitting)
-        _pip("wheel", "--no-deps", f"--wheel-dir={wheels}", str(_TREE))
+    cache = archive.parent
+    with tempfile.TemporaryDirectory(dir=cache, prefix="making-") as making:
+        wheels = [*_needed(cache, needs, target).rglob("*.whl"), _built(cache, Path(making))]
         packed = Path(making) / "packed.tar"
         # Wheels are compressed already.
         with tarfile.open(packed, "w") as tar:
-            for wheel in sorted(wheels.rglob("*.whl")):
-                tar.add(wheel, str(wheel.relative_to(wheels)))
+            for wheel in sorted(wheels):
+                within = "pip/" if wheel.name.startswith("pip-") else ""
+                tar.add(wheel, within + wheel.name)
         packed.rename(archive)
+
+
+def _needed(cache: Path, needs: str, target: Target) -> Path:
+    """Of the broker, and pip."""
+    pip = f"pip=={importlib.metadata.version('pip')}"
+
+    def fetch(into: Path) -> None:
+        requirements = into / "requirements.txt"
+        requirements.write_text(needs)
+        fitting = ["--no-deps", "--only-binary=:all:", f"--dest={into}", *target.pip_options]
+        _pip("download", "--require-hashes", f"-r{requirements}", *fitting)
+        _pip("download", pip, *fitting)
+
+    return _once(cache / f"needs-{_short_digest((needs, target, pip))}", fetch)
+
+
+def _built(cache: Path, into: Path) -> Path:
+    """This tree's own wheel."""
+    project = tomllib.loads((_TREE / "pyproject.toml").read_text())
+    requires = project["build-system"]["requires"]
+    backend = _once(
+        cache / f"backend-{_short_digest(requires)}",
+        lambda into: _pip("download", f"--dest={into}", *requires),
+    )
+    offline = ["--no-index", f"--find-links={backend}"]
+    _pip("wheel", "--no-deps", *offline, f"--wheel-dir={into}", str(_TREE))
+    (wheel,) = into.glob("*.whl")
+    return wheel
+
+
+def _once(directory: Path, fetch: Callable[[Path], None]) -> Path:
+    """Whole or not at all."""
+    if not directory.exists():
+        fetching = directory.with_name(f"making-{directory.name}")
+        shutil.rmtree(fetching, ignore_errors=True)
+        fetching.mkdir()
+        fetch(fetching)
+        fetching.rename(directory)
+    return directory
 
 
 def _pip(*arguments: str) -> None:
@@ -159,7 +198,11 @@ def _digest(needs: str, target: Target) -> str:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(_TREE)} {len(content)}\n".encode())
         digest.update(content)
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:_DIGEST_CHARACTERS]
+
+
+def _short_digest(of: object) -> str:
+    return hashlib.sha256(repr(of).encode()).hexdigest()[:_DIGEST_CHARACTERS]
 
 
 def _sources() -> Iterator[Path]:

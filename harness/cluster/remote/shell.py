@@ -91,7 +91,7 @@ class Shell:
         return Completed(tuple(argv), answer.exit_code, answer.stdout, answer.stderr)
 
     async def script(self, text: str, *, within_s: float = 30) -> Answer:
-        """What the shell of the user there makes of it; who is killed there counts 128 more."""
+        """What sh there makes of it; who is killed there counts 128 more."""
         return await self._in_thread(lambda: self._scripted(text, within_s))
 
     async def put(self, content: bytes, target: PurePosixPath) -> None:
@@ -130,7 +130,8 @@ class Shell:
         with self._told():
             channel = self._open().transport.open_session(timeout=within_s)
             with channel:
-                channel.exec_command(text)
+                # The user's own shell may be any, and not all of them split words as sh does.
+                channel.exec_command(f"exec sh -c {shlex.quote(text)}")
                 stdout, stderr = _both_streams(channel, until_s)
                 exit_code = channel.recv_exit_status()
         if exit_code == _NO_EXIT_CODE:

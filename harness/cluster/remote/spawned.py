@@ -230,8 +230,9 @@ async def spawn(
     """`record` is a file on the host that belongs to this process alone."""
     supervised = shlex.join([str(record), str(stdout), str(stderr), *argv])
     answer = await shell.script(
+        # In braces: of the whole line in the background bash would keep a shell, and our streams.
         f"cd {shlex.quote(str(shell.home))} && "
-        f"setsid sh -c {shlex.quote(_SUPERVISE)} supervise {supervised} </dev/null &"
+        f"{{ setsid sh -c {shlex.quote(_SUPERVISE)} supervise {supervised} </dev/null & }}"
     )
     try:
         pid, start, out_from, err_from = answer.stdout.split()
