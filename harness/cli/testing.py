@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,10 @@ def run_test(
 
 
 def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool) -> Outcome:
+    if plan.on == "netns" and os.geteuid() != 0:
+        from harness.cluster.netns.rootless import become_root
+
+        become_root(["-m", "harness", *sys.argv[1:]])
     from harness.run.run import execute
     from harness.run.watching import watcher_of
     from harness.store.store import Store

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.cli.plan_options import plan_of
@@ -39,6 +39,7 @@ PLANS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(PLANS)
 def test_the_command_makes_the_same_plan_again(plan: Plan) -> None:
     words = shlex.split(plan.command())
@@ -52,6 +53,7 @@ def test_the_command_makes_the_same_plan_again(plan: Plan) -> None:
     assert plan_of(options) == plan
 
 
+@settings(deadline=None)
 @given(PLANS)
 def test_the_file_makes_the_same_plan_again(plan: Plan) -> None:
     import msgspec

@@ -1,0 +1,111 @@
+"""`harness test` on hosts of this machine: its verdict, and nothing left, however it ends."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.netns import traces
+from tests.netns.test_traces import left
+from tests.run.commands import HARNESS, harness
+
+ROOT = Path(__file__).parents[2]
+QUICK = ("--nodes", "3", "--concurrency", "4", "--rate", "100", "--nemesis-interval", "4")
+
+
+@contextmanager
+def begun(directory: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """A run whose load is under way."""
+    process = subprocess.Popen(
+        [*HARNESS, "test", *QUICK, *words],
+        cwd=directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("load:"):
+                break
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_partition_is_survived_and_nothing_is_left(tmp_path: Path) -> None:
+    network = traces.root_network()
+    said = harness("test", *QUICK, "--nemesis", "partition", "--time-limit", "8", cwd=tmp_path)
+    assert said.exit_code == 0, said
+    assert said.out.splitlines()[-1].startswith("run it again with: harness test")
+    latest = tmp_path / "store" / "latest"
+    assert (latest / "n1" / "data.tar.zst").stat().st_size > 0
+    assert not list(tmp_path.rglob("*.img"))
+    assert traces.root_network() == network
+    again = harness("analyze", "latest", "--json", cwd=tmp_path)
+    assert again.exit_code == 0, again
+    assert again.results["valid"] is True
+
+
+def test_ctrl_c_heals_and_leaves_a_history(tmp_path: Path) -> None:
+    with begun(tmp_path, "--nemesis", "partition", "--time-limit", "60") as process:
+        namespaces = traces.namespaces_of(process.pid)
+        assert namespaces
+        time.sleep(2)  # some operations, and perhaps a fault
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert left(process.pid, tmp_path, namespaces) == []
+    judged = harness("analyze", "latest", "--json", cwd=tmp_path)
+    assert judged.exit_code == 2, judged
+    assert "the run came to no end" in judged.results["doubts"][0]
+
+
+def killed_and_healed(tmp_path: Path, after_s: float) -> None:
+    with begun(tmp_path, "--nemesis", "partition,kill", "--time-limit", "60") as process:
+        namespaces = traces.namespaces_of(process.pid)
+        time.sleep(after_s)
+        process.kill()
+        process.wait()
+        healed = harness("heal", cwd=tmp_path)
+        assert healed.exit_code == 0, healed
+        assert left(process.pid, tmp_path, namespaces) == []
+    judged = harness("analyze", "current", "--json", cwd=tmp_path)
+    assert judged.exit_code == 2, judged
+    assert judged.results["checks"]
+
+
+def test_after_kill_9_heal_leaves_nothing_and_the_history_can_be_judged(tmp_path: Path) -> None:
+    killed_and_healed(tmp_path, 3.0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_kill_9_at_any_moment(tmp_path: Path) -> None:
+    for number in range(5):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        killed_and_healed(directory, random.uniform(0, 15))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_lost_writes_are_found_where_nothing_better_was_promised(tmp_path: Path, seed: int) -> None:
+    words = "--broker-config unclean.leader.election.enable=true --acks 1 --nemesis kill,partition"
+    said = harness(
+        *("test", *words.split(), "--seed", str(seed), "--json"), cwd=tmp_path, within_s=300
+    )
+    assert said.exit_code == 1, said
+    types = {name for each in said.results["checks"] for name in each["anomaly-types"]}
+    assert "lost-write" in types

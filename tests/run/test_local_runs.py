@@ -1,0 +1,76 @@
+"""Runs on local processes: clients that die are replaced, and both libraries come to a verdict."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.history.history import History
+from tests.run.commands import HARNESS, harness
+
+ROOT = Path(__file__).parents[2]
+QUICK = ("--on", "local", "--nodes", "3", "--concurrency", "3", "--rate", "60")
+
+
+def workers_of(pid: int) -> list[int]:
+    """Its children that are client workers."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (path / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if parent == pid and b"harness.run.worker" in command:
+            found.append(int(path.name))
+    return found
+
+
+@pytest.mark.parametrize("client", ["confluent", pytest.param("aiokafka", marks=pytest.mark.slow)])
+def test_a_kill_is_survived(tmp_path: Path, client: str) -> None:
+    words = ("--client", client, "--nemesis", "kill", "--nemesis-interval", "4")
+    said = harness("test", *QUICK, *words, "--time-limit", "8", "--json", cwd=tmp_path)
+    assert said.exit_code == 0, said
+    assert any("proof" in each for each in said.results["figures"]["faults"])
+
+
+def test_a_client_that_is_killed_goes_on_as_another_process(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*HARNESS, "test", *QUICK, "--time-limit", "8"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("load:"):
+                break
+        time.sleep(1)
+        victims = workers_of(process.pid)
+        assert len(victims) == 3
+        os.kill(victims[0], signal.SIGKILL)
+        out, _ = process.communicate(timeout=100)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, out
+    history = list(History.load(tmp_path / "store" / "latest"))
+    processes = {op.process for op in history}
+    assert len([each for each in processes if 3 <= each < 6]) >= 1
+    sent = [op.value[0][2] for op in history if op.f == "send" and op.type == "invoke"]
+    assert len(sent) == len(set(sent))
+
+
+def test_a_fault_that_cannot_be_had_here_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    said = harness("test", "--on", "local", "--nemesis", "partition", cwd=tmp_path)
+    assert said.exit_code == 255
+    assert "partition cannot be had with --on local" in said.error
+    assert "Traceback" not in said.error
