@@ -11,8 +11,8 @@ help: ## what there is to make
 setup: ## make .venv and install what is missing (idempotent)
 	@bash .ci/setup
 
-demo: setup ## start a broker, produce and consume with a real client, say what happened
-	@.venv/bin/harness demo
+demo: setup ## five hosts, real clients, partitions, a verdict: harness test --nemesis partition
+	@.venv/bin/harness test --nemesis partition --time-limit 30
 
 lint: setup ## ruff, mypy --strict, import-linter
 	.venv/bin/ruff check .

@@ -9,7 +9,6 @@ from typing import NoReturn
 import click
 
 from harness.cli.check import check
-from harness.cli.demo import demo
 from harness.cli.listing import list_checkers, list_nemeses, list_workloads
 from harness.cli.sim import sim
 from harness.cli.stored import analyze, ls, replay
@@ -44,7 +43,6 @@ for _command in (
     list_workloads,
     list_nemeses,
     list_checkers,
-    demo,
 ):
     cli.add_command(_command)
 
