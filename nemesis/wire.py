@@ -35,7 +35,8 @@ _MENU: dict[str, tuple[tuple[dict[str, Any], dict[str, Any]], ...]] = {
         ({"api": "Produce", "direction": "request"}, {"kind": "duplicate", "after_s": 0.5}),
     ),
 }
-_NTH_MAX = 20
+_NTH_MAX = 5
+"""Counted on each connection: beyond that a quiet client would not send it in time."""
 _TIMES_MAX = 3
 
 
