@@ -21,8 +21,8 @@ def witnesses_of_values(
     kind: Ints8,
     number: Ints32,
     writer: Ints32,
-    reader: Ints64,
-    other_reader: Ints64,
+    reader: Ints32,
+    other_reader: Ints32,
 ) -> tuple[int, int]:
     """Who wrote each value, as surely as possible, and the first element that shows it: in an ok
     poll, in any other. Returns how many ok sends and ok polled records there are."""
@@ -53,7 +53,7 @@ def witnesses_of_values(
 
 @kernel
 def commitments(
-    outcome: Ints8, begin: Ints64, end: Ints64, kind: Ints8, number: Ints32, reader: Ints64
+    outcome: Ints8, begin: Ints64, end: Ints64, kind: Ints8, number: Ints32, reader: Ints32
 ) -> Ints8:
     """1 where an operation certainly took effect: it is ok, or a value of its was polled."""
     committed = np.zeros(outcome.size, np.int8)
@@ -106,8 +106,8 @@ def fill_slots(
     strays: Ints64,
     held: Ints32,
     clash: Ints8,
-    first: Ints64,
-    last: Ints64,
+    first: Ints32,
+    last: Ints32,
 ) -> None:
     """What each slot holds (the least of its values), whether it holds several, and the first and
     last slot of each value. Polls of every operation count, sends of those that took effect."""
@@ -146,7 +146,7 @@ def ranks(start: Ints64, held: Ints32, rank: Ints32, index: Ints32) -> None:
 
 @kernel
 def bounds(
-    owner: Ints32, reader: Ints64, first: Ints64, rank: Ints32, bound: Ints32, witness: Ints32
+    owner: Ints32, reader: Ints32, first: Ints32, rank: Ints32, bound: Ints32, witness: Ints32
 ) -> None:
     """For each key the highest rank that an ok poll has surely reached, and by which value."""
     for value in range(owner.size):
@@ -162,8 +162,8 @@ def lost_values(
     owner: Ints32,
     writer: Ints32,
     committed: Ints8,
-    reader: Ints64,
-    last: Ints64,
+    reader: Ints32,
+    last: Ints32,
     rank: Ints32,
     bound: Ints32,
     floor: Ints64,

@@ -40,12 +40,12 @@ class Values:
     key: Ints32
     writer: Ints32
     """The row of the operation that sent it; the surest, if several did."""
-    reader: Ints64
+    reader: Ints32
     """The first element of an ok poll that shows it."""
-    other_reader: Ints64
+    other_reader: Ints32
     """The first element that shows it in an operation that was not ok."""
-    first: Ints64
-    last: Ints64
+    first: Ints32
+    last: Ints32
     """The first and the last slot that it is in."""
     index: Ints32
     """Its rank, by the last slot that it stands for."""
@@ -76,8 +76,8 @@ class LogFacts:
         self.begin, self.end = begin, end
         count = numbering.owner.size
         writer = np.full(count, -1, np.int32)
-        reader = np.full(count, -1, np.int64)
-        other_reader = np.full(count, -1, np.int64)
+        reader = np.full(count, -1, np.int32)
+        other_reader = np.full(count, -1, np.int32)
         self.sends, self.polled = kernels.witnesses_of_values(
             columns.outcome, begin, end, self.role, self.number, writer, reader, other_reader
         )
@@ -129,13 +129,14 @@ class LogFacts:
         np.maximum.at(self.width, key, rank + 1)
         return np.zeros(self.key_count, np.int64), ranked
 
-    def _slots(self, count: int) -> tuple[Slots, Ints64, Ints64, Ints32]:
+    def _slots(self, count: int) -> tuple[Slots, Ints32, Ints32, Ints32]:
         start = np.zeros(self.key_count + 1, np.int64)
         np.cumsum(self.width, out=start[1:])
+        assert max(start[-1], self.number.size) < 1 << 31, "places and elements are 32 bits wide"
         held = np.full(int(start[-1]), -1, np.int32)
         clash = np.zeros(held.size, np.int8)
-        first = np.full(count, -1, np.int64)
-        last = np.full(count, -1, np.int64)
+        first = np.full(count, -1, np.int32)
+        last = np.full(count, -1, np.int32)
         self.shift = start[:-1] - self.base
         kernels.fill_slots(*self.log_columns, self._strays, held, clash, first, last)
         rank = np.full(held.size, -1, np.int32)

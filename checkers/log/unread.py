@@ -10,6 +10,8 @@ from checkers.kernels.log import bounds, lost_values
 from checkers.log.facts import SEND, LogFacts
 from checkers.log.words import element_of, key_text, of_number, value_text, who
 
+_NO_TRANSACTIONS = "there were no transactions"
+
 
 def unseen(facts: LogFacts) -> Findings:
     """One finding for each key. A record that is only late is unseen too: read to the end."""
@@ -52,6 +54,8 @@ def torn_transactions(facts: LogFacts) -> Findings:
     """A transaction of which one record was polled, and another was read past and never seen."""
     values, columns = facts.values, facts.columns
     is_txn = columns.has_f("txn", "transform") & (columns.outcome > 0)
+    if not is_txn.any():
+        return Findings(nothing=_NO_TRANSACTIONS)
     bound = np.full(facts.key_count, -1, np.int32)
     furthest = np.full(facts.key_count, -1, np.int32)
     bounds(values.key, values.reader, values.first, facts.slots.rank, bound, furthest)
@@ -81,7 +85,7 @@ def torn_transactions(facts: LogFacts) -> Findings:
         sorted(torn.items()),
         len(torn),
         looked_at=int(np.count_nonzero(is_txn)),
-        nothing="there were no transactions",
+        nothing=_NO_TRANSACTIONS,
         told=lambda item: _torn(facts, *item),
     )
 
