@@ -107,6 +107,8 @@ _OPTIONS = (
     click.option("--contract", type=click.Choice(("safe", "configured")), default="safe",
                  show_default=True, help="What a run is judged by: what the safe configuration "
                  "promises, or what its own does."),
+    click.option("--schedule", type=click.Path(exists=True, dir_okay=False),
+                 help="Plays the faults of this file instead of drawing some."),
     click.option("--stop-on-anomaly", is_flag=True,
                  help="Ends the load when the history so far shows one."),
     click.option("--unsafe-faults", is_flag=True,

@@ -41,11 +41,10 @@ def suite(
         try:
             outcome = carry_out(plan, store_root, is_silent=True, has_color=False)
         except EnvironmentFailure as failure:
-            click.echo(f"no end   {plan.workload} × {plan.nemesis}: {failure}")  # noqa: RUF001
-            click.echo(f"         again: {plan.command()}")
+            click.echo(f"no end: {plan.workload} × {plan.nemesis}: {failure}")  # noqa: RUF001
             codes.append(255)
             continue
         click.echo(f"{plan.workload} × {plan.nemesis}: {outcome.sentence()}")  # noqa: RUF001
-        click.echo(f"         again: {outcome.command}")
+        click.echo(f"run it again with: {outcome.command}")
         codes.append(outcome.exit_code)
     return worst_exit(codes)

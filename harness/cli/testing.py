@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.plan_options import plan_of, plan_options
+from harness.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
     from harness.run.outcome import Outcome
@@ -59,7 +60,17 @@ def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool)
     title = f"{plan.workload} × {plan.nemesis}    seed {plan.seed}"  # noqa: RUF001
     is_colored = has_color and "NO_COLOR" not in os.environ
     watcher = watcher_of(title, is_silent=is_silent, has_color=is_colored)
-    return execute(plan, Store(store_root), watcher)
+    again = f"run it again with: {plan.command()}"
+    try:
+        return execute(plan, Store(store_root), watcher)
+    except EnvironmentFailure as failure:
+        raise EnvironmentFailure(f"{failure}\n{again}") from failure
+    except KeyboardInterrupt:
+        click.echo(f"interrupted; everything was healed\n{again}", err=True)
+        raise
+    except Exception as bug:
+        bug.add_note(again)
+        raise
 
 
 def tell(outcome: Outcome, *, as_json: bool) -> None:

@@ -102,7 +102,8 @@ class _Run:
             settings = client_settings(plan, cluster.bootstrap())
             clients = stage.clients(settings, tally)
             try:
-                watcher.step(f"clients: {plan.concurrency} ({plan.client}), {plan.workload}")
+                library = "the simulator's own" if plan.on == "sim" else plan.client
+                watcher.step(f"clients: {plan.concurrency} ({library}), {plan.workload}")
                 await clients.open()
                 await self._load(clients, conductor, tally)
                 await self._calm(clients, conductor, tally)

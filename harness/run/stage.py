@@ -22,8 +22,9 @@ from harness.run.plan import Plan
 from harness.run.tally import Tally
 
 RACKS = ("rack1", "rack2", "rack3")
-_LAG = {"replica.lag.time.max.ms": "3000"}
-"""Kafka's own half a minute would let most faults pass before any ISR shrinks."""
+_LAG = {"replica.lag.time.max.ms": "3000", "replica.socket.timeout.ms": "3000"}
+"""Kafka's own half a minute would let most faults pass before any ISR shrinks, and have a follower
+whose reply was lost wait for it just as long."""
 
 _Result = TypeVar("_Result")
 _Answer = TypeVar("_Answer")

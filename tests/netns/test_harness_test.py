@@ -63,8 +63,9 @@ def test_ctrl_c_heals_and_leaves_a_history(tmp_path: Path) -> None:
         assert namespaces
         time.sleep(2)  # some operations, and perhaps a fault
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=60)
         assert process.returncode == 130
+        assert out.splitlines()[-1].startswith("run it again with: harness test")
         assert left(process.pid, tmp_path, namespaces) == []
     judged = harness("analyze", "latest", "--json", cwd=tmp_path)
     assert judged.exit_code == 2, judged

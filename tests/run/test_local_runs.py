@@ -74,3 +74,4 @@ def test_a_fault_that_cannot_be_had_here_is_refused_with_a_sentence(tmp_path: Pa
     assert said.exit_code == 255
     assert "partition cannot be had with --on local" in said.error
     assert "Traceback" not in said.error
+    assert said.error.splitlines()[-1].startswith("run it again with: harness test")
