@@ -15,9 +15,8 @@ from harness.history.history import History
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.workload import workload_of
+from reports import sentences
 
-_SHOWN = 3
-"""Of each type; results.json has more."""
 _ACKNOWLEDGED_MIN = 100
 """With fewer operations that went well, a run has not shown much."""
 
@@ -109,20 +108,4 @@ def contract_of(plan: Plan) -> Contract:
 
 def summary(outcome: Outcome) -> list[str]:
     """The verdict, the first anomalies with what they break, and how to have it all again."""
-    lines = [outcome.sentence()]
-    for type_, count in sorted(outcome.counts.items()):
-        told = [each for each in outcome.anomalies if each.type == type_][:_SHOWN]
-        lines += [f"  {type_}: {each.because}" for each in told]
-        if count > len(told):
-            lines.append(f"  {type_}: and {count - len(told):,} more")
-    for sentence in dict.fromkeys(each.contract for each in outcome.anomalies if each.contract):
-        lines.append(f"  contract: {sentence}")
-    figures = outcome.figures
-    if figures:
-        lines.append(
-            f"  {figures['ok']:,} ok, {figures['fail']:,} fail, {figures['info']:,} info; "
-            f"{figures['acknowledged']:,} acknowledged, {figures['read']:,} read"
-        )
-    lines.append(f"  {outcome.directory}")
-    lines.append(f"run it again with: {outcome.command}")
-    return lines
+    return sentences.summary(outcome.results(), outcome.directory)

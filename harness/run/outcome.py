@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.verdict import Anomaly, Validity, Verdict, worst
+from reports import sentences
 
 SCHEMA = 1
 EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
@@ -48,32 +49,9 @@ class Outcome:
     def anomalies(self) -> tuple[Anomaly, ...]:
         return tuple(each for verdict in self.verdicts for each in verdict.anomalies)
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """By type, how many anomalies there are; of each only the first few are told."""
-        return {
-            type_: max(verdict.stats.get("count", 0), len(told))
-            for verdict in self.verdicts
-            for type_, told in _by_type(verdict.anomalies).items()
-        }
-
     def sentence(self) -> str:
         """The verdict in one line."""
-        if self.validity is Validity.INVALID:
-            return "invalid: " + ", ".join(
-                f"{count:,} {type_}" for type_, count in sorted(self.counts.items())
-            )
-        if self.validity is Validity.UNKNOWN:
-            reasons = [*self.doubts]
-            reasons += [
-                f"{verdict.checker}: {verdict.why}"
-                for verdict in self.verdicts
-                if verdict.validity is Validity.UNKNOWN
-            ]
-            return "unknown: " + "; ".join(reasons or ["nothing was checked"])
-        allowed = sum(len(verdict.allowed) for verdict in self.verdicts)
-        more = f"; {allowed} allowed by the contract" if allowed else ""
-        return f"valid: {len(self.verdicts)} checkers found nothing that must not be{more}"
+        return sentences.verdict(self.results())
 
     def results(self) -> dict[str, Any]:
         return {
@@ -85,13 +63,6 @@ class Outcome:
             "figures": dict(self.figures),
             "checks": [_check(verdict) for verdict in self.verdicts],
         }
-
-
-def _by_type(anomalies: Sequence[Anomaly]) -> dict[str, list[Anomaly]]:
-    found: dict[str, list[Anomaly]] = {}
-    for each in anomalies:
-        found.setdefault(each.type, []).append(each)
-    return found
 
 
 def _said(validity: Validity) -> bool | str:

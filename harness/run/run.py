@@ -97,7 +97,7 @@ class _Run:
             for topic in self._workload.topics:
                 await cluster.system.create_topic(topic)
             recorder = Recorder(self._directory / "history")
-            tally = Tally(recorder, stage.now_ns())
+            tally = Tally(recorder, self._note_beginning())
             conductor = self._conductor(tally)
             settings = client_settings(plan, cluster.bootstrap())
             clients = stage.clients(settings, tally)
@@ -115,6 +115,13 @@ class _Run:
         self._witnessed.figures |= _figures(tally, conductor)
         self._witnessed.doubts += conductor.doubts
         return self._witnessed
+
+    def _note_beginning(self) -> int:
+        """Both clocks at time 0 of the history, so that logs and traces can be laid beside it."""
+        begun_ns = self._stage.now_ns()
+        clocks = {"wall": datetime.now(UTC).isoformat(), "stage_ns": begun_ns}
+        (self._directory / "began.json").write_text(json.dumps(clocks) + "\n")
+        return begun_ns
 
     def _conductor(self, tally: Tally) -> Conductor:
         plan = self._plan

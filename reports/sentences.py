@@ -1,0 +1,93 @@
+"""What is said about a run, in words: on the terminal, in summary.txt, in CI and on the page.
+
+Everything is told from results.json alone, so that it reads the same wherever it stands, and the
+same tomorrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+Results = Mapping[str, Any]
+"""What results.json holds."""
+
+_SHOWN = 3
+"""Of each type; results.json has more."""
+
+
+def validity(results: Results) -> str:
+    return {True: "valid", False: "invalid"}.get(results["valid"], "unknown")
+
+
+def forbidden(results: Results) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each anomaly that the contract forbids, with its type."""
+    for check in results["checks"]:
+        for type_, told in check["anomalies"].items():
+            if type_ not in check["allowed"]:
+                for anomaly in told:
+                    yield type_, anomaly
+
+
+def counts(results: Results) -> dict[str, int]:
+    """By type, how many anomalies there are; of each only the first few are told."""
+    return {
+        type_: max(check["stats"].get("count", 0), len(told))
+        for check in results["checks"]
+        for type_, told in check["anomalies"].items()
+        if type_ not in check["allowed"]
+    }
+
+
+def verdict(results: Results) -> str:
+    """In one line."""
+    said = validity(results)
+    if said == "invalid":
+        found = sorted(counts(results).items())
+        return "invalid: " + ", ".join(f"{count:,} {type_}" for type_, count in found)
+    checks = results["checks"]
+    if said == "unknown":
+        reasons = [*results["doubts"]]
+        reasons += [f"{each['checker']}: {each['why']}" for each in checks if is_unsure(each)]
+        return "unknown: " + "; ".join(reasons or ["nothing was checked"])
+    allowed = sum(len(told) for each in checks for told in each["anomalies"].values())
+    more = f"; {allowed} allowed by the contract" if allowed else ""
+    return f"valid: {len(checks)} checkers found nothing that must not be{more}"
+
+
+def is_unsure(check: Mapping[str, Any]) -> bool:
+    return not isinstance(check["valid"], bool)
+
+
+def operations(figures: Mapping[str, Any]) -> str:
+    return (
+        f"{figures['ok']:,} ok, {figures['fail']:,} fail, {figures['info']:,} info; "
+        f"{figures['acknowledged']:,} acknowledged, {figures['read']:,} read"
+    )
+
+
+def contracts(results: Results) -> list[str]:
+    """The promises that were broken, each once."""
+    said = (anomaly["contract"] for _, anomaly in forbidden(results))
+    return [sentence for sentence in dict.fromkeys(said) if sentence]
+
+
+def again(results: Results) -> str:
+    return f"run it again with: {results['command']}"
+
+
+def summary(results: Results, directory: Path | str) -> list[str]:
+    """The verdict, the first anomalies with what they break, and how to have it all again."""
+    lines = [verdict(results)]
+    for type_, count in sorted(counts(results).items()):
+        told = [each for name, each in forbidden(results) if name == type_][:_SHOWN]
+        lines += [f"  {type_}: {each['because']}" for each in told]
+        if count > len(told):
+            lines.append(f"  {type_}: and {count - len(told):,} more")
+    lines += [f"  contract: {sentence}" for sentence in contracts(results)]
+    if results["figures"]:
+        lines.append(f"  {operations(results['figures'])}")
+    lines.append(f"  {directory}")
+    lines.append(again(results))
+    return lines
