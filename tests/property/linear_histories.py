@@ -110,7 +110,7 @@ def linear_history(dice: Random, model: str, *, unique: bool = False) -> list[Op
     rows: list[Op] = []
     waiting: list[tuple[int, str, Any, Any, bool]] = []
     count, started = dice.randint(2, 8), 0
-    bend = dice.choice((0.0, 0.2, 0.6))
+    bend = dice.choice((0.0, 0.4, 0.8))
     while started < count or waiting:
         if started < count and (not waiting or dice.random() < 0.55):
             f, argument = _argument(dice, model, started, unique=unique)

@@ -105,12 +105,12 @@ class Play:
         self.row(process, outcome, f, done)
 
 
-def log_history(dice: Random, *, bend: float | None = None) -> list[Op]:
+def log_history(dice: Random, *, bend: float | None = None, most: int = 14) -> list[Op]:
     play = Play(
         dice,
         bend=dice.choice((0.0, 0.02, 0.1)) if bend is None else bend,
         boxed=dice.random() < 0.3,
     )
-    for _ in range(dice.randint(0, 14)):
+    for _ in range(dice.randint(most // 2 if bend else 0, most)):
         play.operation()
     return play.rows

@@ -206,7 +206,7 @@ class Oracle:
                     mine[key] = one
         return found
 
-    def nonlinearizable(self) -> Found:
+    def nonlinearizable(self) -> list[tuple[Any, ...]]:
         """Pairs of a record that ended and a record at or before it that began only then."""
         placed: dict[str, dict[int, tuple[Done, int]]] = defaultdict(dict)
         for key, log in self.log.items():
@@ -215,12 +215,12 @@ class Oracle:
                 writer = self.surest(key, value)
                 if not others and len(self.offsets(key, value)) == 1 and writer is not None:
                     placed[key][offset] = (writer, self.calls.get(writer.op.index, -1))
-        found: Found = set()
+        found: list[tuple[Any, ...]] = []
         for key, records in placed.items():
             for offset, (writer, _) in records.items():
                 late = [call for at, (_, call) in records.items() if at <= offset]
                 if writer.type == "ok" and max(late) > writer.op.index:
-                    found.add(("acked", key, offset))
+                    found.append(("acked", key, offset))
         for one in self.done:
             for key, at, value in one.polls:
                 if at is None or one.op.type == "invoke":
@@ -228,18 +228,18 @@ class Oracle:
                 late = [call for other, (_, call) in placed[key].items() if other <= at]
                 is_held = min(self.log[key][at], key=self._order) == value
                 if is_held and max(late, default=-1) > one.op.index:
-                    found.add(("shown", one.op.index, key, at))
+                    found.append(("shown", one.op.index, key, at))
         return found
 
-    def producer_order(self) -> Found:
-        found = set()
+    def producer_order(self) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
         last: dict[tuple[int, str], tuple[int, int]] = {}
         for one in self.done:
             for key, offset, _ in one.sends if one.type == "ok" else ():
                 if offset is not None:
                     before = last.get((one.process, key))
                     if before is not None and before[1] >= offset:
-                        found.add((before[0], one.op.index, key, before[1], offset))
+                        found.append((before[0], one.op.index, key, before[1], offset))
                     last[one.process, key] = (one.op.index, offset)
         return found
 

@@ -99,10 +99,12 @@ CASES: dict[str, tuple[Examine, Callable[[Oracle], Any], Callable[[Finding], tup
 }
 
 
-def difference(name: str, dice: Random) -> tuple[Facts, Facts]:
+def difference(
+    name: str, dice: Random, bend: float | None = None, most: int = 14
+) -> tuple[Facts, Facts]:
     """What the checker finds and what the definition says; the same, one hopes."""
     examine, define, told = CASES[name]
-    rows = log_history(dice)
+    rows = log_history(dice, bend=bend, most=most)
     history = History.of(rows)
     findings = examine(LogFacts(Columns(history)))
     defined = sorted(define(Oracle(rows, history.values)), key=repr)

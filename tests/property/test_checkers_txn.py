@@ -23,10 +23,12 @@ from tests.property.txn_oracle import (
 CYCLES = ("G0", "G1c", "G-single-item", "G-nonadjacent-item", "G2-item")
 
 
-def difference(model: str, dice: Random) -> tuple[set[str], set[str], bool]:
+def difference(
+    model: str, dice: Random, bend: float | None = None
+) -> tuple[set[str], set[str], bool]:
     """Types of cycles as found and as defined, and whether the verdict may stand."""
     lists = model == "list-append"
-    rows = txn_history(dice, lists=lists)
+    rows = txn_history(dice, lists=lists, bend=bend)
     result = judge(History.of(rows), model, Question())
     assert not result.why.startswith("the checker broke"), result.why
     found = {one.type for one in result.anomalies if one.type.startswith(CYCLES)}

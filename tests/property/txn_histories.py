@@ -21,6 +21,11 @@ def _bent_list(dice: Random, seen: list[int]) -> list[int]:
     return bent
 
 
+def _bent_value(dice: Random, count: int) -> int | None:
+    """Of any transaction, earlier or later; or none."""
+    return dice.choice((None, 4 * dice.randrange(count) + dice.randrange(3)))
+
+
 def _micro_ops(dice: Random, number: int, *, lists: bool) -> list[list[Any]]:
     ops: list[list[Any]] = []
     for part in range(dice.randint(1, 3)):
@@ -48,7 +53,7 @@ def txn_history(dice: Random, *, lists: bool, bend: float | None = None) -> list
     """Each transaction takes effect at a point between its invocation and its completion; a bent
     one takes effect elsewhere, or sees something else."""
     bend = dice.choice((0.0, 0.15, 0.4)) if bend is None else bend
-    count = dice.randint(0, 6)
+    count = dice.randint(4 if bend > 0.5 else 0, 6)
     state: dict[str, list[int]] = {key: [] for key in KEYS}
     old: list[dict[str, list[int]]] = []
     rows: list[Op] = []
@@ -63,7 +68,7 @@ def txn_history(dice: Random, *, lists: bool, bend: float | None = None) -> list
             effect = outcome == "ok" or (outcome == "info" and dice.random() < 0.5)
             where = state if effect else {key: list(values) for key, values in state.items()}
             if dice.random() < bend:
-                where = dice.choice(old)
+                where = {key: list(values) for key, values in dice.choice(old).items()}
             done = _applied(ops, where, lists=lists)
             if where is not state and effect:
                 for name, key, value in ops:
@@ -73,7 +78,7 @@ def txn_history(dice: Random, *, lists: bool, bend: float | None = None) -> list
                 _applied(ops, state, lists=lists)
             for part in done:
                 if part[0] == "r" and dice.random() < bend / 2:
-                    part[2] = _bent_list(dice, part[2]) if lists else dice.randint(0, 12)
+                    part[2] = _bent_list(dice, part[2]) if lists else _bent_value(dice, count)
             waiting.append((process % 3 + 3 * started, ops, done, outcome))
             started += 1
             process += 1

@@ -1,0 +1,137 @@
+"""Checkers against exhaustive oracles, on as many small histories as one has time for.
+
+    python bench/fuzz_checkers.py [--histories 62500] [--only NAME ...] [--seed 0] [--state FILE]
+
+For each checker so many histories are drawn, from the seeds that follow one another; a difference
+prints its seed and ends the run with 1. What was done is kept in the state file, so that a run that
+was stopped goes on. The share of histories that are invalid must be between 20 and 80 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+# Before this directory, where a module has the name of each package.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.property import test_checkers_linear as linear
+from tests.property import test_checkers_log as logs
+from tests.property import test_checkers_txn as transactions
+from tests.property.linear_histories import APPLY
+
+Trial = Callable[[Random], tuple[bool, bool]]
+"""From dice to whether checker and oracle agree, and whether the history is invalid."""
+
+GENTLE, ROUGH, ROUGHEST = (0.05, 14), (0.3, 24), (0.45, 40)
+_BENDS = {
+    "duplicate": GENTLE,
+    "inconsistent-offsets": GENTLE,
+    "int-nonmonotonic-poll": GENTLE,
+    "unseen": GENTLE,
+    "nonlinearizable-log": ROUGHEST,
+}
+
+
+def _log_trial(name: str) -> Trial:
+    bend, most = _BENDS.get(name, ROUGH)
+
+    def trial(dice: Random) -> tuple[bool, bool]:
+        found, defined = logs.difference(name, dice, bend, most)
+        return found == defined, bool(defined)
+
+    return trial
+
+
+def _txn_trial(model: str) -> Trial:
+    def trial(dice: Random) -> tuple[bool, bool]:
+        found, defined, just = transactions.difference(model, dice, dice.choice((0.6, 0.9)))
+        return found == defined and just, bool(defined)
+
+    return trial
+
+
+def _linear_trial(model: str) -> Trial:
+    def trial(dice: Random) -> tuple[bool, bool]:
+        found, there = linear.difference(model, dice)
+        return found == there, not there
+
+    return trial
+
+
+def _zone_trial(dice: Random) -> tuple[bool, bool]:
+    while True:
+        both = linear.zone_difference(dice)
+        if both is not None:
+            return both[0] == both[1], not both[1]
+
+
+TRIALS: dict[str, Trial] = {
+    **{name: _log_trial(name) for name in logs.CASES},
+    **{model: _txn_trial(model) for model in ("list-append", "rw-register")},
+    **{model: _linear_trial(model) for model in APPLY},
+    "zones": _zone_trial,
+}
+
+
+class Progress:
+    """How far each checker's seeds have been tried, and how many histories were invalid."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.done: dict[str, list[int]] = {}
+        if path is not None and path.is_file():
+            self.done = json.loads(path.read_text())
+
+    def save(self) -> None:
+        if self._path is not None:
+            self._path.write_text(json.dumps(self.done))
+
+
+def fuzz(name: str, count: int, seed: int, progress: Progress) -> bool:
+    tried, invalid = progress.done.get(name, [0, 0])
+    begun, saved = time.monotonic(), time.monotonic()
+    while tried < count:
+        agree, is_invalid = TRIALS[name](Random(f"{name} {seed + tried}"))
+        if not agree:
+            print(f"{name}: DIFFERENCE at seed {seed + tried}", flush=True)
+            return False
+        tried, invalid = tried + 1, invalid + is_invalid
+        progress.done[name] = [tried, invalid]
+        if time.monotonic() - saved > 10:
+            progress.save()
+            saved = time.monotonic()
+    progress.save()
+    share = 100 * invalid / max(1, tried)
+    print(
+        f"{name:24} seeds {seed}..{seed + tried - 1}: {tried:,} histories, {share:.1f} % invalid"
+        f"{'' if 20 <= share <= 80 else ' (beyond 20..80 %)'}, no difference, "
+        f"{time.monotonic() - begun:.0f} s",
+        flush=True,
+    )
+    return 20 <= share <= 80
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--histories", type=int, default=62_500, help="for each checker")
+    parser.add_argument("--only", nargs="*", choices=list(TRIALS), default=list(TRIALS))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--state", type=Path, help="where to note how far it got")
+    options = parser.parse_args()
+    progress = Progress(options.state)
+    good = True
+    for name in options.only:
+        good &= fuzz(name, options.histories, options.seed, progress)
+    total = sum(tried for tried, _ in progress.done.values())
+    print(f"{total:,} histories in all")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
