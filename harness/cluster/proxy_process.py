@@ -44,14 +44,14 @@ class ProxyProcess:
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
         while line := await lines.readline():
             try:
-                answer = await self._obey(json.loads(line))
+                answer = await self.obey(json.loads(line))
             except (OSError, MessageFaultError) as error:
                 answer = {"error": str(error)}
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
         await self._proxy.close()
 
-    async def _obey(self, told: dict[str, Any]) -> dict[str, Any]:
+    async def obey(self, told: dict[str, Any]) -> dict[str, Any]:
         match told:
             case {"peers": peers}:
                 self._peers.update(peers)
