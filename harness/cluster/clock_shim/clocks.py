@@ -21,6 +21,7 @@ from harness.errors import EnvironmentFailure
 
 _NS = 1e9
 _ERROR_S = 0.02
+_LOOK_S = 0.1
 _STARTED_WITHIN_S = 5.0
 
 
@@ -66,6 +67,7 @@ class ShimmedClocks:
 
     async def skew(self, node: Node, rate: float) -> None:
         self._clock(node).file.skew(rate)
+        await self._check_gain(node, rate)
         await self._check_felt(node)
 
     async def offset_s(self, node: Node) -> float:
@@ -87,6 +89,21 @@ class ShimmedClocks:
             offset_s = await self.offset_s(node)
             if abs(offset_s) > _ERROR_S:
                 raise FaultMissedError(f"the clock of {node} is still {offset_s:+g} s off")
+
+    async def _check_gain(self, node: Node, rate: float) -> None:
+        """A look takes a while itself, so that only bounds are known of the time between two."""
+        now_s = asyncio.get_running_loop().time
+        begun_s, before_s, looked_s = now_s(), await self.offset_s(node), now_s()
+        await asyncio.sleep(_LOOK_S)
+        again_s, after_s, ended_s = now_s(), await self.offset_s(node), now_s()
+        least_s, most_s = sorted(
+            ((rate - 1) * (again_s - looked_s), (rate - 1) * (ended_s - begun_s))
+        )
+        gained_s = after_s - before_s
+        if not least_s - _ERROR_S <= gained_s <= most_s + _ERROR_S:
+            raise FaultMissedError(
+                f"the clock of {node} was to run at {rate:g} and gained {gained_s:g} s"
+            )
 
     async def _check_felt(self, node: Node) -> None:
         """Every process of the node that runs has its clock file mapped, and so the shim."""

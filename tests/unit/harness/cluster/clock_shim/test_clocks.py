@@ -119,6 +119,17 @@ async def test_a_skewed_clock_gains_from_where_it_stands(tmp_path: Path) -> None
             await clocks.skew("n1", 0.0)
 
 
+async def test_a_clock_that_does_not_move_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with clocks_of(tmp_path) as (_, clocks):
+        monkeypatch.setattr(ClockFile, "_set", lambda *_: None)
+        with pytest.raises(FaultMissedError, match="was to jump by 60 s and moved by"):
+            await clocks.jump("n1", 60)
+        with pytest.raises(FaultMissedError, match="was to run at 5 and gained"):
+            await clocks.skew("n1", 5.0)
+
+
 async def test_no_wait_gets_longer_or_shorter(tmp_path: Path) -> None:
     async with clocks_of(tmp_path) as (place, clocks):
         process = await spawn(place, WAITS_IN_EVERY_WAY)
