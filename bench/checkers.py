@@ -30,6 +30,7 @@ from checkers.linear.calls import calls
 from checkers.linear.models import _Codes, _register_steps
 from checkers.linear.search import Search
 from checkers.models import Question, judge
+from checkers.stored import StoredHistory
 from harness.history.history import History
 
 
@@ -50,8 +51,8 @@ def read_columns(path: Path) -> None:
 
 def told(model: str, path: Path, count: int, unit: str) -> None:
     reading, _ = timed(lambda: read_columns(path))
-    loading, history = timed(lambda: History.load(path))
-    assert isinstance(history, History)
+    history = StoredHistory(path)
+    loading, _ = timed(lambda: history.columns)
     checking, result = timed(lambda: judge(history, model, Question()))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     verdict = result.as_json()  # type: ignore[attr-defined]

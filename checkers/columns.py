@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
@@ -13,8 +13,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels.rows import numbered_processes, outcomes, pair, spans_of
-from harness.history.history import History
-from harness.history.op import TYPES
+from harness.history.op import TYPES, Op
 
 OK, INFO, FAIL = 1, 2, 3
 _SPARE = 1 << 16
@@ -53,13 +52,29 @@ class Elements:
     """Whether there is a value at all."""
 
 
+class Told(Protocol):
+    """What is needed of a history besides its columns."""
+
+    @property
+    def keys(self) -> Sequence[str | int]: ...
+
+    @property
+    def values(self) -> Sequence[Any]: ...
+
+    def op(self, index: int) -> Op: ...
+
+
 class Columns:
     """A history's columns, and which rows belong together."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(
+        self, history: Told, *, ops: Ops | None = None, elements: Elements | None = None
+    ) -> None:
+        """Of a whole history, or of one whose columns were read already."""
         self.history = history
-        self.ops = _ops(history.ops)
-        self.elements = _elements(history.elements)
+        tables: Any = history
+        self.ops = ops_from(tables.ops) if ops is None else ops
+        self.elements = elements_from(tables.elements) if elements is None else elements
 
     @cached_property
     def partner(self) -> Ints32:
@@ -133,7 +148,7 @@ def _codes(column: pa.ChunkedArray) -> tuple[Ints32, list[str]]:
     return indices.to_numpy().astype(np.int32, copy=False), encoded.dictionary.to_pylist()
 
 
-def _ops(table: pa.Table) -> Ops:
+def ops_from(table: pa.Table) -> Ops:
     type_codes, type_names = _codes(table["type"])
     assert set(type_names) <= set(TYPES), "the history layer lets no other type in"
     renamed = np.array([_TYPE_CODES[name] for name in type_names], np.int8)
@@ -161,7 +176,7 @@ def _processes(told: Ints32) -> tuple[Ints32, Ints64]:
     return process, numbers[strangers:].astype(np.int64)
 
 
-def _elements(table: pa.Table) -> Elements:
+def elements_from(table: pa.Table) -> Elements:
     value = table["value"]
     told = np.ones(len(value), np.bool_) if not value.null_count else _plain(pc.is_valid(value))
     return Elements(

@@ -78,9 +78,10 @@ class LogFacts:
         writer = np.full(count, -1, np.int32)
         reader = np.full(count, -1, np.int32)
         other_reader = np.full(count, -1, np.int32)
-        self.sends, self.polled = kernels.witnesses_of_values(
+        sends, polled = kernels.witnesses_of_values(
             columns.outcome, begin, end, self.role, self.number, writer, reader, other_reader
         )
+        self.sends, self.polled = int(sends), int(polled)
         self.committed = kernels.commitments(
             columns.outcome, begin, end, self.role, self.number, reader
         )

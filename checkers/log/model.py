@@ -6,13 +6,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from checkers.columns import Columns
 from checkers.findings import Findings
 from checkers.log.cycles import cycles
 from checkers.log.facts import LogFacts
 from checkers.models import Question
 from checkers.registry import CHECKERS
 from checkers.results import Result, ruled
+from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
 
 _AT_ONCE = 2
@@ -37,8 +37,8 @@ def _examined(facts: LogFacts, *, ww_deps: bool) -> dict[str, Findings]:
         return {name: one.result() for name, one in running.items()}
 
 
-def kafka(history: History, question: Question) -> Result:
-    facts = LogFacts(Columns(history))
+def kafka(history: History | StoredHistory, question: Question) -> Result:
+    facts = LogFacts(columns_of(history))
     findings = _examined(facts, ww_deps=question.contract.ww_deps)
     stats = {
         "ops": len(history),

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from checkers.columns import OK, Columns
+from checkers.columns import OK
 from checkers.findings import SHOWN, Finding
 from checkers.kernels.lists import inner_faults
 from checkers.models import Question
 from checkers.results import Result
+from checkers.stored import StoredHistory, columns_of
 from checkers.transactions.cycles import Group
 from checkers.transactions.explain import told
 from checkers.transactions.graph import edge_count, suspects
@@ -22,8 +23,8 @@ from checkers.transactions.verdicts import judged, scope_of
 from harness.history.history import History
 
 
-def list_append(history: History, question: Question) -> Result:
-    lists = Lists(Columns(history))
+def list_append(history: History | StoredHistory, question: Question) -> Result:
+    lists = Lists(columns_of(history))
     graph = list_graph(lists, scope_of(question.consistency_models))
     found = [*_of_reads(lists), *_of_values(lists), *_of_orders(lists), *_lost_updates(lists)]
     for group in suspects(graph).groups[:SHOWN]:

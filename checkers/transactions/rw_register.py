@@ -18,6 +18,7 @@ from checkers.kernels.registers import outer_reads, register_writers
 from checkers.models import Question
 from checkers.numbering import numbered
 from checkers.results import Result
+from checkers.stored import StoredHistory, columns_of
 from checkers.transactions.cycles import Group
 from checkers.transactions.explain import told
 from checkers.transactions.graph import (
@@ -69,8 +70,8 @@ class Registers:
         return self.columns.key_of(int(self.key[number])), self.columns.value_of(element)
 
 
-def rw_register(history: History, question: Question) -> Result:
-    registers = Registers(Columns(history))
+def rw_register(history: History | StoredHistory, question: Question) -> Result:
+    registers = Registers(columns_of(history))
     columns = registers.columns
     graph = _graph(registers, scope_of(question.consistency_models))
     found = [

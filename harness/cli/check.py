@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checkers.contract import Contract
-from checkers.models import MODELS, Question, judge
+from checkers.models import LEAN, MODELS, Question, judge
 
 if TYPE_CHECKING:
     from checkers.results import Result
@@ -47,13 +47,15 @@ _CODES = {True: 0, False: 1, "unknown": 2}
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
     """Judge FILE: a run, its Arrow or Parquet history, JSON Lines, or Jepsen's EDN."""
+    from checkers.stored import StoredHistory
     from harness.history.errors import HistoryError
     from harness.history.history import History
 
     _refuse_strangers(options["consistency_models"])
     question = _question(options)
     try:
-        history = History.load(file)
+        stored = StoredHistory.at(file) if model in LEAN else None
+        history = History.load(file) if stored is None else stored
     except HistoryError as error:
         raise click.UsageError(str(error)) from error
     result = judge(history, model, question)

@@ -1,0 +1,122 @@
+"""A history on disk, read column by column and no more of it than is judged.
+
+Of an invocation that ended well the completion says all, so its elements, a quarter of a long
+history, are left where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
+
+from checkers.arrays import Bools
+from checkers.columns import OK, Columns, Elements, elements_from, ops_from
+from harness.history.history import PARQUET, History
+from harness.history.json_text import decode
+from harness.history.op import Key, Op
+
+_ELEMENTS = ("op", "position", "kind", "key", "offset", "value", "boxed")
+
+
+class StoredHistory:
+    """What checkers need of a history besides its columns, read when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def at(cls, path: Path) -> StoredHistory | None:
+        """None if there is no Parquet there, or none that this can read."""
+        for directory in (path / PARQUET, path):
+            if (directory / "elements.parquet").is_file():
+                names = pq.read_schema(directory / "elements.parquet").names
+                return cls(directory) if names == list(_ELEMENTS) else None
+        return None
+
+    def __len__(self) -> int:
+        return int(pq.read_metadata(self.path / "ops.parquet").num_rows)
+
+    @cached_property
+    def keys(self) -> Sequence[Key]:
+        return [decode(text) for text in self._texts("keys")]
+
+    @cached_property
+    def values(self) -> Sequence[Any]:
+        return [decode(text) for text in self._texts("values")]
+
+    def _texts(self, name: str) -> list[str]:
+        texts: list[str] = pq.read_table(self.path / f"{name}.parquet")["json"].to_pylist()
+        return texts
+
+    def op(self, index: int) -> Op:
+        return self._whole.op(index)
+
+    @cached_property
+    def _whole(self) -> History:
+        return History.load(self.path)
+
+    @cached_property
+    def columns(self) -> Columns:
+        table = pq.read_table(
+            self.path / "ops.parquet", columns=["index", "time", "process", "type", "f"]
+        )
+        ops = ops_from(table)
+        del table
+        bare = Columns(self, ops=ops, elements=_Gathered(0).elements())
+        return Columns(self, ops=ops, elements=self._elements(_spoken_for(bare)))
+
+    def _elements(self, left_out: Bools) -> Elements:
+        file = pq.ParquetFile(self.path / "elements.parquet")
+        gathered = _Gathered(file.metadata.num_rows)
+        for group in range(file.num_row_groups):
+            gathered.add(elements_from(file.read_row_group(group)), left_out)
+        return gathered.elements()
+
+
+def _spoken_for(bare: Columns) -> Bools:
+    """Invocations whose completion is ok."""
+    partner = bare.partner
+    spoken: Bools = (
+        (bare.ops.type == 0) & (partner >= 0) & (bare.ops.type[np.maximum(partner, 0)] == OK)
+    )
+    return spoken
+
+
+class _Gathered:
+    """Columns of elements as they come, a part of the file at a time."""
+
+    def __init__(self, most: int) -> None:
+        self._columns: dict[str, Any] = {
+            "op": np.empty(most, np.int32),
+            "position": np.empty(most, np.int32),
+            "kind": np.empty(most, np.int8),
+            "key": np.empty(most, np.int32),
+            "offset": np.empty(most, np.int64),
+            "value": np.empty(most, np.int64),
+            "boxed": np.empty(most, np.bool_),
+            "told": np.empty(most, np.bool_),
+        }
+        self._count = 0
+
+    def add(self, part: Elements, left_out: Bools) -> None:
+        keep = ~left_out[part.op]
+        count = int(np.count_nonzero(keep))
+        for name, column in self._columns.items():
+            column[self._count : self._count + count] = getattr(part, name)[keep]
+        self._count += count
+
+    def elements(self) -> Elements:
+        for name, column in self._columns.items():
+            # Memory that was never written was never given either.
+            self._columns[name] = column[: self._count]
+            self._columns[name].flags.writeable = False
+        return Elements(**self._columns)
+
+
+def columns_of(history: History | StoredHistory) -> Columns:
+    return history.columns if isinstance(history, StoredHistory) else Columns(history)
