@@ -39,6 +39,16 @@ async def affordable(scene: Scene, nodes: Sequence[Node], dice: Random) -> list[
     return chosen
 
 
+async def must_be_spared(scene: Scene, node: Node) -> None:
+    """NothingToStrikeError where a partition would rely on this node alone when it comes back."""
+    if scene.unsafe_faults:
+        return
+    for found in await _partitions(scene):
+        left = set(found.isr) - {node}
+        if node in found.replicas and len(left) < scene.min_insync_replicas:
+            raise NothingToStrikeError(f"too few replicas are in sync to do without {node}")
+
+
 async def count_the_mended(scene: Scene) -> None:
     """Takes those off the list that have copied what they lacked."""
     struck = {

@@ -49,23 +49,22 @@ class ClockFaults:
     async def inject(self, scene: Scene, fault: Fault) -> str:
         assert isinstance(fault, _KINDS)
         clocks = the(scene.cluster.clock)
+        if isinstance(fault, ClockSkew):
+            async with scene.clocks:
+                await clocks.skew(fault.node, fault.rate)
+            # Without the lock: it takes a while, and other nodes' clocks are not in the way.
+            return await _gaining(clocks, fault.node, fault.rate)
         async with scene.clocks:
-            return await self._break(clocks, fault)
+            return await self._move(clocks, fault)
 
-    async def _break(self, clocks: Clocks, fault: _KINDS) -> str:
+    async def _move(self, clocks: Clocks, fault: ClockJump | ClockStrobe) -> str:
         before_s = await clocks.offset_s(fault.node)
-        match fault:
-            case ClockJump(node=node, by_ms=by_ms):
-                await clocks.jump(node, by_ms / 1000)
-                return await _moved(clocks, node, before_s, by_ms / 1000)
-            case ClockSkew(node=node, rate=rate):
-                await clocks.skew(node, rate)
-                return await _gaining(clocks, node, rate)
-            case ClockStrobe(node=node, by_ms=by_ms):
-                await clocks.jump(node, by_ms / 1000)
-                proof = await _moved(clocks, node, before_s, by_ms / 1000)
-                self._strobes[fault.name] = asyncio.create_task(_flicker(clocks, fault))
-                return f"{proof}, and back, every {fault.period_ms:g} ms"
+        await clocks.jump(fault.node, fault.by_ms / 1000)
+        proof = await _moved(clocks, fault.node, before_s, fault.by_ms / 1000)
+        if isinstance(fault, ClockJump):
+            return proof
+        self._strobes[fault.name] = asyncio.create_task(_flicker(clocks, fault))
+        return f"{proof}, and back, every {fault.period_ms:g} ms"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         """Clocks are healed together, so those of other faults are broken again."""
@@ -126,17 +125,19 @@ async def _moved(clocks: Clocks, node: Node, before_s: float, by_s: float) -> st
 
 
 async def _gaining(clocks: Clocks, node: Node, rate: float) -> str:
+    """Looks twice at most: another fault that ends meanwhile sets all clocks, and this one anew."""
     loop = asyncio.get_running_loop()
-    begun_s, before_s = loop.time(), await clocks.offset_s(node)
-    await asyncio.sleep(_LOOK_S)
-    gained_s = await clocks.offset_s(node) - before_s
-    taken_s = loop.time() - begun_s
-    wanted_s = (rate - 1) * taken_s
-    if abs(gained_s - wanted_s) > max(_ERROR_S, abs(wanted_s) / 2):
-        raise FaultMissedError(
-            f"the clock of {node} gained {gained_s:g} s in {taken_s:g} s, not {wanted_s:g} s"
-        )
-    return f"the clock of {node} gained {gained_s:+.3f} s in {taken_s:.3f} s"
+    for _ in range(2):
+        begun_s, before_s = loop.time(), await clocks.offset_s(node)
+        await asyncio.sleep(_LOOK_S)
+        gained_s = await clocks.offset_s(node) - before_s
+        taken_s = loop.time() - begun_s
+        wanted_s = (rate - 1) * taken_s
+        if abs(gained_s - wanted_s) <= max(_ERROR_S, abs(wanted_s) / 2):
+            return f"the clock of {node} gained {gained_s:+.3f} s in {taken_s:.3f} s"
+    raise FaultMissedError(
+        f"the clock of {node} gained {gained_s:g} s in {taken_s:g} s, not {wanted_s:g} s"
+    )
 
 
 async def _flicker(clocks: Clocks, fault: ClockStrobe) -> None:

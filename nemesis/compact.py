@@ -13,7 +13,7 @@ from harness.schedule.faults import CompactNow, Fault
 from nemesis.base import Moment, NothingToStrikeError, Scene, missed
 
 _AT_ONCE = {
-    "segment.ms": "200",
+    "segment.ms": "1000",
     "min.cleanable.dirty.ratio": "0.0",
     "min.compaction.lag.ms": "0",
     "max.compaction.lag.ms": "1000",

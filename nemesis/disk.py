@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar
 
@@ -23,9 +24,9 @@ from harness.schedule.faults import (
 )
 from nemesis import replicas
 from nemesis.base import Moment, NothingToStrikeError, Scene, missed, the
-from nemesis.budget import DAMAGING, affordable
-from nemesis.outage import bring_back, running, take_down, why_no_process
-from nemesis.power import cut_power, give_power
+from nemesis.budget import DAMAGING, affordable, must_be_spared
+from nemesis.outage import bring_back, running, stop, take_down, why_no_process
+from nemesis.power import give_power
 from nemesis.targets import check_target, resolve
 
 _NEEDS: dict[str, tuple[DiskFault, ...]] = {
@@ -34,7 +35,7 @@ _NEEDS: dict[str, tuple[DiskFault, ...]] = {
     "slow": ("slow",),
     "eio": ("fail",),
     "bit-flip": ("bit-flip",),
-    "truncated-tail": ("truncate", "power"),
+    "truncated-tail": ("truncate",),
 }
 _FORMS: dict[str, type[Fault]] = {
     "full": DiskFull,
@@ -45,6 +46,7 @@ _FORMS: dict[str, type[Fault]] = {
     "truncated-tail": TruncatedTail,
 }
 _SLOW_MS = (50.0, 100.0, 250.0, 500.0)
+_LOG = re.compile(r"(?P<key>[^\s/]+-\d+)/\d{20}\.log")
 _ROLL_MS = "500"
 _ROLLED_WITHIN_S = 10.0
 
@@ -58,6 +60,8 @@ class DiskFaults:
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = tuple(_FORMS.values())
     variants: ClassVar[tuple[str, ...]] = tuple(_FORMS)
+    _flipped: dict[str, str] = field(default_factory=dict, compare=False)
+    """By the fault's name: where the bit was."""
 
     def __post_init__(self) -> None:
         check_target(self.target)
@@ -84,7 +88,9 @@ class DiskFaults:
             scene.damaged.add(_node(fault))
         match fault:
             case BitFlip():
-                return await _flip(scene, fault)
+                where = await _flip(scene, fault)
+                self._flipped[fault.name] = where
+                return where
             case TruncatedTail():
                 return await _truncate(scene, fault)
             case _:
@@ -114,9 +120,10 @@ class DiskFaults:
         match fault:
             case BitFlip():
                 await bring_back(scene, node, fault)
-                await _copy_anew(scene, node)
+                await _copy_anew(scene, node, self._flipped.get(fault.name, ""))
             case TruncatedTail():
-                await give_power(scene, node)
+                if the(scene.cluster.disk).why_not("power") is None:
+                    await give_power(scene, node)
                 await bring_back(scene, node, fault)
             case _:
                 async with scene.disks:
@@ -185,11 +192,21 @@ async def _flip(scene: Scene, fault: BitFlip) -> str:
 
 
 async def _truncate(scene: Scene, fault: TruncatedTail) -> str:
-    """Together with the power: a node that was only killed may trust every byte it wrote."""
-    await cut_power(scene, fault.node)
-    where = await _damaged(scene, fault, the(scene.cluster.disk).truncate_tail)
-    await give_power(scene, fault.node)
-    await _try_to_start(scene, fault.node, fault)
+    """While the node is down, and has left the ISR in good order.
+
+    Where there is power to be lost it goes, too: a node whose host never went off may trust every
+    byte that it wrote. It goes after a clean stop, because otherwise it would take the tail itself.
+    """
+    node, disk = fault.node, the(scene.cluster.disk)
+    # It is trusted after a clean stop, so it must not be the last one that has everything.
+    await must_be_spared(scene, node)
+    await stop(scene, node)
+    if disk.why_not("power") is None:
+        async with scene.links:
+            await disk.lose_power(node)
+            await disk.restore_power(node)
+    where = await _damaged(scene, fault, disk.truncate_tail)
+    await _try_to_start(scene, node, fault)
     return where
 
 
@@ -239,9 +256,15 @@ async def _has_closed_segments(scene: Scene, node: Node) -> bool:
             await scene.cluster.system.alter_topic(topic, {"segment.ms": said})
 
 
-async def _copy_anew(scene: Scene, node: Node) -> None:
-    """No broker notices a bit that flips at rest, so all it has is replaced by others' copies."""
+async def _copy_anew(scene: Scene, node: Node, where: str) -> None:
+    """No broker notices a bit that flips at rest, so the log is replaced by another's copy.
+
+    All logs of the node, where it is not known which of them it was.
+    """
+    named = _LOG.search(where)
     held = await replicas.held_by(scene, node)
+    if named is not None:
+        held = tuple(each for each in held if each[0] == named["key"])
     fewer = tuple(
         (key, " ".join(each for each in said.split() if each != node)) for key, said in held
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
@@ -16,6 +17,7 @@ from nemesis.base import Moment, NothingToStrikeError, Scene, the
 from nemesis.outage import bring_back, running, stop, why_no_process
 from nemesis.targets import check_target, resolve
 
+_ENDLESS_MS = 1e12
 _NOT_BACK = "and not back yet"
 
 
@@ -47,12 +49,17 @@ class Restarts:
         )
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
+        """Of a rolling restart, as many nodes as its time allows; one at least."""
         assert isinstance(fault, RollingRestart | Stop)
         if isinstance(fault, Stop):
             await running(scene, [fault.node])
             return f"{fault.node} {await stop(scene, fault.node)}"
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + (fault.for_ms or _ENDLESS_MS) / 1000
         done: list[str] = []
         for node in fault.nodes:
+            if done and loop.time() >= until_s:
+                break
             told = await self._restart(scene, node, fault)
             if told:
                 done.append(told)

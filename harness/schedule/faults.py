@@ -150,7 +150,7 @@ class BitFlip(Fault):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncatedTail(Fault):
-    """The node loses power, and with it the end of a log, and is started again."""
+    """The node is stopped, a log loses its end with the host off, and it is started again."""
 
     node: str
     draw: float

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.waiting import wait_until
 from harness.schedule.faults import BitFlip, DiskSlow, Fault, TruncatedTail
 from harness.sim.disk_faults import DiskFaults as SimDiskFaults
 from harness.sim.place_disks import PlaceDisks
@@ -146,6 +147,20 @@ async def test_damage_that_damages_nothing_is_missed(stage: Stage) -> None:
                 await named("disk").inject(stage.scene, fault)
             await named("disk").heal(stage.scene, fault)
             assert await stage.process.is_running("n1")
+
+
+@on_stage(3)
+async def test_the_last_one_that_has_everything_keeps_its_tail(stage: Stage) -> None:
+    await stage.process.kill("n3")
+
+    async def is_out() -> bool:
+        return all("n3" not in one.isr for one in await stage.cluster.partitions(TOPIC))
+
+    await wait_until(is_out, within_s=30, what="n3 is out of the ISR")
+    fault = TruncatedTail(name="t", at_ms=0.0, node="n1", draw=0.5)
+    with pytest.raises(NothingToStrikeError, match="too few replicas are in sync to do without n1"):
+        await named("disk").inject(stage.scene, fault)
+    assert await stage.process.is_running("n1")
 
 
 @on_stage(3)
