@@ -9,7 +9,10 @@ from typing import NoReturn
 import click
 
 from harness.cli.check import check
+from harness.cli.compare import compare
 from harness.cli.listing import list_checkers, list_nemeses, list_workloads
+from harness.cli.report import report
+from harness.cli.serve import serve
 from harness.cli.sim import sim
 from harness.cli.stored import analyze, ls, replay
 from harness.cli.suite import suite
@@ -36,6 +39,9 @@ for _command in (
     analyze,
     replay,
     ls,
+    report,
+    compare,
+    serve,
     sim,
     heal,
     doctor,

@@ -11,7 +11,7 @@ import click
 from harness.cli.testing import STORE, carry_out, tell
 from harness.errors import EnvironmentFailure
 
-_STORE = click.option(
+STORE_OPTION = click.option(
     "--store",
     "store_root",
     type=click.Path(path_type=Path, file_okay=False),
@@ -24,7 +24,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 @click.command("analyze", context_settings={"ignore_unknown_options": True})
 @click.argument("run", default="latest")
-@_STORE
+@STORE_OPTION
 @click.option("--contract", type=click.Choice(("safe", "configured")),
               help="Judge by another contract than the run was.")  # fmt: skip
 @_JSON
@@ -45,7 +45,7 @@ def analyze(run: str, store_root: Path, contract: str | None, as_json: bool) -> 
 
 @click.command("replay", context_settings={"ignore_unknown_options": True})
 @click.argument("run", default="latest")
-@_STORE
+@STORE_OPTION
 @_JSON
 def replay(run: str, store_root: Path, as_json: bool) -> int:
     """Run a stored run again: the same operations, the same faults at the same moments.
@@ -69,7 +69,7 @@ def replay(run: str, store_root: Path, as_json: bool) -> int:
 
 
 @click.command("ls")
-@_STORE
+@STORE_OPTION
 @_JSON
 def ls(store_root: Path, as_json: bool) -> int:
     """List the stored runs, the newest last."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from harness.run.plan import Plan
 
 STORE = Path("store")
+EXIT_CRASH = 255
 
 
 @click.command("test")
@@ -29,8 +30,16 @@ STORE = Path("store")
 @click.option("--json", "as_json", is_flag=True, help="Prints results.json and nothing else.")
 @click.option("--quiet", is_flag=True, help="Only the verdict.")
 @click.option("--no-color", is_flag=True, help="Also by NO_COLOR.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Writes one JUnit case for each checker.")  # fmt: skip
 def run_test(
-    test_count: int, store_root: Path, as_json: bool, quiet: bool, no_color: bool, **options: Any
+    test_count: int,
+    store_root: Path,
+    as_json: bool,
+    quiet: bool,
+    no_color: bool,
+    junit: Path | None,
+    **options: Any,
 ) -> int:
     """Break a cluster under load, and decide from what its clients saw whether it kept its word."""
     from harness.decisions import Decisions
@@ -38,13 +47,29 @@ def run_test(
 
     first = plan_of(options)
     seeds = Decisions(first.seed).random("test", "count")
-    codes = []
+    codes, told = [], []
     for number in range(test_count):
         # The first run has the seed that was typed, so that one alone is had again by it.
         plan = first if number == 0 else first.with_seed(seeds.getrandbits(32))
-        outcome = carry_out(plan, store_root, is_silent=as_json or quiet, has_color=not no_color)
+        try:
+            outcome = carry_out(
+                plan, store_root, is_silent=as_json or quiet, has_color=not no_color
+            )
+        except EnvironmentFailure as failure:
+            if test_count == 1:
+                raise
+            # What the others have found counts, too.
+            click.echo(f"harness: {failure}", err=True)
+            codes.append(EXIT_CRASH)
+            continue
         tell(outcome, as_json=as_json)
         codes.append(outcome.exit_code)
+        told.append((plan.name, outcome.results()))
+        if junit is not None:
+            from reports.junit import write_junit
+
+            # After each run, so that one that never ends does not take the others with it.
+            write_junit(told, junit)
     return worst_exit(codes)
 
 
@@ -66,7 +91,7 @@ def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool)
     except EnvironmentFailure as failure:
         raise EnvironmentFailure(f"{failure}\n{again}") from failure
     except KeyboardInterrupt:
-        click.echo(f"interrupted; everything was healed\n{again}", err=True)
+        click.echo(f"interrupted\n{again}", err=True)
         raise
     except Exception as bug:
         bug.add_note(again)
@@ -79,5 +104,17 @@ def tell(outcome: Outcome, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(outcome.results()))
         return
-    for line in summary(outcome):
+    lines = summary(outcome)
+    for line in lines:
         click.echo(line)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        _tell_github(outcome, lines)
+
+
+def _tell_github(outcome: Outcome, lines: list[str]) -> None:
+    from reports.github import workflow_commands, write_step_summary
+
+    for line in workflow_commands(outcome.results()):
+        click.echo(line)
+    if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+        write_step_summary(lines, Path(path))

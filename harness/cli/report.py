@@ -1,0 +1,36 @@
+"""harness report: the page of a stored run, and the same for programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.stored import STORE_OPTION
+
+
+@click.command("report", context_settings={"ignore_unknown_options": True})
+@click.argument("run", default="latest")
+@STORE_OPTION
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False),
+              help="Writes the page here instead of into the run.")  # fmt: skip
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Writes one JUnit case for each checker, too.")  # fmt: skip
+def report(run: str, store_root: Path, out: Path | None, junit: Path | None) -> int:
+    """Write the page of a run. RUN is a directory, latest, or -1, -2 as in Jepsen.
+
+    The verdict stands on the page; the exit code only says whether there is one.
+    """
+    from harness.store.store import Store
+    from reports.html import NAME
+    from reports.html import report as page_of
+    from reports.junit import write_junit
+    from reports.material import read_results
+
+    directory = Store(store_root).find(run)
+    path = out or directory / NAME
+    path.write_text(page_of(directory), encoding="utf-8")
+    if junit is not None:
+        write_junit([(directory.parent.name, read_results(directory))], junit)
+    click.echo(path)
+    return 0

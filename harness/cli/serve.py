@@ -1,0 +1,32 @@
+"""harness serve: the stored runs in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.stored import STORE_OPTION
+
+
+@click.command("serve")
+@STORE_OPTION
+@click.option("--host", default="127.0.0.1", show_default=True,
+              help="Any other address shows the runs to whoever can reach it.")  # fmt: skip
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True,
+              help="0 for any that is free.")  # fmt: skip
+def serve(store_root: Path, host: str, port: int) -> int:
+    """Show the stored runs: a list to filter and sort, their pages, two side by side."""
+    from harness.errors import EnvironmentFailure
+    from harness.store.store import Store
+    from reports.server import make_server
+
+    store = Store(store_root)
+    try:
+        server = make_server(store_root, lambda: list(store.runs()), host, port)
+    except OSError as error:
+        raise EnvironmentFailure(f"{host}:{port}: {error.strerror}; --port takes another") from None
+    with server:
+        click.echo(f"http://{host}:{server.server_port}/")
+        server.serve_forever()
+    return 0

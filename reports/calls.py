@@ -1,0 +1,147 @@
+"""A history as calls: invocation and completion together, as columns of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.history.history import History
+from harness.history.op import NEMESIS, TYPES, Op
+from harness.history.schema import INFO, INVOKE
+
+Ints = npt.NDArray[np.int64]
+
+SENT: Final = (2, 13)
+"""Kinds of elements that say where a value was put: sent, put-at."""
+RECORD: Final = 6
+_OF_NOTHING: Final = ("assigned", "revoked", "lost")
+"""Completions that belong to no invocation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a history, by number."""
+
+    index: Ints
+    time_ns: Ints
+    process: Ints
+    type: Ints
+    """By code: invoke, ok, fail, info."""
+    f: Ints
+    names: list[str]
+    """Of `f`, by code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What was sent or read, and where; other elements are left out."""
+
+    row: npt.NDArray[np.int32]
+    kind: npt.NDArray[np.int8]
+    key: npt.NDArray[np.int32]
+    offset: Ints
+
+
+class Calls:
+    """Each call has a number, in the order of the invocations."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.rows = _rows(history)
+        rows = self.rows
+        self.end_of_all_ns = int(rows.time_ns[-1]) if len(rows.time_ns) else 0
+        begun, ended = _pairs(rows)
+        self.begun = begun
+        """The row of each call's invocation."""
+        self.ended = ended
+        """The row of its completion; -1 if there is none."""
+        has_end = ended >= 0
+        self.begin_ns = rows.time_ns[begun]
+        self.end_ns = np.where(has_end, rows.time_ns[ended], self.end_of_all_ns)
+        self.type = np.where(has_end, rows.type[ended], INFO)
+        self.process = rows.process[begun]
+        self.f = rows.f[begun]
+        self._told: dict[int, Op] = {}
+
+    def __len__(self) -> int:
+        return len(self.begun)
+
+    @cached_property
+    def of_row(self) -> Ints:
+        """The call that a row belongs to; -1 for rows of the nemesis."""
+        found = np.full(len(self.rows.index), -1, np.int64)
+        found[self.begun] = np.arange(len(self))
+        has_end = self.ended >= 0
+        found[self.ended[has_end]] = np.flatnonzero(has_end)
+        return found
+
+    def row_of(self, index: int) -> int | None:
+        row = int(np.searchsorted(self.rows.index, index))
+        is_there = row < len(self.rows.index) and int(self.rows.index[row]) == index
+        return row if is_there else None
+
+    def call_of(self, index: int) -> int | None:
+        """The call whose invocation or completion has this index."""
+        row = self.row_of(index)
+        if row is None or self.of_row[row] < 0:
+            return None
+        return int(self.of_row[row])
+
+    def told(self, call: int) -> Op:
+        """The operation that says the most: its completion, or what was asked for."""
+        if call not in self._told:
+            row = int(self.ended[call]) if self.ended[call] >= 0 else int(self.begun[call])
+            self._told[call] = self.history.op(int(self.rows.index[row]))
+        return self._told[call]
+
+    @cached_property
+    def elements(self) -> Elements:
+        """Of completions only."""
+        table = self.history.elements
+        kind = np.asarray(table["kind"])
+        row = np.asarray(table["op"])
+        keep = np.isin(kind, (*SENT, RECORD))
+        keep &= self.rows.type[row] != INVOKE
+        return Elements(
+            row=row[keep],
+            kind=kind[keep],
+            key=_filled(table["key"], np.int32)[keep],
+            offset=_filled(table["offset"], np.int64)[keep],
+        )
+
+
+def _filled(column: Any, type_: Any) -> Any:
+    return column.fill_null(-1).to_numpy().astype(type_, copy=False)
+
+
+def _rows(history: History) -> Rows:
+    ops = history.ops
+    type_, f = (ops[name].unify_dictionaries().combine_chunks() for name in ("type", "f"))
+    # Of no rows at all there are no chunks, and nothing was ever named.
+    codes = [TYPES.index(name) for name in type_.dictionary.to_pylist()]
+    return Rows(
+        index=np.asarray(ops["index"]),
+        time_ns=np.asarray(ops["time"]),
+        process=np.asarray(ops["process"]).astype(np.int64),
+        type=np.array(codes, np.int64)[np.asarray(type_.indices)],
+        f=np.asarray(f.indices).astype(np.int64),
+        names=f.dictionary.to_pylist(),
+    )
+
+
+def _pairs(rows: Rows) -> tuple[Ints, Ints]:
+    strange = [code for code, name in enumerate(rows.names) if name in _OF_NOTHING]
+    of_clients = np.flatnonzero((rows.process != NEMESIS) & ~np.isin(rows.f, strange))
+    order = of_clients[np.argsort(rows.process[of_clients], kind="stable")]
+    is_call = rows.type[order] == INVOKE
+    begun = order[is_call]
+    after = np.full(len(order), -1, np.int64)
+    goes_on = (rows.process[order[1:]] == rows.process[order[:-1]]) & ~is_call[1:]
+    after[:-1][goes_on] = order[1:][goes_on]
+    ended = after[is_call]
+    by_time = np.argsort(begun, kind="stable")
+    return begun[by_time], ended[by_time]

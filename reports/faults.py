@@ -1,0 +1,93 @@
+"""The faults of a run as bands of time, from what the nemesis wrote into the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.history.op import Op
+
+
+@dataclass(slots=True)
+class Band:
+    """One stroke of a nemesis, on however many nodes."""
+
+    name: str
+    label: str
+    begin_ns: int
+    end_ns: int
+    nodes: list[str] = field(default_factory=list)
+    has_taken_hold: bool = False
+
+
+def bands(rows: Iterable[Op], nodes: Sequence[str], end_of_all_ns: int) -> list[Band]:
+    """`rows` are the nemesis's own. A fault that nobody ended lasts to the end."""
+    found: dict[str, Band] = {}
+    open_: dict[str, set[str]] = {}
+    for op in rows:
+        value = op.value if isinstance(op.value, Mapping) else {}
+        if "name" in value:
+            stroke = _stroke(value["name"])
+            band = found.setdefault(stroke, Band(stroke, "", op.time_ns, end_of_all_ns))
+            open_.setdefault(stroke, set()).add(value["name"])
+            if isinstance(value.get("node"), str):
+                band.nodes.append(value["node"])
+            band.label = _label(op.f.partition("-")[2], value, band.nodes, nodes)
+        elif _stroke(value.get("fault")) in found:
+            band = found[_stroke(value["fault"])]
+            left = open_[band.name]
+            if "proof" in value:
+                band.has_taken_hold = True
+            elif value.get("healed") or "missed" in value or "skipped" in value:
+                left.discard(value["fault"])
+                if not left:
+                    band.end_ns = op.time_ns
+    return sorted(found.values(), key=lambda each: (each.begin_ns, each.name))
+
+
+def _stroke(fault: Any) -> str:
+    """`kill 1/n3` is one of the faults of the stroke `kill 1`."""
+    return str(fault).partition("/")[0]
+
+
+def _label(kind: str, fault: Mapping[str, Any], struck: Sequence[str], nodes: Sequence[str]) -> str:
+    if struck:
+        return f"{kind} {','.join(struck)}"
+    if isinstance(fault.get("links"), list):
+        return f"{kind} {_sides(fault['links'], nodes)}"
+    return kind
+
+
+def _sides(links: Sequence[Any], nodes: Sequence[str]) -> str:
+    """`[n2] | [n1,n3]` where the nodes fell apart; else how many links were struck."""
+    cut = {frozenset(link) for link in links if isinstance(link, list)}
+    left, sides = list(nodes), []
+    while left:
+        side, edge = [left.pop(0)], 0
+        while edge < len(side):
+            near = [node for node in left if frozenset((side[edge], node)) not in cut]
+            left = [node for node in left if node not in near]
+            side += near
+            edge += 1
+        sides.append(sorted(side))
+    if len(sides) > 1:
+        return " | ".join(f"[{','.join(side)}]" for side in sides)
+    return f"of {len(links)} links"
+
+
+def at_work(found: Sequence[Band], time_ns: int) -> list[Band]:
+    return [each for each in found if each.begin_ns <= time_ns <= each.end_ns]
+
+
+def into(found: Sequence[Band], time_ns: int) -> str:
+    """`3.9 s into kill n3`, or how long after the last one ended; nothing without faults."""
+    now = at_work(found, time_ns)
+    if now:
+        last = max(now, key=lambda each: each.begin_ns)
+        return f"{(time_ns - last.begin_ns) / 1e9:.1f} s into {last.label}"
+    past = [each for each in found if each.end_ns < time_ns]
+    if past:
+        last = max(past, key=lambda each: each.end_ns)
+        return f"{(time_ns - last.end_ns) / 1e9:.1f} s after {last.label} was healed"
+    return "before any fault" if found else ""

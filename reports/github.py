@@ -1,0 +1,51 @@
+"""What GitHub Actions shows of a run: a step summary, and an annotation for each anomaly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from reports import sentences
+from reports.sentences import Results
+
+_ANNOTATIONS_MAX = 10
+
+
+def workflow_commands(results: Results) -> list[str]:
+    """Workflow commands, one line each: the first of every type, and each doubt as a warning."""
+    said = []
+    counted = sentences.counts(results)
+    for type_, anomaly in sentences.forbidden(results):
+        if type_ in counted:
+            count = counted.pop(type_)
+            title = f"{count:,} {type_}" if count > 1 else type_
+            said.append(f"::error title={_property(title)}::{_data(anomaly['because'])}")
+    if sentences.validity(results) == "unknown":
+        said.append(f"::warning title=unknown::{_data(sentences.verdict(results))}")
+    return said[:_ANNOTATIONS_MAX]
+
+
+def step_summary(lines: Sequence[str]) -> str:
+    """The summary's own lines, as text: fenced, so that no value becomes Markdown."""
+    longest = max((len(run) for line in lines for run in _ticks(line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    first, *more = lines
+    sign = {"valid": "✅", "invalid": "❌"}.get(first.partition(":")[0], "❔")
+    return "\n".join([f"{sign}", "", f"{fence}text", first, *more, fence, ""])
+
+
+def write_step_summary(lines: Sequence[str], path: Path) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(step_summary(lines) + "\n")
+
+
+def _ticks(line: str) -> list[str]:
+    return [run for run in "".join(c if c == "`" else " " for c in line).split() if run]
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,112 @@
+"""What is loaded of a stored run, before anything is chosen from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.errors import EnvironmentFailure
+from harness.history.errors import HistoryError
+from harness.history.history import History
+from harness.history.op import NEMESIS, Op
+from reports import faults
+from reports.calls import Calls
+from reports.faults import Band
+from reports.measures import Reading, rates, reading
+from reports.plots import over_time
+from reports.traced import Trace
+from reports.wording import cut
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    directory: Path
+    results: Mapping[str, Any]
+    plan: Mapping[str, Any]
+    nodes: tuple[str, ...]
+    calls: Calls | None = None
+    bands: list[Band] = field(default_factory=list)
+    trace: Trace | None = None
+    read: Reading | None = None
+    plots: str = ""
+
+
+def load(directory: Path) -> Material:
+    """All of it, with what takes longest: who read what when, and the plots."""
+    found = load_figures(directory)
+    if found.calls is None or not len(found.calls):
+        return found
+    read = reading(found.calls)
+    plots = over_time(found.calls, rates(found.calls, read), found.bands, found.trace)
+    return replace(found, read=read, plots=plots)
+
+
+def load_figures(directory: Path) -> Material:
+    results = read_results(directory)
+    plan = read_json(directory / "plan.json")
+    nodes = tuple(f"n{number + 1}" for number in range(int(plan.get("nodes", 0))))
+    try:
+        calls = Calls(History.load(directory))
+    except HistoryError:
+        return Material(directory, results, plan, nodes)
+    bands = faults.bands(_of_nemesis(calls), nodes, calls.end_of_all_ns)
+    return Material(directory, results, plan, nodes, calls, bands, Trace.load(directory))
+
+
+def read_results(directory: Path) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = json.loads((directory / "results.json").read_text())
+    except OSError:
+        raise EnvironmentFailure(
+            f"{directory} has no results.json; harness analyze judges it first"
+        ) from None
+    except ValueError as error:
+        raise EnvironmentFailure(f"{directory / 'results.json'}: {error}") from None
+    return found
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _of_nemesis(calls: Calls) -> list[Op]:
+    where = np.flatnonzero(calls.rows.process == NEMESIS)
+    return [calls.history.op(index) for index in calls.rows.index[where].tolist()]
+
+
+def table(values: Mapping[str, Any], prefix: str = "") -> tuple[tuple[str, str], ...]:
+    rows: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, dict):
+            rows += table(value, f"{prefix}{name} ")
+        elif value is not None:
+            rows.append((f"{prefix}{name}", cut(str(value), 300)))
+    return tuple(rows)
+
+
+def configuration(directory: Path) -> dict[str, str]:
+    return {
+        path.parent.name: cut(path.read_text(errors="replace"), 6000)
+        for path in sorted(directory.glob("n*/server.properties"))[:9]
+    }
+
+
+def schedule(directory: Path) -> str:
+    path = directory / "schedule.json"
+    return cut(path.read_text(errors="replace"), 20_000) if path.is_file() else ""
+
+
+def files(directory: Path) -> tuple[str, ...]:
+    """Where everything is that the page left out; pages themselves are no part of it."""
+    found = [path.relative_to(directory) for path in directory.rglob("*") if path.is_file()]
+    shown = (path for path in found if path.parts[0] not in ("hosts", "report.html"))
+    return tuple(sorted(path.as_posix() for path in shown)[:80])

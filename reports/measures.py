@@ -1,0 +1,156 @@
+"""Figures over the time of a run: how quick, how much, how far behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.history.schema import FAIL, INFO, OK
+from reports.calls import RECORD, Calls, Ints
+from reports.faults import Band
+
+Floats = npt.NDArray[np.float64]
+WRITES = ("send", "put", "append", "txn", "transform")
+_NS = 1_000_000_000
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """By time slot."""
+
+    at_s: Floats
+    ok: Floats
+    fail: Floats
+    info: Floats
+    unread: Floats
+    waited_p50_s: Floats
+    """From an acknowledgement to the first poll that returned it; by when it was acknowledged."""
+    waited_p99_s: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    key: Any
+    sent: int
+    read: int
+    """Of those, how many anybody read."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """For every record that was acknowledged with its offset: when, and when it was first read."""
+
+    partitions: list[Partition]
+    sent_ns: Ints
+    read_ns: Ints
+    unread: Floats
+
+
+def slots(end_ns: int) -> Ints:
+    """The ends of the time slots: at most 240, of a second or more."""
+    width = max(1, -(-end_ns // (240 * _NS))) * _NS
+    return np.arange(width, end_ns + width, width, dtype=np.int64)
+
+
+def reading(calls: Calls) -> Reading:
+    """Key by key, because offsets of one key are dense and need no sorting."""
+    elements, time_ns = calls.elements, calls.rows.time_ns
+    ends = slots(calls.end_of_all_ns)
+    unread = np.zeros(len(ends))
+    partitions, sent, read = [], [], []
+    is_ok = calls.rows.type[elements.row] == OK
+    for number, key in enumerate(calls.history.keys):
+        own = np.flatnonzero((elements.key == number) & (elements.offset >= 0))
+        if not len(own):
+            continue
+        is_record = elements.kind[own] == RECORD
+        records, acks = own[is_record], own[~is_record & is_ok[own]]
+        first = _first_read(elements.offset[own], elements.offset[records],
+                            time_ns[elements.row[records]])  # fmt: skip
+        acked_at, offsets = time_ns[elements.row[acks]], elements.offset[acks]
+        read_at = first[offsets]
+        unread += _behind(ends, acked_at, offsets, time_ns[elements.row[records]],
+                          elements.offset[records])  # fmt: skip
+        partitions.append(Partition(key, len(acks), int(np.sum(read_at != _NEVER))))
+        sent.append(acked_at)
+        read.append(read_at)
+    nothing = np.zeros(0, np.int64)
+    return Reading(partitions, np.concatenate([nothing, *sent]), np.concatenate([nothing, *read]),
+                   unread)  # fmt: skip
+
+
+def _first_read(offsets: Ints, read: Ints, read_ns: Ints) -> Ints:
+    first = np.full(int(offsets.max()) + 1, _NEVER, np.int64)
+    # Backwards, so that the earliest is what stays.
+    first[read[::-1]] = read_ns[::-1]
+    return first
+
+
+def _behind(ends: Ints, acked_ns: Ints, acked: Ints, read_ns: Ints, read: Ints) -> Floats:
+    """How many offsets were acknowledged beyond what anybody had read, at each of these times."""
+    return np.maximum(_reached(ends, acked_ns, acked) - _reached(ends, read_ns, read), 0.0)
+
+
+def _reached(ends: Ints, times_ns: Ints, offsets: Ints) -> Floats:
+    tops = np.concatenate([[0], np.maximum.accumulate(offsets + 1)])
+    return tops[np.searchsorted(times_ns, ends, side="right")].astype(np.float64)
+
+
+def rates(calls: Calls, read: Reading) -> Rates:
+    ends = slots(calls.end_of_all_ns)
+    width = int(ends[0]) if len(ends) else _NS
+    slot = calls.end_ns // width
+    per_s = [
+        np.bincount(slot[calls.type == type_], minlength=len(ends))[: len(ends)] / (width / _NS)
+        for type_ in (OK, FAIL, INFO)
+    ]
+    p50, p99 = np.full(len(ends), np.nan), np.full(len(ends), np.nan)
+    was_read = read.read_ns != _NEVER
+    waits = np.maximum(read.read_ns[was_read] - read.sent_ns[was_read], 0) / _NS
+    at = np.minimum(read.sent_ns[was_read] // width, max(len(ends) - 1, 0))
+    order = np.argsort(at, kind="stable")
+    bounds = np.searchsorted(at[order], np.arange(len(ends) + 1))
+    for number in range(len(ends)):
+        own = waits[order[bounds[number] : bounds[number + 1]]]
+        if len(own):
+            p50[number], p99[number] = np.quantile(own, (0.5, 0.99))
+    ok, fail, info = per_s
+    return Rates((ends - width / 2) / _NS, ok, fail, info, read.unread, p50, p99)
+
+
+def acknowledged(calls: Calls) -> npt.NDArray[np.bool_]:
+    """Which calls wrote something and were told that it is there."""
+    writes = [code for code, name in enumerate(calls.rows.names) if name in WRITES]
+    found: npt.NDArray[np.bool_] = (calls.type == OK) & np.isin(calls.f, writes)
+    return found
+
+
+def during(calls: Calls, bands: Sequence[Band]) -> npt.NDArray[np.bool_]:
+    """Which calls ended while a fault was at work."""
+    found = np.zeros(len(calls), np.bool_)
+    for band in bands:
+        found |= (calls.end_ns >= band.begin_ns) & (calls.end_ns <= band.end_ns)
+    return found
+
+
+def longest_silence_s(calls: Calls) -> float | None:
+    """The longest time in which no write was acknowledged, between the first and the last."""
+    ends = np.sort(calls.end_ns[acknowledged(calls)])
+    return float(np.max(np.diff(ends))) / _NS if len(ends) > 1 else None
+
+
+def latency_ms(calls: Calls) -> dict[str, tuple[int, float, float, float]]:
+    """By what was done, for those that went well: how many, median, 99 %, longest."""
+    found = {}
+    took = (calls.end_ns - calls.begin_ns) / 1e6
+    for code, name in enumerate(calls.rows.names):
+        own = took[(calls.f == code) & (calls.type == OK)]
+        if len(own):
+            p50, p99 = np.quantile(own, (0.5, 0.99)).tolist()
+            found[name] = (len(own), p50, p99, float(own.max()))
+    return dict(sorted(found.items()))

@@ -1,0 +1,137 @@
+"""Was the test any good? What struck, what went on meanwhile, and what was never reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.history.schema import FAIL, INFO
+from reports import logs
+from reports.calls import RECORD, Calls
+from reports.faults import Band
+from reports.measures import Reading, acknowledged, during, latency_ms, longest_silence_s
+from reports.traced import Trace
+
+_HOT = 2.0
+"""A partition with that many times its share of the load is hot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    figures: tuple[tuple[str, str], ...]
+    doubts: tuple[str, ...]
+    never_reached: tuple[str, ...]
+    partitions: tuple[tuple[str, int, float, bool], ...]
+    """Key, acknowledged, share of the largest in percent, and whether it is hot."""
+    faults: tuple[tuple[str, str, str], ...]
+    """Name, when, and its proof or why there is none."""
+    latency: tuple[tuple[str, int, float, float, float], ...]
+
+
+def quality(
+    directory: Path,
+    results: Mapping[str, Any],
+    calls: Calls,
+    bands: Sequence[Band],
+    read: Reading,
+    trace: Trace | None,
+) -> Quality:
+    faults = results["figures"].get("faults", [])
+    struck = during(calls, bands)
+    acked = acknowledged(calls)
+    in_fault = int(np.sum(acked & struck))
+    sent = sum(each.sent for each in read.partitions)
+    read_back = sum(each.read for each in read.partitions)
+    figures = []
+    if faults:
+        held = sum("proof" in each for each in faults)
+        figures.append(("faults that took hold", f"{held:,} of {len(faults):,}"))
+    if trace is not None:
+        figures.append(("changes of leader", f"{trace.elections:,}"))
+    elif votes := logs.count(directory, r"quorum: leader in epoch"):
+        figures.append(("controllers elected", f"{votes:,}"))
+    figures.append(("acknowledged during a fault", f"{in_fault:,} of {int(np.sum(acked)):,}"))
+    if sent:
+        figures.append(("acknowledged and read back", f"{100 * read_back / sent:.2f} %"))
+    silence = longest_silence_s(calls)
+    if silence is not None:
+        figures.append(("longest time without an acknowledgement", f"{silence:.2f} s"))
+    return Quality(
+        figures=tuple(figures),
+        doubts=tuple(results["doubts"]),
+        never_reached=tuple(_never_reached(calls, struck, in_fault, bands, trace)),
+        partitions=_load(read),
+        faults=tuple(map(_fault, faults)),
+        latency=tuple((name, *row) for name, row in latency_ms(calls).items()),
+    )
+
+
+def _never_reached(
+    calls: Calls, struck: Any, in_fault: int, bands: Sequence[Band], trace: Trace | None
+) -> list[str]:
+    """States that a run of this kind can reach; a green run that saw none of them proves little."""
+    elements = calls.elements
+    is_read = elements.kind == RECORD
+    of_fault = calls.of_row[elements.row[is_read]]
+    states = {
+        "a fault": bool(bands),
+        "an operation that failed for certain": bool(np.any(calls.type == FAIL)),
+        "an operation whose outcome nobody knows": bool(np.any(calls.type == INFO)),
+    }
+    if bands:
+        states["an acknowledgement during a fault"] = in_fault > 0
+        states["a record read during a fault"] = bool(np.any(struck[of_fault[of_fault >= 0]]))
+        labels = {each.label.partition(" ")[0] for each in bands}
+        states["two kinds of faults at once"] = len(labels) < 2 or _overlap(bands)
+    if trace is not None:
+        states |= {
+            "a change of leader": trace.elections > 0,
+            "a replica out of sync": any(after < before for _, _, before, after in trace.in_sync),
+            "a log cut back to its leader's": trace.has_seen("truncate"),
+        }
+    return [state for state, was_reached in states.items() if not was_reached]
+
+
+def _overlap(bands: Sequence[Band]) -> bool:
+    return any(
+        one.begin_ns < other.end_ns and other.begin_ns < one.end_ns
+        for number, one in enumerate(bands)
+        for other in bands[number + 1 :]
+        if one.label.partition(" ")[0] != other.label.partition(" ")[0]
+    )
+
+
+def _load(read: Reading) -> tuple[tuple[str, int, float, bool], ...]:
+    most = max((each.sent for each in read.partitions), default=0) or 1
+    mean = sum(each.sent for each in read.partitions) / (len(read.partitions) or 1)
+    return tuple(
+        (
+            str(each.key),
+            each.sent,
+            round(100 * each.sent / most, 1),
+            len(read.partitions) > 1 and each.sent > _HOT * mean,
+        )
+        for each in sorted(read.partitions, key=lambda each: str(each.key))
+    )
+
+
+def _fault(told: Mapping[str, Any]) -> tuple[str, str, str]:
+    times = [told.get(name) for name in ("began_ms", "took_hold_ms", "healed_ms")]
+    began, held, healed = (None if each is None else float(each) / 1000 for each in times)
+    when = "" if began is None else f"{began:.1f} s"
+    if began is not None and held is not None:
+        when += f", took hold in {held - began:.2f} s"
+    if healed is not None:
+        when += f", healed at {healed:.1f} s"
+    for name, words in (
+        ("proof", ""),
+        ("missed", "did not take hold: "),
+        ("skipped", "nothing to strike: "),
+    ):
+        if name in told:
+            return str(told["fault"]), when, words + str(told[name])
+    return str(told["fault"]), when, ""

@@ -1,0 +1,147 @@
+"""A small server for the store: a list of runs, the page of each, and two side by side.
+
+It only ever answers GET and HEAD, and none of them changes anything. What it sends of a run is
+named by the list of runs, never by a path that a request holds.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+from harness.errors import EnvironmentFailure
+from reports import sentences
+from reports.comparison import compare_runs
+from reports.html import NAME, environment, report
+from reports.material import read_json, read_results
+
+_TEXTS = {"results.json": "application/json", "summary.txt": "text/plain",
+          "plan.json": "application/json", "schedule.json": "application/json",
+          "env.json": "application/json"}  # fmt: skip
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    name: str
+    """`queue kill/20261116T001530.123Z`, as in the store."""
+    link: str
+    kind: str
+    time: str
+    verdict: str
+    sentence: str
+    is_under_way: bool
+
+
+def make_server(
+    root: Path, runs: Callable[[], Sequence[Path]], host: str, port: int
+) -> ThreadingHTTPServer:
+    """`runs` lists what there is, each time anew."""
+    # Plots share one library's settings, so pages are made one after the other.
+    making = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        server_version = "harness"
+        sys_version = ""
+
+        def do_GET(self) -> None:
+            try:
+                if not _is_for_us(self.headers.get("Host", ""), host):
+                    self._send(HTTPStatus.FORBIDDEN, "this server does not go by that name")
+                    return
+                self._answer()
+            except EnvironmentFailure as failure:
+                self._send(HTTPStatus.NOT_FOUND, str(failure))
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def _answer(self) -> None:
+            asked = urlsplit(self.path)
+            found = {_name(path): path for path in runs()}
+            parts = [unquote(part) for part in asked.path.split("/")[1:]]
+            match parts:
+                case [""]:
+                    self._send(HTTPStatus.OK, _list(root, list(found.values())), "text/html")
+                case ["compare"]:
+                    self._compare(found, parse_qs(asked.query).get("run", []))
+                case ["run", kind, time] if f"{kind}/{time}" in found:
+                    with making:
+                        text = _page(root, found[f"{kind}/{time}"])
+                    self._send(HTTPStatus.OK, text, "text/html")
+                case ["run", kind, time, name] if f"{kind}/{time}" in found and name in _TEXTS:
+                    path = found[f"{kind}/{time}"] / name
+                    text = path.read_text(errors="replace") if path.is_file() else ""
+                    self._send(HTTPStatus.OK, text, _TEXTS[name])
+                case _:
+                    self._send(HTTPStatus.NOT_FOUND, "there is no such page; / lists the runs")
+
+        def _compare(self, found: Mapping[str, Path], names: list[str]) -> None:
+            if len(names) != 2 or not all(name in found for name in names):
+                self._send(HTTPStatus.BAD_REQUEST, "choose two runs of the list")
+                return
+            rows = compare_runs(found[names[0]], found[names[1]])
+            text = environment().get_template("compare.html.j2").render(rows=rows, names=names)
+            self._send(HTTPStatus.OK, text, "text/html")
+
+        def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
+            body = text.encode()
+            self.send_response(status)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Security-Policy", _POLICY + "; form-action 'self'")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Nobody asked for a log."""
+
+    return ThreadingHTTPServer((host, port), Handler)
+
+
+def _is_for_us(said: str, host: str) -> bool:
+    """A page elsewhere must not reach us by a name of its own that leads here."""
+    name = said.rpartition(":")[0] if said.rpartition(":")[2].isdigit() else said
+    return host not in ("127.0.0.1", "localhost", "::1") or name in (
+        "127.0.0.1", "localhost", "[::1]", "::1")  # fmt: skip
+
+
+def _name(directory: Path) -> str:
+    return f"{directory.parent.name}/{directory.name}"
+
+
+def _list(root: Path, runs: Sequence[Path]) -> str:
+    rows = [_listed(root, directory) for directory in reversed(runs)]
+    return environment().get_template("list.html.j2").render(rows=rows, root=root.name)
+
+
+def _listed(root: Path, directory: Path) -> Listed:
+    current = root / "current"
+    is_under_way = current.exists() and current.resolve() == directory.resolve()
+    try:
+        results = read_results(directory)
+        verdict, sentence = sentences.validity(results), sentences.verdict(results)
+    except (EnvironmentFailure, KeyError, TypeError):
+        verdict = "under way" if is_under_way else "no end"
+        sentence = ""
+    kind, time = directory.parent.name, directory.name
+    link = f"/run/{quote(kind, safe='')}/{time}"
+    return Listed(_name(directory), link, kind, time, verdict, sentence, is_under_way)
+
+
+def _page(root: Path, directory: Path) -> str:
+    if (directory / "results.json").is_file():
+        stored = directory / NAME
+        return stored.read_text(encoding="utf-8") if stored.is_file() else report(directory)
+    from reports.live import live_page
+
+    row = _listed(root, directory)
+    return live_page(directory, row.verdict, read_json(directory / "plan.json"))

@@ -1,0 +1,199 @@
+"""The strip of real time around an anomaly: calls as bars, faults and leaders behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.history.op import TYPES
+from reports.calls import Calls, Ints
+from reports.faults import Band
+from reports.traced import Reign
+from reports.wording import cut, outcome
+
+LEFT, WIDTH = 64.0, 1060.0
+_TOP, _LANE = 46.0, 24.0
+_WIDEST_NS, _NARROWEST_NS = 2_500_000_000, 50_000_000
+_LANES_MAX = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A call. Times are kept beside the place, so that a script can draw it at another scale."""
+
+    begin_ns: int
+    end_ns: int
+    x: float
+    width: float
+    y: float
+    type: str
+    label: str
+    index: int
+    is_guilty: bool
+    has_room: bool
+    """Whether its label fits inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    begin_ns: int
+    end_ns: int
+    x: float
+    width: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    x: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    from_ns: int
+    to_ns: int
+    at_ns: int
+    at_x: float
+    height: float
+    ticks: tuple[Tick, ...]
+    bands: tuple[Mark, ...]
+    reigns: tuple[Mark, ...]
+    lanes: tuple[tuple[str, float], ...]
+    bars: tuple[Bar, ...]
+    left_out: int
+    """How many calls of that time are not shown."""
+
+
+def strip(
+    calls: Calls,
+    guilty: Sequence[int],
+    at_ns: int,
+    near: Sequence[int],
+    bands: Sequence[Band],
+    reigns: Iterable[Reign],
+    most: int,
+) -> Strip:
+    """`guilty` are the anomaly's calls, `near` those that have to do with the same partition."""
+    from_ns, to_ns = _window(calls, at_ns, most)
+    scale = Scale(from_ns, to_ns)
+    shown = _chosen(calls, guilty, near, from_ns, to_ns, most)
+    processes = _lanes(calls, guilty, shown)
+    lane_of = {process: number for number, process in enumerate(processes)}
+    bars = tuple(
+        _bar(calls, call, scale, lane_of[int(calls.process[call])], call in set(guilty))
+        for call in shown
+        if int(calls.process[call]) in lane_of
+    )
+    within = (calls.end_ns >= from_ns) & (calls.begin_ns <= to_ns)
+    return Strip(
+        from_ns=from_ns,
+        to_ns=to_ns,
+        at_ns=at_ns,
+        at_x=scale.x(at_ns),
+        height=_TOP + _LANE * len(processes) + 34,
+        ticks=scale.ticks(),
+        bands=tuple(
+            scale.mark(each.begin_ns, each.end_ns, each.label)
+            for each in bands
+            if each.end_ns >= from_ns and each.begin_ns <= to_ns
+        ),
+        reigns=tuple(
+            scale.mark(each.begin_ns, each.end_ns, f"{each.node} leads, epoch {each.epoch}")
+            for each in reigns
+            if each.end_ns >= from_ns and each.begin_ns <= to_ns
+        ),
+        lanes=tuple((f"p{process}", _TOP + _LANE * number) for process, number in lane_of.items()),
+        bars=bars,
+        left_out=max(0, int(np.sum(within)) - len(bars)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    from_ns: int
+    to_ns: int
+
+    def x(self, time_ns: int) -> float:
+        share = (time_ns - self.from_ns) / (self.to_ns - self.from_ns)
+        return round(LEFT + share * (WIDTH - LEFT), 1)
+
+    def mark(self, begin_ns: int, end_ns: int, label: str) -> Mark:
+        begin, end = max(begin_ns, self.from_ns), min(end_ns, self.to_ns)
+        x = self.x(begin)
+        return Mark(begin_ns, end_ns, x, max(1.0, round(self.x(end) - x, 1)), label)
+
+    def ticks(self) -> tuple[Tick, ...]:
+        length = self.to_ns - self.from_ns
+        step = next(
+            (each for each in (10**6, 10**7, 5 * 10**7, 10**8, 5 * 10**8) if length / each <= 12),
+            10**9,
+        )
+        digits = 0 if step >= 10**9 else 1 if step >= 10**8 else 2 if step >= 10**7 else 3
+        first = -(-self.from_ns // step) * step
+        return tuple(
+            Tick(self.x(at), f"{at / 1e9:.{digits}f} s") for at in range(first, self.to_ns, step)
+        )
+
+
+def _window(calls: Calls, at_ns: int, most: int) -> tuple[int, int]:
+    """As wide as there is room for all that went on, so that a gap means silence."""
+    half_ns = _WIDEST_NS
+    while half_ns > _NARROWEST_NS:
+        is_in = (calls.end_ns >= at_ns - half_ns) & (calls.begin_ns <= at_ns + half_ns)
+        if np.sum(is_in) <= most:
+            break
+        half_ns = half_ns * 4 // 5
+    return max(0, at_ns - half_ns), at_ns + half_ns
+
+
+def _chosen(
+    calls: Calls, guilty: Sequence[int], near: Sequence[int], from_ns: int, to_ns: int, most: int
+) -> list[int]:
+    """The guilty always, then those of the same partition, then whatever was going on."""
+    own = {call for call in guilty if _is_within(calls, call, from_ns, to_ns)}
+    related = [call for call in near if _is_within(calls, call, from_ns, to_ns)]
+    around: Ints = np.flatnonzero((calls.end_ns >= from_ns) & (calls.begin_ns <= to_ns))
+    for call in (*related, *around.tolist()):
+        if len(own) >= most:
+            break
+        own.add(call)
+    return sorted(own)
+
+
+def _is_within(calls: Calls, call: int, from_ns: int, to_ns: int) -> bool:
+    return bool(calls.end_ns[call] >= from_ns and calls.begin_ns[call] <= to_ns)
+
+
+def _lanes(calls: Calls, guilty: Sequence[int], shown: Sequence[int]) -> list[int]:
+    own = {int(calls.process[call]) for call in guilty}
+    counted: dict[int, int] = {}
+    for call in shown:
+        process = int(calls.process[call])
+        counted[process] = counted.get(process, 0) + 1
+    ranked = sorted(counted, key=lambda process: (process not in own, -counted[process], process))
+    return sorted(ranked[:_LANES_MAX])
+
+
+def _bar(calls: Calls, call: int, scale: Scale, lane: int, is_guilty: bool) -> Bar:
+    op = calls.told(call)
+    begin_ns, end_ns = int(calls.begin_ns[call]), int(calls.end_ns[call])
+    mark = scale.mark(begin_ns, end_ns, "")
+    type_ = TYPES[int(calls.type[call])]
+    said = outcome(op)
+    error = f" {op.error}" if op.error else ""
+    label = cut(f"{op.f} {said}{error}", 120)
+    return Bar(
+        begin_ns=begin_ns,
+        end_ns=end_ns,
+        x=mark.x,
+        width=max(2.0, mark.width),
+        y=_TOP + _LANE * lane,
+        type=type_,
+        label=label,
+        index=int(op.index),
+        is_guilty=is_guilty,
+        has_room=mark.width > 7.3 * len(label) + 8,
+    )

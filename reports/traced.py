@@ -1,0 +1,173 @@
+"""What the trace of a simulated run tells beside its history: leaders, replicas in sync, messages.
+
+Times are those of the history: the trace's own, less what had passed when the history began.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reports.calls import Ints
+
+METADATA = "__cluster_metadata"
+_EVENTS = frozenset(("crash", "start", "ready", "pause", "resume", "truncate", "role", "fault"))
+
+
+@dataclass(frozen=True, slots=True)
+class Reign:
+    """A node led a partition from here to there."""
+
+    node: str
+    epoch: int
+    begin_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    api: str
+    sender: str
+    receiver: str
+    sent_ns: int
+    arrived_ns: int
+    is_lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    node: str
+    time_ns: int
+    what: str
+
+
+class Trace:
+    def __init__(self, table: Any, began_ns: int) -> None:
+        self._table = table
+        self.time_ns: Ints = np.asarray(table["time_ns"]) - began_ns
+
+    @classmethod
+    def load(cls, directory: Path) -> Trace | None:
+        """None where there is no trace, or nobody knows when in it the history began."""
+        import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+        path, began = directory / "trace.arrow", directory / "began.json"
+        if not path.is_file() or not began.is_file():
+            return None
+        try:
+            table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        except pa.ArrowInvalid:
+            return None
+        return cls(table, int(json.loads(began.read_text())["stage_ns"]))
+
+    def _of_kind(self, *kinds: str) -> list[dict[str, Any]]:
+        return [row for row in self._few if row["kind"] in kinds]
+
+    @cached_property
+    def _few(self) -> list[dict[str, Any]]:
+        """The rows that are rare enough to be looked at one by one."""
+        import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
+
+        rare = ["isr", *sorted(_EVENTS)]
+        kinds = self._table["kind"].cast("string")
+        where = np.flatnonzero(np.asarray(pc.is_in(kinds, value_set=_texts(rare))))
+        rows: list[dict[str, Any]] = self._table.take(where).to_pylist()
+        for row, time_ns in zip(rows, self.time_ns[where].tolist(), strict=True):
+            row["time_ns"] = time_ns
+        return rows
+
+    @cached_property
+    def reigns(self) -> dict[str, list[Reign]]:
+        """By key. One who is gone leads until another does, or it comes back as a follower."""
+        found: dict[str, list[Reign]] = {}
+        end_ns = int(self.time_ns[-1]) if len(self.time_ns) else 0
+        for row in self._of_kind("role"):
+            if row["topic"] == METADATA or not str(row["detail"]).startswith("leader"):
+                continue
+            own = found.setdefault(f"{row['topic']}-{row['partition']}", [])
+            if own and own[-1].node == row["node"] and own[-1].epoch == row["epoch"]:
+                continue
+            if own:
+                last = own.pop()
+                own.append(Reign(last.node, last.epoch, last.begin_ns, row["time_ns"]))
+            own.append(Reign(row["node"], row["epoch"] or 0, row["time_ns"], end_ns))
+        return found
+
+    @property
+    def elections(self) -> int:
+        """How often another node came to lead a partition."""
+        return sum(
+            one.node != other.node for own in self.reigns.values() for one, other in pairwise(own)
+        )
+
+    @cached_property
+    def in_sync(self) -> list[tuple[int, str, int, int]]:
+        """When, of which key, how many replicas in sync before and after."""
+        found = []
+        for row in self._of_kind("isr"):
+            before, arrow, after = str(row["detail"]).partition(">")
+            if arrow:
+                key = f"{row['topic']}-{row['partition']}"
+                found.append((row["time_ns"], key, _size(before), _size(after)))
+        return found
+
+    def has_seen(self, kind: str) -> bool:
+        return any(row["topic"] != METADATA for row in self._of_kind(kind))
+
+    def events(self, from_ns: int, to_ns: int) -> list[Event]:
+        return [
+            Event(row["node"], row["time_ns"], _said(row))
+            for row in self._few
+            if from_ns <= row["time_ns"] <= to_ns
+            and row["kind"] in _EVENTS
+            and row["node"] is not None
+            and row["topic"] != METADATA
+        ]
+
+    def messages(self, from_ns: int, to_ns: int, hosts: Sequence[str]) -> list[Message]:
+        """Those between these hosts that left in this time, in order."""
+        first, last = np.searchsorted(self.time_ns, (from_ns, to_ns)).tolist()
+        # What left in this time may arrive a little after it.
+        later = int(np.searchsorted(self.time_ns, to_ns + 1_000_000_000))
+        rows = self._table.slice(first, later - first)
+        kinds = rows["kind"].cast("string").to_pylist()
+        ids, causes = (np.asarray(rows[name]).tolist() for name in ("id", "cause"))
+        times = self.time_ns[first:later].tolist()
+        nodes, apis = (rows[name].cast("string").to_pylist() for name in ("node", "api"))
+        sent = {ids[at]: at for at in range(last - first) if kinds[at] == "send"}
+        found = []
+        for at, kind in enumerate(kinds):
+            start = sent.get(causes[at])
+            if start is None or kind not in ("deliver", "drop"):
+                continue
+            if nodes[start] in hosts and nodes[at] in hosts and nodes[start] != nodes[at]:
+                name = apis[start] or "?"
+                found.append(
+                    Message(name, nodes[start], nodes[at], times[start], times[at], kind == "drop")
+                )
+        return sorted(found, key=lambda each: (each.sent_ns, each.arrived_ns, each.sender))
+
+
+def _texts(words: Sequence[str]) -> Any:
+    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+    return pa.array(words, pa.string())
+
+
+def _size(text: str) -> int:
+    inside = text.partition("[")[2].partition("]")[0].strip()
+    return len(inside.split(",")) if inside else 0
+
+
+def _said(row: dict[str, Any]) -> str:
+    key = f" {row['topic']}-{row['partition']}" if row["topic"] else ""
+    detail = f" {row['detail']}" if row["detail"] else ""
+    offset = f" to {row['offset']}" if row["kind"] == "truncate" else ""
+    return f"{row['kind']}{key}{offset}{detail}"

@@ -1,0 +1,92 @@
+"""Operations, times and values as short text. Whatever came from the system under test is cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.history.op import Op
+
+TEXT_MAX = 160
+_AROUND = 2
+
+
+def cut(text: str, most: int = TEXT_MAX) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def seconds(time_ns: int) -> str:
+    return f"{time_ns / 1e9:,.3f} s"
+
+
+def as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ": "))
+
+
+def short(value: Any) -> str:
+    """A value for narrow places: `9:414` is number 414 of producer 9."""
+    if isinstance(value, int) and value >> 32:
+        return f"{value >> 32}:{value & 0xFFFFFFFF}"
+    return cut(as_text(value), 16)
+
+
+def outcome(op: Op, key: Any = None, offset: Any = None) -> str:
+    """What was done and what came of it: `queue2-3 ← 11873 @902`."""
+    if isinstance(op.value, list) and op.value and all(map(_is_micro, op.value)):
+        return cut(" · ".join(_micro(each, key, offset) for each in op.value))
+    return "" if op.value is None else cut(as_text(op.value))
+
+
+def _is_micro(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], str)
+
+
+def _micro(micro: Sequence[Any], key: Any, offset: Any) -> str:
+    match micro:
+        case ["send" | "put", where, [int() | None as at, value]]:
+            place = "" if at is None else f" @{at}"
+            return f"{where} ← {cut(as_text(value), 48)}{place}"
+        case ["send" | "put" | "append" | "w", where, value]:
+            return f"{where} ← {cut(as_text(value), 48)}"
+        case ["poll"]:
+            return "poll"
+        case ["poll", Mapping() as read]:
+            return _read(read, key, offset)
+        case ["r" | "get", where, value]:
+            return f"{where} → {cut(as_text(value), 96)}"
+        case _:
+            return cut(as_text(list(micro)))
+
+
+def _read(read: Mapping[Any, Any], key: Any, offset: Any) -> str:
+    """By partition how far; around the offset in question, record by record."""
+    if key in read:
+        return f"{key} → {_records(read[key], offset)}"
+    if not read:
+        return "→ nothing"
+    return "→ " + ", ".join(f"{each} {_span(records)}" for each, records in read.items())
+
+
+def _records(records: Any, offset: Any) -> str:
+    if not isinstance(records, list) or not isinstance(offset, int):
+        return _span(records)
+    offsets = [each[0] for each in records if isinstance(each, list) and each]
+    before = [at for at in offsets if isinstance(at, int) and at < offset]
+    after = [at for at in offsets if isinstance(at, int) and at >= offset]
+    if not before and not after:
+        return "nothing"
+    near = [*before[-_AROUND:], *after[: _AROUND + 1]]
+    first = "… " if len(before) > _AROUND else ""
+    last = " …" if len(after) > _AROUND + 1 else ""
+    return f"{first}{', '.join(map(str, near))}{last}"
+
+
+def _span(records: Any) -> str:
+    if not isinstance(records, list) or not records:
+        return "nothing"
+    first, last = (each[0] if isinstance(each, list) and each else "?" for each in
+                   (records[0], records[-1]))  # fmt: skip
+    return f"@{first}" if len(records) == 1 else f"@{first}…{last}"
