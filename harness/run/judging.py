@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from harness.run.plan import Plan
 from harness.run.workload import workload_of
 from reports import sentences
 
+_LOG = logging.getLogger(__name__)
 _ACKNOWLEDGED_MIN = 100
 """With fewer operations that went well, a run has not shown much."""
 
@@ -39,7 +41,18 @@ def judge(
     )
     (directory / "results.json").write_text(json.dumps(outcome.results(), indent=2) + "\n")
     (directory / "summary.txt").write_text("\n".join(summary(outcome)) + "\n")
+    _write_page(directory)
     return outcome
+
+
+def _write_page(directory: Path) -> None:
+    """The verdict is written by now; a page that fails must not cost it."""
+    try:
+        from reports.html import write_report
+
+        write_report(directory)
+    except Exception as failure:
+        _LOG.warning("report.html could not be written: %r; the verdict stands", failure)
 
 
 def judge_again(directory: Path, plan: Plan) -> Outcome:
