@@ -87,7 +87,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         directory = options.keep or Path(scratch)
-        small = kept(directory, "log-small", lambda: log_history(20_000, planted=True))
+        small = kept(directory, "log-small", lambda: log_history(500_000, planted=True))
         lists = kept(directory, "lists-small", lambda: list_history(5_000))
         cold, _ = timed(lambda: judge(History.load(small), "kafka", Question()))
         cold_lists, _ = timed(lambda: judge(History.load(lists), "list-append", Question()))

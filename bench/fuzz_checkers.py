@@ -28,7 +28,7 @@ from tests.property.linear_histories import APPLY
 Trial = Callable[[Random], tuple[bool, bool]]
 """From dice to whether checker and oracle agree, and whether the history is invalid."""
 
-GENTLE, ROUGH, ROUGHEST = (0.05, 14), (0.3, 24), (0.45, 40)
+GENTLE, ROUGH, ROUGHEST = (0.05, 14), (0.3, 24), (0.5, 48)
 _BENDS = {
     "duplicate": GENTLE,
     "inconsistent-offsets": GENTLE,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from checkers.contract import Contract
@@ -35,29 +33,26 @@ class Question:
     stale_bound_ms: float | None = None
 
 
-Judge = Callable[[Any, Question], Result]
-
-_MODELS = {
-    "kafka": "checkers.log.model:kafka",
-    "list-append": "checkers.transactions.list_append:list_append",
-    "rw-register": "checkers.transactions.rw_register:rw_register",
-    "register": "checkers.linear.models:register",
-    "cas-register": "checkers.linear.models:cas_register",
-    "multi-register": "checkers.linear.models:multi_register",
-    "kv-append": "checkers.linear.models:kv_append",
-    "mutex": "checkers.linear.models:mutex",
-    "fifo-queue": "checkers.linear.models:fifo_queue",
-    "stack": "checkers.linear.models:stack",
-    "set": "checkers.counts.sets:whole_set",
-    "set-full": "checkers.counts.sets:full_set",
-    "queue": "checkers.counts.queues:queue",
-    "total-queue": "checkers.counts.queues:total_queue",
-    "counter": "checkers.counts.counters:counter",
-    "unique-ids": "checkers.counts.counters:unique_ids",
-    "bank": "checkers.counts.banks:bank",
-    "long-fork": "checkers.counts.forks:long_fork",
-}
-MODELS = tuple(_MODELS)
+MODELS = (
+    "kafka",
+    "list-append",
+    "rw-register",
+    "register",
+    "cas-register",
+    "multi-register",
+    "kv-append",
+    "mutex",
+    "fifo-queue",
+    "stack",
+    "set",
+    "set-full",
+    "queue",
+    "total-queue",
+    "counter",
+    "unique-ids",
+    "bank",
+    "long-fork",
+)
 
 
 LEAN = ("kafka", "list-append", "rw-register")
@@ -66,10 +61,10 @@ LEAN = ("kafka", "list-append", "rw-register")
 
 def judge(history: History | StoredHistory, model: str, question: Question) -> Result:
     """A model that breaks is told of, and proves nothing."""
-    module, _, function = _MODELS[model].partition(":")
+    from checkers.judges import JUDGES
+
     try:
-        judged: Judge = getattr(import_module(module), function)
-        return judged(history, question)
+        return JUDGES[model](history, question)
     except Exception as error:
         reason = f"the checker broke: {type(error).__name__}: {error}"
         return Result(validity=Validity.UNKNOWN, why=reason)

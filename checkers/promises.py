@@ -75,6 +75,12 @@ SUBSCRIBED = Clause(
     Promise.ALLOWED,
     "A subscribed consumer may lose a partition and begin again where its group last committed.",
 )
+RETENTION = Clause(
+    "retention",
+    lambda contract: "retention" in contract.faults,
+    Promise.ALLOWED,
+    "Retention may take records that a consumer has not read yet, and it goes on behind them.",
+)
 NO_WW = Clause(
     "without --ww-deps",
     lambda contract: not contract.ww_deps,
@@ -135,6 +141,7 @@ _CLAUSES: dict[str, tuple[Clause, ...]] = {
     "phantom-read": (never("A consumer is only shown what somebody sent to that partition."),),
     "poll-skip": (
         SUBSCRIBED,
+        RETENTION,
         *LOSS,
         never("A consumer with an assigned partition reads on from where it stopped."),
     ),

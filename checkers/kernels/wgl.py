@@ -199,13 +199,7 @@ def fresh(ops: int, width: int) -> tuple[Bools, Words, Words, Words, Ints64, Int
 
 @kernel
 def search(
-    call: Ints32,
-    ret: Ints32,
-    same: Ints32,
-    what: Ints64,
-    moves: Ints32,
-    initial: int,
-    budget: int,
+    call: Ints32, ret: Ints32, same: Ints32, what: Ints64, moves: Ints32, initial: int, budget: int
 ) -> tuple[int, int, int]:
     """`what`: of each operation its kind, a, b, and whether it never changes the state. Returns 1
     linearizable, 0 not, -1 nobody knows within the budget; the configurations visited; the
