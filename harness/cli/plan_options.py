@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -15,6 +16,7 @@ PLACES = ("netns", "local", "sim", "ssh", "vagrant")
 SYSTEMS = ("reference", "kafka")
 CLIENTS = ("confluent", "aiokafka")
 _SEED_BITS = 32
+_OURS = {"acks", "enable.idempotence", "retries", "isolation.level", "bootstrap.servers"}
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -38,7 +40,7 @@ class KeyDistribution(click.ParamType[str]):
     name = "uniform|zipf|hot:PERCENT"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not re.fullmatch(r"uniform|zipf|hot:(100|[1-9]?\d)", value):
+        if not re.fullmatch(r"uniform|zipf|hot:(100|[1-9]\d?)", value):
             self.fail(f"{value!r} is unknown; try uniform, zipf or hot:90", param, ctx)
         return value
 
@@ -147,11 +149,24 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
         nemesis.parse(chosen["nemesis"])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    for name in _OURS & (chosen["producer_config"].keys() | chosen["consumer_config"].keys()):
+        raise click.UsageError(f"{name} has an option of its own, which the verdict goes by")
+    if chosen["schedule"] is not None:
+        _check_schedule(chosen["schedule"])
     if chosen["on"] == "ssh" and chosen["inventory"] is None:
         raise click.UsageError("--on ssh needs --inventory FILE, a list of hosts in TOML")
     # Fewer nodes than replicas cannot hold them; that many is what a small cluster can do.
     chosen["replication_factor"] = min(chosen["replication_factor"], nodes)
     return Plan(**chosen)
+
+
+def _check_schedule(path: str) -> None:
+    from harness.schedule.schedule import Schedule, ScheduleError
+
+    try:
+        Schedule.load(Path(path))
+    except ScheduleError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _clients(said: str, nodes: int) -> int:

@@ -10,11 +10,12 @@ import asyncio
 from collections.abc import Sequence
 
 from harness.cluster import Cluster, PartitionState
-from harness.cluster.errors import NotInTimeError
+from harness.cluster.errors import NoAnswerError, NotInTimeError
 from harness.cluster.waiting import wait_until
 from harness.errors import EnvironmentFailure
 
 _ISR_WITHIN_S = 60.0
+_LED_WITHIN_S = 15.0
 _MOVES_AT_ONCE = 4
 """Each is a command on a host."""
 
@@ -48,14 +49,24 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[str]:
             return None
         at = replicas.index(partition.leader) + 1
         order = replicas[at:] + replicas[:at]
+        index = partition.index
+
+        async def is_led_so() -> bool:
+            return await cluster.leader(topic, index) == order[0]
+
         try:
             async with some_at_once:
-                await cluster.system.reassign(topic, partition.index, order)
-                await cluster.system.elect(topic, partition.index)
+                await cluster.system.reassign(topic, index, order)
+                await cluster.system.elect(topic, index)
+            what = f"{order[0]} leads {topic}-{index}"
+            await wait_until(is_led_so, within_s=_LED_WITHIN_S, what=what, every_s=0.3)
         except EnvironmentFailure as failure:
-            return f"{topic}-{partition.index} could not be led by {order[0]}: {failure}"
+            return f"{topic}-{index} could not be led by {order[0]}: {failure}"
         return None
 
-    found = [(topic, each) for topic in topics for each in await cluster.partitions(topic)]
+    try:
+        found = [(topic, each) for topic in topics for each in await cluster.partitions(topic)]
+    except NoAnswerError as silence:
+        return [f"leaders could not be moved: {silence}"]
     doubts = await asyncio.gather(*(move(topic, partition) for topic, partition in found))
     return [doubt for doubt in doubts if doubt is not None]

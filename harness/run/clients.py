@@ -15,12 +15,17 @@ class Clients(Protocol):
         """Returns when the last operation of the last client has come to its end."""
         ...
 
-    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int]:
-        """Everything is read back up to `ends`; by key, the ends that nobody reached."""
+    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int | None]:
+        """Everything is read back; by key, how much nobody has read, None for all of it."""
         ...
 
     def stop(self) -> None:
         """Ends a load or a drain after the operations under way."""
+        ...
+
+    @property
+    def deaths(self) -> int:
+        """How many clients ended by themselves, or were killed by somebody else."""
         ...
 
     async def close(self) -> None:
@@ -28,10 +33,10 @@ class Clients(Protocol):
         ...
 
 
-def unreached(reached: Iterable[Mapping[str, int]], ends: Mapping[str, int]) -> dict[str, int]:
-    """A key is read back if one client came to its end; by key, the ends that none came to."""
-    furthest: dict[str, int] = {}
-    for each in reached:
-        for key, offset in each.items():
-            furthest[key] = max(offset, furthest.get(key, 0))
-    return {key: end for key, end in ends.items() if furthest.get(key, 0) < end}
+def unread(left: Iterable[Mapping[str, int]], keys: Iterable[str]) -> dict[str, int | None]:
+    """By key what the reader left that came furthest, if anything; None where nobody read."""
+    least: dict[str, int] = {}
+    for each in left:
+        for key, rest in each.items():
+            least[key] = min(rest, least.get(key, rest))
+    return {key: least.get(key) for key in keys if least.get(key, -1) != 0}

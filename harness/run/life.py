@@ -89,10 +89,10 @@ class Life:
         self._is_stopped = False
 
     async def drain(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
-        """Reads this client's keys from the beginning to their ends; how far it came with each.
+        """Reads this client's keys from the beginning to their ends; what was left of each.
 
-        The ends are those known to the run, or the high watermarks where these are beyond: what
-        became of a send that nobody is sure of shows there.
+        A log ends at its high watermark: what became of a send that nobody is sure of lies before
+        it, and what was acknowledged beyond it is gone. `ends` are for logs that do not tell.
         """
         mine = {key: ends[key] for key in self._workload.drained_keys(self._number) if key in ends}
         if not mine:
@@ -119,7 +119,7 @@ class Life:
                     progress_ns = self._clock.now_ns()
             elif completion.type == "info":
                 progress_ns = 0
-        return reached
+        return {key: max(0, end - reached[key]) for key, end in mine.items()}
 
     async def _latest(self, ends: Mapping[str, int]) -> dict[str, int]:
         """The history has to know log starts as well: what retention took is not lost."""
@@ -127,11 +127,11 @@ class Life:
         if completion.type == "info":
             await self._reopen()
         high = completion.value["high"] if completion.type == "ok" else {}
-        return {key: max(end, high.get(key, 0)) for key, end in ends.items()}
+        return {key: high.get(key, end) for key, end in ends.items()}
 
     async def _do_all(self, operations: Iterable[Invocation]) -> bool:
         for operation in operations:
-            if (await self._do(operation)).type == "info":
+            if (await self._do(operation)).type != "ok":
                 return False
         return True
 
@@ -152,12 +152,15 @@ class Life:
         return completion
 
     async def _retire(self, until_ns: int | None = None) -> None:
-        """Again with a new client, until what it does first has gone well."""
-        while not self._is_stopped:
+        """Again with a new client, until what it does first has gone well.
+
+        Once at least: who does not know what became of its operation never speaks again.
+        """
+        while True:
             await self._reopen()
-            if await self._do_all(self._workload.opening(self._number, self.process)):
+            if self._is_stopped or (until_ns is not None and self._clock.now_ns() >= until_ns):
                 return
-            if until_ns is not None and self._clock.now_ns() >= until_ns:
+            if await self._do_all(self._workload.opening(self._number, self.process)):
                 return
 
     async def _reopen(self) -> None:

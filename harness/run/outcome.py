@@ -15,6 +15,8 @@ from checkers.verdict import Anomaly, Validity, Verdict, worst
 from reports import sentences
 
 SCHEMA = 1
+BY_INVARIANTS = "invariants"
+"""The checker's name where the simulator itself has judged."""
 EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
 _WORST_FIRST = (1, 255, 2, 0)
 
@@ -63,6 +65,23 @@ class Outcome:
             "figures": dict(self.figures),
             "checks": [_check(verdict) for verdict in self.verdicts],
         }
+
+
+def verdict_of(told: Mapping[str, Any]) -> Verdict:
+    """One of the checks of a results.json, as it was."""
+    validity = {True: Validity.VALID, False: Validity.INVALID}.get(told["valid"], Validity.UNKNOWN)
+    anomalies = tuple(
+        Anomaly(type=type_, **{**each, "ops": tuple(each["ops"])})
+        for type_, found in told["anomalies"].items()
+        for each in found
+    )
+    return Verdict(
+        checker=told["checker"],
+        validity=validity,
+        anomalies=anomalies,
+        why=told["why"],
+        stats=told["stats"],
+    )
 
 
 def _said(validity: Validity) -> bool | str:

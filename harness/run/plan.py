@@ -90,8 +90,10 @@ class Plan:
         """What to type to have it again: everything that differs from the default."""
         words = ["harness", "test", "-w", self.workload, "--nemesis", self.nemesis]
         words += ["--time-limit", f"{self.time_limit_s:g}", "--seed", str(self.seed)]
+        if self.concurrency != 2 * self.nodes:
+            words += ["--concurrency", str(self.concurrency)]
         for each in fields(self):
-            if each.name in ("workload", "nemesis", "time_limit_s", "seed"):
+            if each.name in ("workload", "nemesis", "time_limit_s", "seed", "concurrency"):
                 continue
             value = getattr(self, each.name)
             if value != _default(each.name):

@@ -15,7 +15,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ from harness.run.calm import doubts_about_replicas, rotate_leaders
 from harness.run.clients import Clients
 from harness.run.environment import environment
 from harness.run.gathering import gather
-from harness.run.judging import anomaly_so_far, judge
+from harness.run.judging import NOT_READ_BACK, anomaly_so_far, judge
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.stage import Stage, play, racks_of
@@ -101,6 +101,12 @@ class _Run:
             conductor = self._conductor(tally)
             settings = client_settings(plan, cluster.bootstrap())
             clients = stage.clients(settings, tally)
+
+            def salvage() -> None:
+                tally.close()
+                self._save_schedule(conductor)
+
+            stage.salvage = salvage
             try:
                 library = "the simulator's own" if plan.on == "sim" else plan.client
                 watcher.step(f"clients: {plan.concurrency} ({library}), {plan.workload}")
@@ -108,10 +114,12 @@ class _Run:
                 await self._load(clients, conductor, tally)
                 await self._calm(clients, conductor, tally)
             finally:
-                await _each_of(conductor.heal_all(), clients.close())
-                tally.close()
-                self._save_schedule(conductor)
-                await gather(self._cluster, self._topics, self._directory)
+                try:
+                    await _each_of(conductor.heal_all(), clients.close())
+                finally:
+                    stage.salvage()
+                    await gather(self._cluster, self._topics, self._directory)
+        self._witnessed.figures["client_deaths"] = clients.deaths
         self._witnessed.figures |= _figures(tally, conductor)
         self._witnessed.doubts += conductor.doubts
         return self._witnessed
@@ -157,8 +165,9 @@ class _Run:
             looking = asyncio.create_task(self._look(clients, faults))
             try:
                 await load
-                with suppress(asyncio.CancelledError):
-                    await faults
+                await asyncio.wait([faults])
+                if not faults.cancelled():
+                    faults.result()
             finally:
                 clients.stop()
                 for task in (load, faults, looking):
@@ -194,11 +203,19 @@ class _Run:
         await conductor.heal_all()
         doubts += await doubts_about_replicas(self._cluster, self._topics)
         doubts += await rotate_leaders(self._cluster, self._topics)
+        keys = {
+            key: 0
+            for client in range(self._plan.concurrency)
+            for key in self._workload.drained_keys(client)
+        }
         async with self._ticking(conductor, tally, _DRAIN_S):
-            left = await clients.drain(tally.ends(), _DRAIN_S)
+            left = await clients.drain({**keys, **tally.ends()}, _DRAIN_S)
         if left:
-            shown = ", ".join(f"{key} up to {end:,}" for key, end in sorted(left.items())[:3])
-            doubts.append(f"not everything could be read back within {_DRAIN_S:g} s: {shown}")
+            shown = ", ".join(
+                f"{'all' if rest is None else f'{rest:,}'} of {key}"
+                for key, rest in sorted(left.items())[:3]
+            )
+            doubts.append(f"{NOT_READ_BACK} within {_DRAIN_S:g} s: {shown} is left")
 
     @asynccontextmanager
     async def _ticking(

@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 from checkers.verdict import Anomaly, Validity, Verdict
 from harness.client.base import Client, ClientSettings
 from harness.cluster import Cluster
-from harness.run.clients import Clients, unreached
+from harness.run.clients import Clients, unread
 from harness.run.life import Life
+from harness.run.outcome import BY_INVARIANTS
 from harness.run.plan import Plan
-from harness.run.stage import Played, Stage, broker_settings
+from harness.run.stage import Played, Stage, broker_settings, nothing
 from harness.run.tally import Tally
 from harness.run.workload import workload_of
 from harness.sim.invariants import invariants
@@ -43,7 +44,7 @@ class SimStage:
     def __init__(self, plan: Plan, simulation: Simulation) -> None:
         self._plan = plan
         self._simulation = simulation
-        self._tally: Tally | None = None
+        self.salvage: Callable[[], None] = nothing
         self.watch: Watch | None = None
         self._place = SimPlace(simulation)
         system = SimBroker(self._place, broker_settings(plan), on_made=self._watch)
@@ -60,13 +61,7 @@ class SimStage:
         return question()
 
     def clients(self, settings: ClientSettings, tally: Tally) -> Clients:
-        self._tally = tally
         return SimClients(self._plan, self._simulation, settings, tally)
-
-    def flush(self) -> None:
-        """For a run that was broken off: its history ends here."""
-        if self._tally is not None:
-            self._tally.close()
 
 
 def play_in_simulation(
@@ -77,7 +72,7 @@ def play_in_simulation(
         try:
             result = simulation.run(act(stage), deadline_s=plan.time_limit_s + _BEYOND_LOAD_S)
         except InvariantBroken as broken:
-            stage.flush()
+            stage.salvage()
             return Played(None, (_guilty(broken),))
         finally:
             write_trace(simulation.trace, directory / "trace.arrow")
@@ -87,16 +82,16 @@ def play_in_simulation(
 def _guilty(broken: InvariantBroken) -> Verdict:
     violation = broken.violation
     anomaly = Anomaly(type=violation.invariant, ops=(), because=str(violation))
-    return Verdict(checker="invariants", validity=Validity.INVALID, anomalies=(anomaly,))
+    return Verdict(checker=BY_INVARIANTS, validity=Validity.INVALID, anomalies=(anomaly,))
 
 
 def _innocent(stage: SimStage) -> Verdict:
     looks = {} if stage.watch is None else stage.watch.looks
     if not any(looks.values()):
         return Verdict(
-            checker="invariants", validity=Validity.UNKNOWN, why="no invariant had anything to see"
+            checker=BY_INVARIANTS, validity=Validity.UNKNOWN, why="no invariant had anything to see"
         )
-    return Verdict(checker="invariants", validity=Validity.VALID, stats={"looks": looks})
+    return Verdict(checker=BY_INVARIANTS, validity=Validity.VALID, stats={"looks": looks})
 
 
 class SimClock:
@@ -112,6 +107,8 @@ class SimClock:
 
 class SimClients:
     """Each client is a process on a simulated host of its own."""
+
+    deaths = 0
 
     def __init__(
         self, plan: Plan, simulation: Simulation, settings: ClientSettings, tally: Tally
@@ -142,9 +139,9 @@ class SimClients:
         end_ns = now_ns + int(for_s * _NS)
         await self._each(lambda life: life.load(now_ns, end_ns, interval_ns))
 
-    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int]:
+    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int | None]:
         deadline_ns = self._clock.now_ns() + int(within_s * _NS)
-        return unreached(await self._each(lambda life: life.drain(ends, deadline_ns)), ends)
+        return unread(await self._each(lambda life: life.drain(ends, deadline_ns)), ends)
 
     def stop(self) -> None:
         for life in self._lives:

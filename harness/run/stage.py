@@ -32,6 +32,8 @@ _Answer = TypeVar("_Answer")
 
 class Stage(Protocol):
     cluster: Cluster
+    salvage: Callable[[], None]
+    """What to do when the run is broken off without a chance to end: keep what there is."""
 
     def now_ns(self) -> int: ...
 
@@ -60,11 +62,16 @@ def racks_of(plan: Plan) -> dict[Node, str]:
     return {f"n{number + 1}": RACKS[number % len(RACKS)] for number in range(plan.nodes)}
 
 
-@dataclass(slots=True)
+def nothing() -> None:
+    """Nothing has been made yet that would have to be kept."""
+
+
 class RealStage:
-    plan: Plan
-    directory: Path
-    cluster: Cluster
+    def __init__(self, plan: Plan, directory: Path, cluster: Cluster) -> None:
+        self._plan = plan
+        self._directory = directory
+        self.cluster = cluster
+        self.salvage: Callable[[], None] = nothing
 
     def now_ns(self) -> int:
         return time.monotonic_ns()
@@ -76,7 +83,7 @@ class RealStage:
         from harness.run.worker_clients import WorkerClients
 
         return WorkerClients(
-            self.cluster.place, self.plan, settings, tally, self.directory / "clients"
+            self.cluster.place, self._plan, settings, tally, self._directory / "clients"
         )
 
 

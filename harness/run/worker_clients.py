@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.client.base import ClientSettings
 from harness.cluster.base import Place
 from harness.errors import EnvironmentFailure
-from harness.run.clients import Clients, unreached
+from harness.run.clients import Clients, unread
 from harness.run.frames import Begin, Drain, Load, Stop
 from harness.run.plan import Plan
 from harness.run.tally import Tally
@@ -33,8 +33,9 @@ class WorkerClients:
         self._tally = tally
         self._logs = logs
         self._workers: dict[int, WorkerProcess] = {}
-        self._load: Load | None = None
-        self._deaths = 0
+        self._task: Load | Drain | None = None
+        """What they are at, for those who take the place of others."""
+        self.deaths = 0
         self._is_closed = False
 
     async def open(self) -> None:
@@ -50,25 +51,29 @@ class WorkerClients:
                 f"not within {_READY_S:g} s: all {self._plan.concurrency} clients are ready; "
                 f"try fewer with --concurrency, or see {self._logs}"
             ) from None
-        if self._deaths:
+        if self.deaths:
             raise EnvironmentFailure(f"a client ended before it was ready; see {self._logs}")
 
     async def load(self, for_s: float) -> None:
         plan, now_ns = self._plan, time.monotonic_ns()
         interval_ns = int(plan.concurrency / plan.rate * _NS) if plan.rate else 0
-        self._load = Load(now_ns, now_ns + int(for_s * _NS), interval_ns)
+        self._task = Load(now_ns, now_ns + int(for_s * _NS), interval_ns)
         for worker in self._workers.values():
-            worker.order(self._load)
+            worker.order(self._task)
         patience_s = for_s + self._settings.delivery_timeout_ms / 1000 + _LAST_OPERATION_S
         await self._each("loaded", patience_s)
-        self._load = None
+        self._task = None
 
-    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int]:
-        deadline_ns = time.monotonic_ns() + int(within_s * _NS)
-        for worker in self._workers.values():
-            worker.order(Drain(dict(ends), deadline_ns))
-        reached = await self._each("drained", within_s + _LAST_OPERATION_S)
-        return unreached(reached.values(), ends)
+    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int | None]:
+        self._task = Drain(dict(ends), time.monotonic_ns() + int(within_s * _NS))
+        for number, worker in self._workers.items():
+            if worker.is_open:
+                worker.order(self._task)
+            else:
+                self._workers[number] = self._heir(worker)
+        left = await self._each("drained", within_s + _LAST_OPERATION_S)
+        self._task = None
+        return unread(left.values(), ends)
 
     async def _each(self, what: str, within_s: float) -> dict[int, Mapping[str, int]]:
         """By worker what it says at its end. One that never does is replaced."""
@@ -101,11 +106,6 @@ class WorkerClients:
             worker.close()
             self._tally.abandon(time.monotonic_ns(), worker.process, "the run was over first")
 
-    @property
-    def pids(self) -> Mapping[int, int]:
-        """Of the workers, by the client's number."""
-        return {number: worker.pid for number, worker in self._workers.items()}
-
     def _start(self, number: int, *, process: int, ordinal: int) -> WorkerProcess:
         plan = self._plan
         begin = Begin(
@@ -130,9 +130,11 @@ class WorkerClients:
     def _replace(self, dead: WorkerProcess) -> None:
         """A client that died goes on as another process, with operations nobody has done yet."""
         self._tally.abandon(time.monotonic_ns(), dead.process, "the client's process ended")
-        self._deaths += 1
-        if self._is_closed or self._load is None or self._deaths > _DEATHS_MAX:
-            return
+        self.deaths += 1
+        if not self._is_closed and self._task is not None and self.deaths <= _DEATHS_MAX:
+            self._workers[dead.number] = self._heir(dead)
+
+    def _heir(self, dead: WorkerProcess) -> WorkerProcess:
         # Openings count as invocations as well, so this is beyond every ordinal that was used.
         heir = self._start(
             dead.number,
@@ -140,8 +142,9 @@ class WorkerClients:
             ordinal=dead.invocations + 1,
         )
         heir.invocations = dead.invocations + 1
-        self._workers[dead.number] = heir
-        heir.order(self._load)
+        assert self._task is not None
+        heir.order(self._task)
+        return heir
 
 
 def _check(clients: WorkerClients) -> Clients:

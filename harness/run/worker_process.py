@@ -53,18 +53,17 @@ class WorkerProcess:
             )
         assert self._popen.stdout is not None
         self._stdout = self._popen.stdout.fileno()
-        fcntl.fcntl(self._stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        with suppress(PermissionError):  # beyond what a user may have, the usual size has to do
+            fcntl.fcntl(self._stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         os.set_blocking(self._stdout, False)
-        self._is_open = True
+        self.is_open = True
         self._loop.add_reader(self._stdout, self._read)
         self.order(begin)
 
-    @property
-    def pid(self) -> int:
-        return self._popen.pid
-
     def order(self, order: Order) -> None:
         assert self._popen.stdin is not None
+        if not self.is_open:
+            return
         with suppress(BrokenPipeError):
             self._popen.stdin.write(order_line(order))
             self._popen.stdin.flush()
@@ -91,6 +90,9 @@ class WorkerProcess:
         if not data:
             self._ended()
             return
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
         on_row = self._on_row
         for frame in self._frames.feed(data):
             if frame[0] == ROW:
@@ -102,14 +104,14 @@ class WorkerProcess:
                 self._news.put_nowait((frame[1], frame[2]))
 
     def _ended(self) -> None:
-        if self._is_open:
+        if self.is_open:
             self._forget()
             self._popen.wait()
             self._news.put_nowait(("ended", None))
             self._on_end(self)
 
     def _forget(self) -> None:
-        self._is_open = False
+        self.is_open = False
         self._loop.remove_reader(self._stdout)
         for pipe in (self._popen.stdin, self._popen.stdout):
             assert pipe is not None
@@ -117,10 +119,13 @@ class WorkerProcess:
                 pipe.close()
 
     def close(self) -> None:
-        """At once, and with all it started."""
-        if self._is_open:
-            self._forget()
+        """At once, and with all it started. What it said before is heard."""
+        if self.is_open:
             with suppress(ProcessLookupError):
                 os.killpg(self._popen.pid, signal.SIGKILL)
             self._popen.wait()
+            with suppress(BlockingIOError):
+                while data := os.read(self._stdout, _READ_BYTES):
+                    self._take(data)
+            self._forget()
             self._news.put_nowait(("ended", None))

@@ -115,7 +115,7 @@ class TestWithoutEffect:
     def test_a_run_with_next_to_no_load(self, tmp_path: Path) -> None:
         outcome = run(tmp_path, rate=1.0, time_limit_s=5.0)
         assert outcome.exit_code == 2
-        assert "too few operations" in outcome.sentence()
+        assert "too few writes" in outcome.sentence()
 
     def test_a_log_that_nobody_reads_back(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

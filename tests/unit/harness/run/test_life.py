@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.client.base import Completion, Invocation
 from harness.cluster.base import NewTopic
-from harness.run.clients import unreached
+from harness.run.clients import unread
 from harness.run.life import Life
 
 CLIENTS = 4
@@ -156,7 +156,7 @@ def test_reading_back_goes_on_until_every_end_was_reached() -> None:
         return ok(invocation)
 
     story = Story(poll)
-    assert story.drain({"t-0": 3}, 10_000 * STEP_NS) == {"t-0": 3}
+    assert story.drain({"t-0": 3}, 10_000 * STEP_NS) == {"t-0": 0}
     assert next(records) == [[3, 8]]
 
 
@@ -168,9 +168,9 @@ def test_what_was_not_reached_in_time_is_told() -> None:
 
     story = Story(nothing)
     ends = {"t-0": 3, "t-1": 0, "other-0": 9}
-    reached = story.drain(ends, 100 * STEP_NS)
-    assert reached == {"t-0": 0, "t-1": 0}
-    assert unreached([reached], ends) == {"t-0": 3, "other-0": 9}
+    left = story.drain(ends, 100 * STEP_NS)
+    assert left == {"t-0": 3, "t-1": 0}
+    assert unread([left], ends) == {"t-0": 3, "other-0": None}
 
 
 def test_a_stop_that_came_too_late_for_the_load_does_not_end_the_reading() -> None:
@@ -183,11 +183,24 @@ def test_a_stop_that_came_too_late_for_the_load_does_not_end_the_reading() -> No
 
     story = Story(poll)
     story.life.stop()
-    assert story.drain({"t-0": 1}, 10_000 * STEP_NS) == {"t-0": 1}
+    assert story.drain({"t-0": 1}, 10_000 * STEP_NS) == {"t-0": 0}
 
 
 def test_one_reader_at_the_end_is_enough() -> None:
-    assert unreached([{"t-0": 3, "t-1": 1}, {"t-0": 7}], {"t-0": 7, "t-1": 2}) == {"t-1": 2}
+    assert unread([{"t-0": 3, "t-1": 1}, {"t-0": 0}], ["t-0", "t-1"]) == {"t-1": 1}
+
+
+def test_what_was_acknowledged_beyond_the_end_of_a_log_is_not_waited_for() -> None:
+    """It is gone, and a checker will say so."""
+
+    def short(invocation: Invocation) -> Completion:
+        if invocation.f == "end-offsets":
+            return Completion("ok", {"low": {"t-0": 0}, "high": {"t-0": 1}})
+        if invocation.f == "poll":
+            return Completion("ok", [["poll", {"t-0": [[0, 5]]}]])
+        return ok(invocation)
+
+    assert Story(short).drain({"t-0": 9}, 10_000 * STEP_NS) == {"t-0": 0}
 
 
 def test_a_reader_that_gets_nowhere_is_opened_anew_where_it_stood() -> None:
@@ -205,7 +218,7 @@ def test_a_reader_that_gets_nowhere_is_opened_anew_where_it_stood() -> None:
         return Completion("ok", [["poll", {"t-0": found}]])
 
     story = Story(stuck)
-    assert story.drain({"t-0": 3}, 10_000 * STEP_NS) == {"t-0": 3}
+    assert story.drain({"t-0": 3}, 10_000 * STEP_NS) == {"t-0": 0}
     assert assigned == [{"t-0": 0}, {"t-0": 1}]
 
 
@@ -221,5 +234,5 @@ def test_reading_back_goes_as_far_as_the_log_does() -> None:
         return ok(invocation)
 
     story = Story(beyond)
-    assert story.drain({"t-0": 1}, 10_000 * STEP_NS) == {"t-0": 2}
+    assert story.drain({"t-0": 1}, 10_000 * STEP_NS) == {"t-0": 0}
     assert next(records, None) is None

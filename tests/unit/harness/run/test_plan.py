@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.cli.plan_options import plan_of
@@ -40,6 +40,8 @@ PLANS = st.builds(
 
 
 @settings(deadline=None)
+@example(Plan(nodes=3, concurrency=10))
+@example(Plan(nodes=3, concurrency=6))
 @given(PLANS)
 def test_the_command_makes_the_same_plan_again(plan: Plan) -> None:
     words = shlex.split(plan.command())
@@ -81,6 +83,8 @@ def test_what_is_no_plan_is_told(tmp_path: Path) -> None:
         (["--retries", "0"], "takes retries"),
         (["--on", "ssh"], "--on ssh needs --inventory"),
         (["--time-limit", "0"], "0"),
+        (["--key-dist", "hot:0"], "try uniform"),
+        (["--producer-config", "acks=1"], "acks has an option of its own"),
     ],
 )
 def test_bad_words_are_refused_before_anything_is_started(words: list[str], complaint: str) -> None:
