@@ -20,7 +20,7 @@ class Latest:
     """Asks where partitions begin and end while they grow: log start, watermark, stable offset."""
 
     name = "latest"
-    checkers = LOG_CHECKERS
+    checkers = (*LOG_CHECKERS, "watermark-regression")
 
     def __init__(self, load: Load) -> None:
         self._logs = Logs(load, ("latest",), partitions=_PARTITIONS)

@@ -14,10 +14,17 @@ from workloads.keys import KeyDist, dealt_out, keys_of, window
 MIN_INSYNC_REPLICAS = 2
 LOG_CHECKERS: tuple[str, ...] = (
     "lost-write",
+    "unseen",
     "duplicate",
     "inconsistent-offsets",
+    "phantom-read",
     "G1a",
     "nonmonotonic-poll",
+    "poll-skip",
+    "int-nonmonotonic-poll",
+    "int-poll-skip",
+    "producer-order",
+    "nonlinearizable-log",
 )
 POLL = Invocation("poll", [["poll"]])
 _TURN = 64
