@@ -61,8 +61,9 @@ class Conductor:
     @property
     def doubts(self) -> list[str]:
         """Why a run with these outcomes can be no better than unknown."""
-        is_all = list(self._nemeses) == list(NEMESES)
-        return [*doubts_about(self.outcomes, is_all=is_all), *self._unhealed]
+        names = list(self._nemeses)
+        doubts = doubts_about(self.outcomes, wanted=names, is_all=names == list(NEMESES))
+        return [*doubts, *self._unhealed]
 
     def marks(self) -> Mapping[str, NodeMark]:
         return marks_of(self.scene)

@@ -58,8 +58,10 @@ class Outcome:
         return {name: value for name, value in said.items() if value is not None}
 
 
-def doubts_about(outcomes: Sequence[Outcome], *, is_all: bool = False) -> list[str]:
-    """A fault that missed, and a nemesis that never struck, are no test of anything.
+def doubts_about(
+    outcomes: Sequence[Outcome], *, wanted: Sequence[str] = (), is_all: bool = False
+) -> list[str]:
+    """A fault that missed, and a nemesis (of those `wanted`) that never struck, test nothing.
 
     Who asks for all (`is_all`) takes what there is to strike, and in a mix one fault may be in the
     way of another; but where nothing struck at all, nothing was tested.
@@ -69,8 +71,11 @@ def doubts_about(outcomes: Sequence[Outcome], *, is_all: bool = False) -> list[s
     for nemesis in dict.fromkeys(each.nemesis for each in outcomes):
         own = [each for each in outcomes if each.nemesis == nemesis]
         is_excused = has_struck and (is_all or not any(each.was_alone for each in own))
-        if all(each.skipped for each in own) and not is_excused:
-            doubts.append(f"{nemesis} never struck: {own[-1].skipped}")
+        if not any(each.proof or each.missed for each in own) and not is_excused:
+            doubts.append(f"{nemesis} never struck: {own[-1].skipped or 'the run was over first'}")
+    for nemesis in () if is_all and has_struck else wanted:
+        if all(each.nemesis != nemesis for each in outcomes):
+            doubts.append(f"{nemesis} never struck: no moment was drawn for it, try a longer run")
     return doubts
 
 

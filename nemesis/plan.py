@@ -17,6 +17,8 @@ SHARE_OF_QUIET = 0.25
 SHARE_OF_NEMESES = 0.5
 _HEALED_AT = 0.75
 """Of an interval of the mix; the rest of it nothing is broken."""
+_DUE_MAX = 2
+"""So many at once are no crowd yet."""
 _SHORTEST = 0.25
 """Of an interval: what the end of a run leaves no more room for is not begun."""
 
@@ -51,12 +53,16 @@ def alternating(
 def rotating_mix(
     decisions: Decisions, names: Sequence[str], *, length_ms: float, interval_ms: float
 ) -> tuple[Moment, ...]:
+    """Each of them at least once, where the run is long enough for that."""
     moments: list[Moment] = []
     begin_ms = 0.0
+    count = max(1, int(length_ms / interval_ms))
     while not moments or begin_ms + interval_ms <= length_ms:
+        number = round(begin_ms / interval_ms)
+        due = names[number % count :: count] if len(names) <= _DUE_MAX * count else ()
         dice = decisions.random("nemesis_plan", f"interval {begin_ms / interval_ms:.0f}")
         span_ms = min(interval_ms, length_ms)
-        for name in _mixed(names, dice, may_be_quiet=bool(moments)):
+        for name in _mixed(names, dice, due, may_be_quiet=bool(moments)):
             at_ms = begin_ms + span_ms * dice.uniform(0.05, 0.25)
             for_ms = begin_ms + span_ms * _HEALED_AT - at_ms
             moments.append(_moment(name, len(moments) + 1, at_ms, for_ms))
@@ -64,12 +70,15 @@ def rotating_mix(
     return tuple(sorted(moments, key=lambda moment: moment.at_ms))
 
 
-def _mixed(names: Sequence[str], dice: Random, *, may_be_quiet: bool) -> list[str]:
+def _mixed(
+    names: Sequence[str], dice: Random, due: Sequence[str], *, may_be_quiet: bool
+) -> list[str]:
     is_quiet = dice.random() < SHARE_OF_QUIET
     chosen = [name for name in names if dice.random() < SHARE_OF_NEMESES]
     if is_quiet and may_be_quiet:
-        return []
-    return chosen or [dice.choice(names)]
+        return list(due)
+    mixed = [name for name in names if name in chosen or name in due]
+    return mixed or [dice.choice(names)]
 
 
 def _moment(name: str, number: int, at_ms: float, for_ms: float) -> Moment:

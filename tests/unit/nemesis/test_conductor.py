@@ -153,8 +153,9 @@ async def test_what_a_cluster_cannot_show_is_named_before(stage: Stage) -> None:
     assert [each.name for each in conductor.available] == ["kill"]
     assert list(conductor.unavailable) == ["packet:duplicate"]
     await conductor.strike([a_moment("packet:duplicate")])
-    (doubt,) = conductor.doubts
-    assert doubt.startswith("packet:duplicate never struck: simulated connections are TCP's")
+    refused, undrawn = conductor.doubts
+    assert refused.startswith("packet:duplicate never struck: simulated connections are TCP's")
+    assert undrawn.startswith("kill never struck: no moment was drawn for it")
 
 
 @on_stage(3)
@@ -170,7 +171,8 @@ async def test_whatever_interrupts_a_run_all_is_healed(stage: Stage) -> None:
             await striking
         await conductor.heal_all()
         assert stage.scene.in_force == {}
-        assert conductor.doubts == []
+        # What was broken off may not have struck; all the same it is healed.
+        assert all(" never struck: " in doubt for doubt in conductor.doubts)
         assert await is_whole(stage)
         await conductor.heal_all()
 

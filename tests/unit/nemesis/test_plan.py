@@ -65,3 +65,10 @@ def test_a_mix_is_healed_in_between_and_quiet_a_quarter_of_the_time() -> None:
     assert 0.18 < quiet / intervals < 0.32
     assert alone > 30
     assert crowded > 30
+
+
+@pytest.mark.parametrize("text", ["kill,pause", "kill,partition,pause,power"])
+def test_a_nemesis_that_was_asked_for_gets_a_moment(text: str) -> None:
+    for seed in SEEDS:
+        found = {moment.nemesis for moment in drawn(text, seed, 30)}
+        assert found == set(text.split(","))
