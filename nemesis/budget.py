@@ -36,6 +36,8 @@ async def affordable(scene: Scene, nodes: Sequence[Node], dice: Random) -> list[
         raise NothingToStrikeError(
             f"no replica more may be damaged until {_list(scene.damaged)} is back in every ISR"
         )
+    # Taken at once: before the deed another nemesis may look, too.
+    scene.damaged.update(chosen)
     return chosen
 
 
