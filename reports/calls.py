@@ -28,10 +28,10 @@ class Rows:
 
     index: Ints
     time_ns: Ints
-    process: Ints
-    type: Ints
+    process: npt.NDArray[np.int32]
+    type: npt.NDArray[np.int8]
     """By code: invoke, ok, fail, info."""
-    f: Ints
+    f: npt.NDArray[np.int32]
     names: list[str]
     """Of `f`, by code."""
 
@@ -62,7 +62,7 @@ class Calls:
         has_end = ended >= 0
         self.begin_ns = rows.time_ns[begun]
         self.end_ns = np.where(has_end, rows.time_ns[ended], self.end_of_all_ns)
-        self.type = np.where(has_end, rows.type[ended], INFO)
+        self.type = np.where(has_end, rows.type[ended], INFO).astype(np.int8)
         self.process = rows.process[begun]
         self.f = rows.f[begun]
         self._told: dict[int, Op] = {}
@@ -126,9 +126,9 @@ def _rows(history: History) -> Rows:
     return Rows(
         index=np.asarray(ops["index"]),
         time_ns=np.asarray(ops["time"]),
-        process=np.asarray(ops["process"]).astype(np.int64),
-        type=np.array(codes, np.int64)[np.asarray(type_.indices)],
-        f=np.asarray(f.indices).astype(np.int64),
+        process=np.asarray(ops["process"]),
+        type=np.array(codes, np.int8)[np.asarray(type_.indices)],
+        f=np.asarray(f.indices),
         names=f.dictionary.to_pylist(),
     )
 

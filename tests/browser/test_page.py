@@ -1,0 +1,184 @@
+"""The page in a real browser: opened from a file, in the dark, on a phone, by keyboard."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from reports.html import write_report
+from tests.unit.reports.stored_runs import COMMAND, HOSTILE, lost_write
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_report(lost_write(tmp_path_factory.mktemp("run"))).as_uri()
+
+
+def opened(browser: Browser, uri: str, width: int = 1280, scheme: str = "light") -> Page:
+    """The page; whatever it complains about, or fetches, fails the test that asks for it."""
+    page = browser.new_page(
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "request",
+        lambda request: (
+            complaints.append(request.url)
+            if not request.url.startswith(("file:", "data:"))
+            else None
+        ),
+    )
+    page.goto(uri)
+    assert complaints == []
+    return page
+
+
+def test_it_tells_what_was_lost_where_under_which_fault_and_how_to_see_it_again(
+    browser: Browser, report: str
+) -> None:
+    page = opened(browser, report)
+    assert page.locator("h1").inner_text().startswith("✗ INVALID")
+    proof = page.locator("#lost-write-1")
+    assert "104 is at offset 4 of orders-3" in proof.inner_text()
+    assert "into kill n1" in proof.inner_text()
+    assert page.locator("#command").inner_text() == COMMAND
+    assert page.locator("table.off .gap").first.is_visible()
+    assert "never" in page.locator("table.off").inner_text()
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_and_can_be_read(browser: Browser, report: str, width: int, scheme: str) -> None:
+    page = opened(browser, report, width, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    ink, paper = page.evaluate(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    )
+    assert contrast(ink, paper) > 7
+    assert (luminance(paper) < 0.2) == (scheme == "dark")
+
+
+def luminance(color: str) -> float:
+    parts = [float(each) / 255 for each in color.strip("rgb()").split(",")[:3]]
+    linear = [
+        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_strip_zooms_by_keyboard_and_comes_back(browser: Browser, report: str) -> None:
+    page = opened(browser, report)
+    strip = page.locator("svg.strip").first
+    guilty = strip.locator("rect.b-guilty").first
+    width = guilty.get_attribute("width")
+    strip.focus()
+    for _ in range(5):
+        page.keyboard.press("+")
+    wider = guilty.get_attribute("width")
+    assert width is not None
+    assert wider is not None
+    assert float(wider) > 1.5 * float(width)
+    page.keyboard.press("0")
+    back = guilty.get_attribute("width")
+    assert back is not None
+    assert abs(float(back) - float(width)) < 0.5
+
+
+def test_the_strip_zooms_by_wheel_once_it_is_chosen(browser: Browser, report: str) -> None:
+    page = opened(browser, report)
+    strip = page.locator("svg.strip").first
+    strip.scroll_into_view_if_needed()
+    before = strip.locator(".ticks").inner_html()
+    strip.hover()
+    strip.focus()
+    page.mouse.wheel(0, -400)
+    page.wait_for_function(
+        "before => document.querySelector('svg.strip .ticks').innerHTML !== before", arg=before
+    )
+
+
+def test_the_history_is_filtered_as_one_types(browser: Browser, report: str) -> None:
+    page = opened(browser, report)
+    rows = page.locator("#calls tbody tr:visible")
+    everything = rows.count()
+    page.keyboard.press("/")
+    page.keyboard.type("REFUSED")
+    assert rows.count() == 1
+    page.locator("input[name=words]").fill("")
+    page.locator("select[data-column='4']").select_option("poll")
+    assert rows.count() == 1
+    page.locator("select[data-column='4']").select_option("")
+    page.locator("input[name=guilty]").check()
+    assert rows.count() == 2
+    page.locator("input[name=guilty]").uncheck()
+    assert rows.count() == everything
+
+
+def test_a_key_leads_from_anomaly_to_anomaly(browser: Browser, report: str) -> None:
+    page = opened(browser, report)
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.id") == "lost-write-1"
+
+
+def test_a_proof_leads_to_its_place_in_the_history(browser: Browser, report: str) -> None:
+    page = opened(browser, report)
+    link = page.locator(".one a[href^='#op-']").first
+    target = (link.get_attribute("href") or "").removeprefix("#")
+    link.click()
+    assert page.evaluate("location.hash") == f"#{target}"
+    assert page.locator(f"[id='{target}']").is_visible()
+
+
+def test_without_script_everything_is_there(browser: Browser, report: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report)
+    assert page.locator("#lost-write-1").is_visible()
+    assert page.locator("svg.strip").first.is_visible()
+    assert page.locator("#calls tbody tr").first.is_visible()
+    assert page.locator("button:visible").count() == 0
+    context.close()
+
+
+def test_it_prints_on_paper(browser: Browser, report: str) -> None:
+    page = opened(browser, report)
+    page.emulate_media(media="print")
+    assert page.locator("nav").is_hidden()
+    assert page.locator("#lost-write-1").is_visible()
+    assert page.pdf()[:4] == b"%PDF"
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_no_value_comes_to_life(browser: Browser, tmp_path: Path, value: str) -> None:
+    uri = write_report(lost_write(tmp_path, [value] * 10, f"{value}-1")).as_uri()
+    page = opened(browser, uri)
+    assert page.evaluate("window.hacked") is None
+    page.keyboard.press("j")
+    page.locator("input[name=words]").fill("send")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img, b:has-text('$x')").count() == 0

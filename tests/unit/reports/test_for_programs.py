@@ -1,0 +1,92 @@
+"""What programs read of a run: its schema, JUnit, and the words of GitHub Actions."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from checkers.verdict import Anomaly, Validity, Verdict
+from harness.run.outcome import Outcome
+from reports.github import step_summary, workflow_commands, write_step_summary
+from reports.junit import write_junit
+from tests.unit.reports.stored_runs import HOSTILE, results
+
+SCHEMA = json.loads(
+    (Path(__file__).parents[3] / "docs" / "reference" / "results.schema.json").read_text()
+)
+
+
+def outcome(*verdicts: Verdict, doubts: tuple[str, ...] = ()) -> Outcome:
+    faults = [{"nemesis": "kill", "fault": "a"}]
+    return Outcome(
+        directory=Path("store/x"),
+        command="harness test",
+        verdicts=verdicts,
+        doubts=doubts,
+        figures={"ok": 1, "faults": faults},
+    )
+
+
+def guilty(because: str = "it is gone") -> Verdict:
+    anomaly = Anomaly(type="lost-write", ops=(1, 2), because=because, contract="Nothing is lost.")
+    return Verdict(checker="lost-write", validity=Validity.INVALID, anomalies=(anomaly, anomaly))
+
+
+UNSURE = Verdict(checker="linear", validity=Validity.UNKNOWN, why="gave up")
+FINE = Verdict(checker="duplicate", validity=Validity.VALID)
+
+
+@pytest.mark.parametrize(
+    "told", [outcome(FINE), outcome(guilty(), UNSURE, doubts=("nothing struck",)), outcome()]
+)
+def test_results_keep_to_their_schema(told: Outcome) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(json.loads(json.dumps(told.results())), SCHEMA)
+
+
+def test_the_schema_notices_a_field_that_nobody_described() -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**results({}), "surprise": 1}, SCHEMA)
+
+
+def test_junit_has_one_case_for_each_checker_and_one_for_doubts(tmp_path: Path) -> None:
+    path = tmp_path / "made" / "junit.xml"
+    told = outcome(guilty(), UNSURE, FINE, doubts=("nothing struck",)).results()
+    write_junit([("queue kill", told)], path)
+    suite = ElementTree.parse(path).getroot()[0]  # noqa: S314 - our own file
+    cases = {case.get("name"): [each.tag for each in case] for case in suite.iter("testcase")}
+    assert cases == {
+        "lost-write": ["failure"],
+        "linear": ["error"],
+        "duplicate": [],
+        "doubts": ["error"],
+    }
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "1", "2")
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_junit_can_be_read_whatever_a_value_holds(tmp_path: Path, value: str) -> None:
+    write_junit([("queue", outcome(guilty(value)).results())], tmp_path / "junit.xml")
+    ElementTree.parse(tmp_path / "junit.xml")  # noqa: S314 - our own file
+
+
+def test_annotations_tell_the_first_of_each_type_on_one_line() -> None:
+    lines = workflow_commands(outcome(guilty("gone: 100%\n::error::no")).results())
+    assert lines == ["::error title=2 lost-write::gone: 100%25%0A::error::no"]
+
+
+def test_an_unknown_verdict_is_a_warning() -> None:
+    assert workflow_commands(outcome(UNSURE).results()) == [
+        "::warning title=unknown::unknown: linear: gave up"
+    ]
+
+
+def test_a_step_summary_is_text_even_with_fences_in_it(tmp_path: Path) -> None:
+    said = step_summary(["invalid: 1 lost-write", "  ``` # <b>"])
+    assert said.splitlines()[2] == "````text"
+    path = tmp_path / "summary.md"
+    write_step_summary(["valid: all"], path)
+    write_step_summary(["valid: all"], path)
+    assert path.read_text().count("valid: all") == 2

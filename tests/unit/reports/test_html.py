@@ -1,0 +1,142 @@
+"""The page of a run: what it says, that values stay text, and that the same run gives it again."""
+
+import os
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from reports.html import BYTES_MAX, render, report, write_report
+from reports.material import load
+from reports.model import Limits, page
+from tests.unit.reports.stored_runs import COMMAND, HOSTILE, Rows, cycle, lost_write, stored
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+class Outline(HTMLParser):
+    """Elements and text of a page, as a browser would see them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.ids: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [value for name, value in attrs if name == "id" and value]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_guilty_page_shows_the_value_its_offset_the_fault_and_the_command(tmp_path: Path) -> None:
+    seen = Outline(report(lost_write(tmp_path))).text
+    assert "INVALID" in seen
+    assert "invalid: 1 lost-write" in seen
+    assert "104 is at offset 4 of orders-3" in seen
+    assert "0.2 s into kill n1" in seen
+    assert COMMAND in seen
+    assert "With acks=all an acknowledged record is never lost." in seen
+    assert "fenced <b>" in seen
+    assert "Kafka's own form" in seen
+    assert "too late" not in seen
+
+
+def test_links_lead_somewhere_and_ids_are_unique(tmp_path: Path) -> None:
+    outline = Outline(report(lost_write(tmp_path)))
+    targets = {value[1:] for name, value in outline.attributes
+               if name == "href" and value and value.startswith("#")}  # fmt: skip
+    assert targets <= set(outline.ids)
+    assert len(outline.ids) == len(set(outline.ids))
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    run = lost_write(tmp_path)
+    first = write_report(run).read_bytes()
+    assert write_report(run).read_bytes() == first
+
+
+def test_the_page_is_as_it_was_agreed_on(tmp_path: Path) -> None:
+    """Without its plots, whose bytes are those of the drawing library's version.
+
+    UPDATE_GOLDEN=1 writes it anew; look at it in a browser then.
+    """
+    shown = render(replace(page(load(lost_write(tmp_path)), Limits()), plots=""))
+    golden = GOLDEN / "lost-write.html"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown, encoding="utf-8")
+    assert shown == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_values_are_text_whatever_they_hold(tmp_path: Path, value: str) -> None:
+    calm, wild = (
+        Outline(report(lost_write(tmp_path / name, [text] * 10, key)))
+        for name, text, key in (("calm", "calm", "calm-1"), ("wild", value, f"{value}-1"))
+    )
+    # A long label finds no room inside its bar, so there may be fewer texts, and nothing else.
+    assert Counter(wild.tags) - Counter(calm.tags) == Counter()
+    assert set(Counter(calm.tags) - Counter(wild.tags)) <= {"text"}
+    assert {name for name, _ in wild.attributes} == {name for name, _ in calm.attributes}
+    assert value.partition("\x00")[0] in wild.text
+
+
+def test_nothing_is_fetched_from_anywhere(tmp_path: Path) -> None:
+    outline = Outline(report(lost_write(tmp_path)))
+    sources = [value for name, value in outline.attributes
+               if name in ("src", "href", "xlink:href", "action") and value]  # fmt: skip
+    assert all(source.startswith(("#", "data:")) for source in sources)
+    assert not {"link", "iframe", "object", "base", "form-action"} & set(outline.tags)
+
+
+def test_a_green_page_asks_first_whether_the_test_was_any_good(tmp_path: Path) -> None:
+    rows = Rows()
+    rows.send(0, 0, 1, 0)
+    shown = report(stored(tmp_path, rows, {}))
+    assert shown.index('id="quality"') < shown.index('id="checkers"')
+    assert "Never reached: a fault · an operation that failed for certain" in shown
+
+
+def test_a_cycle_is_a_ring_with_a_reason_on_each_edge(tmp_path: Path) -> None:
+    rows = Rows()
+    rows.send(0, 0, 1, 0)
+    rows.send(10, 1, 2, 1)
+    seen = Outline(report(stored(tmp_path, rows, {"G-single": [cycle()]}))).text
+    assert "T1 < T2, because T1 appended 1 to x, which T2 read" in seen
+    assert "A cycle of" not in seen
+    assert "The cycle" in seen
+
+
+def test_however_much_there_is_the_page_stays_small(tmp_path: Path) -> None:
+    rows = Rows()
+    long = "\N{SNOWMAN}" * 400
+    ends = [rows.send(number, number % 40, f"{number}{long}", number) for number in range(3000)]
+    anomalies = {
+        f"kind-{kind}": [
+            {"ops": [ends[kind * 60 + number]], "because": long * 8, "severity": "error",
+             "contract": long, "witness": {"key": "orders-3", "offset": number, "value": long}}
+            for number in range(50)
+        ]
+        for kind in range(40)
+    }  # fmt: skip
+    text = report(stored(tmp_path, rows, anomalies))
+    assert len(text.encode()) <= BYTES_MAX
+    assert "more of this kind are left out here" in text
+
+
+def test_a_run_without_a_readable_history_still_has_a_page(tmp_path: Path) -> None:
+    run = lost_write(tmp_path)
+    for path in (run / "history.parquet").iterdir():
+        path.unlink()
+    assert "There is no history that could be read." in report(run)
+
+
+def test_a_history_without_rows_still_has_a_page(tmp_path: Path) -> None:
+    assert "VALID" in report(stored(tmp_path, Rows(), {}))

@@ -1,0 +1,120 @@
+"""The server of stored runs: what it shows, and what it never does."""
+
+import http.client
+import threading
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from harness.store.store import Store
+from reports.comparison import compare_runs
+from reports.server import make_server
+from tests.unit.reports.stored_runs import Rows, lost_write, stored
+
+RUN = "/run/queue%20kill/20261116T001530.123Z"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ThreadingHTTPServer]:
+    (tmp_path / "secret").write_text("secret")
+    root = tmp_path / "store"
+    lost_write(root)
+    store = Store(root)
+    with make_server(root, lambda: list(store.runs()), "127.0.0.1", 0) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def asked(
+    server: ThreadingHTTPServer, path: str, method: str = "GET", host: str | None = None
+) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port)
+    connection.request(method, path, headers={} if host is None else {"Host": host})
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+    return answer.status, body
+
+
+def test_it_lists_runs_with_their_verdicts(server: ThreadingHTTPServer) -> None:
+    status, body = asked(server, "/")
+    assert status == 200
+    assert "invalid: 1 lost-write" in body
+    assert RUN in body
+
+
+def test_it_shows_the_page_of_a_run_and_its_files(server: ThreadingHTTPServer) -> None:
+    assert "104 is at offset 4" in asked(server, RUN)[1]
+    assert '"schema"' in asked(server, f"{RUN}/results.json")[1]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/secret",
+        "/../secret",
+        "/run/../secret",
+        "/run/queue%20kill/..%2f..%2f..%2fsecret",
+        "/run/..%2f/secret",
+        f"{RUN}/../../../../secret",
+        f"{RUN}/..%2f..%2f..%2fsecret",
+        f"{RUN}/%2e%2e%2fsecret",
+        f"{RUN}/history.parquet",
+        "/run//etc/passwd",
+        "//etc/passwd",
+        "/compare?run=../secret&run=/etc/passwd",
+    ],
+)
+def test_no_path_leads_out_of_the_store(server: ThreadingHTTPServer, path: str) -> None:
+    status, body = asked(server, path)
+    assert status in (400, 404)
+    assert "secret" not in body
+    assert "root:" not in body
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_nothing_can_be_changed(server: ThreadingHTTPServer, method: str) -> None:
+    assert asked(server, RUN, method)[0] == 501
+
+
+def test_a_page_elsewhere_cannot_reach_it_by_another_name(server: ThreadingHTTPServer) -> None:
+    assert asked(server, "/", host="evil.example:80")[0] == 403
+    assert asked(server, "/", host="localhost:80")[0] == 200
+
+
+def test_looking_leaves_the_store_as_it_was(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    name = quote("queue kill/20261116T001530.123Z")
+    for path in ("/", RUN, f"/compare?run={name}&run={name}"):
+        assert asked(server, path)[0] == 200
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_run_under_way_shows_what_it_has(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+    run = tmp_path / "store" / "queue kill" / "20261116T001530.123Z"
+    (run / "results.json").unlink()
+    (tmp_path / "store" / "current").symlink_to(run)
+    body = asked(server, RUN)[1]
+    assert "UNDER WAY" in body
+    assert 'http-equiv="refresh"' in body
+    assert "kill n1" in body
+
+
+def test_two_runs_are_compared_figure_by_figure(tmp_path: Path) -> None:
+    rows = Rows()
+    rows.send(0, 0, 1, 0)
+    rows.send(900, 0, 2, 1)
+    found = {
+        row.name: row.values
+        for row in compare_runs(lost_write(tmp_path / "one"), stored(tmp_path / "other", rows, {}))
+    }
+    assert found["anomalies: lost-write"] == ("1", "-")
+    assert found["availability: ended ok"] == ("81.82 %", "100.00 %")
+    assert found["recovery: longest time without an acknowledgement"][1] == "0.90 s"
+    assert found["latency: send, median"] == ("4.0 ms", "4.0 ms")
