@@ -10,13 +10,43 @@ import pytest
 
 from harness.schedule.faults import FAULTS
 from nemesis import NEMESES, described, for_fault, parse
+from nemesis.clock import ClockFaults
+from nemesis.compact import Compaction
+from nemesis.disk import DiskFaults
+from nemesis.kill import Kills
+from nemesis.membership import Membership
+from nemesis.move import Moves
+from nemesis.packet import Packets
 from nemesis.partition import Partition
+from nemesis.pause import Pauses
+from nemesis.power import PowerLosses
+from nemesis.restart import Restarts
+from nemesis.retention import Retention
+from nemesis.wire import WireFaults
 from tests.unit.harness.schedule.test_schedule import FULL
+
+
+CLASSES: list[type] = [
+    Partition,
+    Kills,
+    Pauses,
+    Restarts,
+    Moves,
+    Packets,
+    ClockFaults,
+    PowerLosses,
+    DiskFaults,
+    WireFaults,
+    Compaction,
+    Retention,
+    Membership,
+]
 
 
 def test_nemeses_have_names_variants_and_targets() -> None:
     assert parse("none") == ()
     assert [each.name for each in parse("all")] == list(NEMESES)
+    assert [type(each) for each in parse("all")] == CLASSES
     leader, kill, disk, anyone = parse("partition:leader, kill:n1+n3,disk:full@leader,clock@all")
     assert isinstance(leader, Partition)
     assert leader == Partition("partition:leader", "leader", "")
