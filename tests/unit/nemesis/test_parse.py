@@ -25,7 +25,6 @@ from nemesis.retention import Retention
 from nemesis.wire import WireFaults
 from tests.unit.harness.schedule.test_schedule import FULL
 
-
 CLASSES: list[type] = [
     Partition,
     Kills,
