@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
@@ -43,11 +43,11 @@ class StoredHistory:
 
     @cached_property
     def keys(self) -> Sequence[Key]:
-        return [decode(text) for text in self._texts("keys")]
+        return _Decoded(self._texts("keys"))
 
     @cached_property
     def values(self) -> Sequence[Any]:
-        return [decode(text) for text in self._texts("values")]
+        return _Decoded(self._texts("values"))
 
     def _texts(self, name: str) -> list[str]:
         texts: list[str] = pq.read_table(self.path / f"{name}.parquet")["json"].to_pylist()
@@ -76,6 +76,25 @@ class StoredHistory:
         for group in range(file.num_row_groups):
             gathered.add(elements_from(file.read_row_group(group)), left_out)
         return gathered.elements()
+
+
+class _Decoded(Sequence[Any]):
+    """JSON texts as the values they tell, each when it is asked for."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, number: int) -> Any: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Any]: ...
+    def __getitem__(self, number: int | slice) -> Any:
+        if isinstance(number, slice):
+            return _Decoded(self._texts[number])
+        return decode(self._texts[number])
 
 
 def _spoken_for(bare: Columns) -> Bools:

@@ -58,11 +58,11 @@ Edges = tuple[Ints32, Ints32, int, Ints32, Ints32]
 
 def graph_of(call: Ints64, ret: Ints64, *parts: Edges) -> Graph:
     """Of edges of several kinds, without those from an operation to itself."""
-    source = np.concatenate([part[0] for part in parts]).astype(np.int32)
-    target = np.concatenate([part[1] for part in parts]).astype(np.int32)
+    source = np.concatenate([part[0] for part in parts]).astype(np.int32, copy=False)
+    target = np.concatenate([part[1] for part in parts]).astype(np.int32, copy=False)
     kind = np.concatenate([np.full(part[0].size, part[2], np.int8) for part in parts])
-    before = np.concatenate([part[3] for part in parts]).astype(np.int32)
-    after = np.concatenate([part[4] for part in parts]).astype(np.int32)
+    before = np.concatenate([part[3] for part in parts]).astype(np.int32, copy=False)
+    after = np.concatenate([part[4] for part in parts]).astype(np.int32, copy=False)
     keep = (source != target) & (source >= 0) & (target >= 0)
     return Graph(
         nodes=call.size,
