@@ -22,9 +22,13 @@ from harness.run.plan import Plan
 from harness.run.tally import Tally
 
 RACKS = ("rack1", "rack2", "rack3")
-_LAG = {"replica.lag.time.max.ms": "3000", "replica.socket.timeout.ms": "3000"}
+_QUICK = {
+    "replica.lag.time.max.ms": "3000",
+    "replica.socket.timeout.ms": "3000",
+    "log.cleaner.backoff.ms": "1000",
+}
 """Kafka's own half a minute would let most faults pass before any ISR shrinks, and have a follower
-whose reply was lost wait for it just as long."""
+whose reply was lost wait for it just as long; its cleaner would sleep through most of them."""
 
 _Result = TypeVar("_Result")
 _Answer = TypeVar("_Answer")
@@ -55,7 +59,7 @@ class Played(Generic[_Result]):
 def broker_settings(plan: Plan) -> Settings:
     """Short time-outs, so that a minute sees many elections; the plan's own words win."""
     made = replace(QUICK_FAILOVER, racks=RACKS)
-    return made.with_properties({**_LAG, **plan.broker_config})
+    return made.with_properties({**_QUICK, **plan.broker_config})
 
 
 def racks_of(plan: Plan) -> dict[Node, str]:
