@@ -14,6 +14,7 @@ from reports.calls import RECORD, Calls
 from reports.wording import short
 
 _AROUND = 3
+_OPS_MAX = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,8 @@ class Column:
     is_guilty: bool
     sent: str
     """How the send ended that was told this offset; nothing if there was none."""
-    values: tuple[str, ...]
+    values: tuple[tuple[str, bool], ...]
+    """What anybody put or saw there, and whether anybody read it."""
     read: int
     """How many polls returned it."""
 
@@ -58,7 +60,7 @@ def offsets_panel(calls: Calls, witness: Mapping[str, Any]) -> Offsets | None:
                 offset=offset,
                 is_guilty=offset in guilty,
                 sent=next((name for name in ("ok", "info", "fail") if name in types), ""),
-                values=tuple(values.get(offset, ())),
+                values=tuple(values.get(offset, {}).items()),
                 read=int(np.sum(is_record)),
             )
         )
@@ -69,10 +71,10 @@ def _listed(value: Any) -> list[int]:
     return [each for each in value if isinstance(each, int)] if isinstance(value, list) else []
 
 
-def _values(calls: Calls, near: Any, key: Any, low: int, high: int) -> dict[int, dict[str, None]]:
+def _values(calls: Calls, near: Any, key: Any, low: int, high: int) -> dict[int, dict[str, bool]]:
     """By offset, each value that anybody put or saw there; more than one is an anomaly itself."""
-    found: dict[int, dict[str, None]] = {}
-    for row in sorted(set(calls.elements.row[near].tolist()))[:64]:
+    found: dict[int, dict[str, bool]] = {}
+    for row in sorted(set(calls.elements.row[near].tolist()))[:_OPS_MAX]:
         op = calls.history.op(int(calls.rows.index[row]))
         for micro in op.value if isinstance(op.value, list) else ():
             match micro:
@@ -84,7 +86,8 @@ def _values(calls: Calls, near: Any, key: Any, low: int, high: int) -> dict[int,
                     placed = []
             for offset, value in placed:
                 if low <= offset <= high:
-                    found.setdefault(offset, {})[short(value)] = None
+                    own = found.setdefault(offset, {})
+                    own[short(value)] = own.get(short(value), False) or micro[0] == "poll"
     return found
 
 

@@ -25,6 +25,7 @@ for (const button of all("button[data-copy]")) {
 const LEFT = 64, WIDTH = 1060;
 for (const svg of all("svg.strip[data-from]")) {
   const home = [Number(svg.dataset.from), Number(svg.dataset.to)];
+  const at = Number(svg.dataset.at);
   let [from, to] = home;
   const x = (time) => LEFT + (time - from) / (to - from) * (WIDTH - LEFT);
   const draw = () => {
@@ -72,7 +73,10 @@ for (const svg of all("svg.strip[data-from]")) {
   svg.addEventListener("keydown", (event) => {
     const deeds = { ArrowLeft: [1, 0.5, -0.2], ArrowRight: [1, 0.5, 0.2], "+": [0.5], "=": [0.5], "-": [2] };
     if (event.key === "0" || event.key === "Home") [from, to] = home, draw();
-    else if (event.key in deeds) move(...deeds[event.key]);
+    else if (event.key in deeds) {
+      const [factor, share = Math.min(Math.max((at - from) / (to - from), 0), 1), by] = deeds[event.key];
+      move(factor, share, by);
+    }
     else return;
     event.preventDefault();
   });
