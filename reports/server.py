@@ -39,72 +39,79 @@ class Listed:
     is_under_way: bool
 
 
-def make_server(
-    root: Path, runs: Callable[[], Sequence[Path]], host: str, port: int
-) -> ThreadingHTTPServer:
-    """`runs` lists what there is, each time anew."""
-    # Plots share one library's settings, so pages are made one after the other.
-    making = threading.Lock()
+class Served(ThreadingHTTPServer):
+    def __init__(
+        self, root: Path, runs: Callable[[], Sequence[Path]], host: str, port: int
+    ) -> None:
+        """`runs` lists what there is, each time anew."""
+        super().__init__((host, port), _Handler)
+        self.root = root
+        self.runs = runs
+        self.host = host
+        # Plots share one library's settings, so pages are made one after the other.
+        self.making = threading.Lock()
 
-    class Handler(BaseHTTPRequestHandler):
-        server_version = "harness"
-        sys_version = ""
 
-        def do_GET(self) -> None:
-            try:
-                if not _is_for_us(self.headers.get("Host", ""), host):
-                    self._send(HTTPStatus.FORBIDDEN, "this server does not go by that name")
-                    return
-                self._answer()
-            except EnvironmentFailure as failure:
-                self._send(HTTPStatus.NOT_FOUND, str(failure))
+class _Handler(BaseHTTPRequestHandler):
+    server: Served
+    server_version = "harness"
+    sys_version = ""
 
-        do_HEAD = do_GET  # noqa: N815
-
-        def _answer(self) -> None:
-            asked = urlsplit(self.path)
-            found = {_name(path): path for path in runs()}
-            parts = [unquote(part) for part in asked.path.split("/")[1:]]
-            match parts:
-                case [""]:
-                    self._send(HTTPStatus.OK, _list(root, list(found.values())), "text/html")
-                case ["compare"]:
-                    self._compare(found, parse_qs(asked.query).get("run", []))
-                case ["run", kind, time] if f"{kind}/{time}" in found:
-                    with making:
-                        text = _page(root, found[f"{kind}/{time}"])
-                    self._send(HTTPStatus.OK, text, "text/html")
-                case ["run", kind, time, name] if f"{kind}/{time}" in found and name in _TEXTS:
-                    path = found[f"{kind}/{time}"] / name
-                    text = path.read_text(errors="replace") if path.is_file() else ""
-                    self._send(HTTPStatus.OK, text, _TEXTS[name])
-                case _:
-                    self._send(HTTPStatus.NOT_FOUND, "there is no such page; / lists the runs")
-
-        def _compare(self, found: Mapping[str, Path], names: list[str]) -> None:
-            if len(names) != 2 or not all(name in found for name in names):
-                self._send(HTTPStatus.BAD_REQUEST, "choose two runs of the list")
+    def do_GET(self) -> None:
+        try:
+            if not _is_for_us(self.headers.get("Host", ""), self.server.host):
+                self._send(HTTPStatus.FORBIDDEN, "this server does not go by that name")
                 return
-            rows = compare_runs(found[names[0]], found[names[1]])
-            text = environment().get_template("compare.html.j2").render(rows=rows, names=names)
-            self._send(HTTPStatus.OK, text, "text/html")
+            self._answer()
+        except EnvironmentFailure as failure:
+            self._send(HTTPStatus.NOT_FOUND, str(failure))
 
-        def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
-            body = text.encode()
-            self.send_response(status)
-            self.send_header("Content-Type", f"{kind}; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("Content-Security-Policy", _POLICY + "; form-action 'self'")
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.send_header("Cache-Control", "no-store")
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
+    do_HEAD = do_GET  # noqa: N815
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Nobody asked for a log."""
+    def _answer(self) -> None:
+        asked = urlsplit(self.path)
+        found = {_name(path): path for path in self.server.runs()}
+        parts = [unquote(part) for part in asked.path.split("/")[1:]]
+        match parts:
+            case [""]:
+                self._send(
+                    HTTPStatus.OK, _list(self.server.root, list(found.values())), "text/html"
+                )
+            case ["compare"]:
+                self._compare(found, parse_qs(asked.query).get("run", []))
+            case ["run", kind, time] if f"{kind}/{time}" in found:
+                with self.server.making:
+                    text = _page(self.server.root, found[f"{kind}/{time}"])
+                self._send(HTTPStatus.OK, text, "text/html")
+            case ["run", kind, time, name] if f"{kind}/{time}" in found and name in _TEXTS:
+                path = found[f"{kind}/{time}"] / name
+                text = path.read_text(errors="replace") if path.is_file() else ""
+                self._send(HTTPStatus.OK, text, _TEXTS[name])
+            case _:
+                self._send(HTTPStatus.NOT_FOUND, "there is no such page; / lists the runs")
 
-    return ThreadingHTTPServer((host, port), Handler)
+    def _compare(self, found: Mapping[str, Path], names: list[str]) -> None:
+        if len(names) != 2 or not all(name in found for name in names):
+            self._send(HTTPStatus.BAD_REQUEST, "choose two runs of the list")
+            return
+        rows = compare_runs(found[names[0]], found[names[1]])
+        text = environment().get_template("compare.html.j2").render(rows=rows, names=names)
+        self._send(HTTPStatus.OK, text, "text/html")
+
+    def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
+        body = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Security-Policy", _POLICY + "; form-action 'self'")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Nobody asked for a log."""
 
 
 def _is_for_us(said: str, host: str) -> bool:

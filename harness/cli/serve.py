@@ -19,11 +19,11 @@ def serve(store_root: Path, host: str, port: int) -> int:
     """Show the stored runs: a list to filter and sort, their pages, two side by side."""
     from harness.errors import EnvironmentFailure
     from harness.store.store import Store
-    from reports.server import make_server
+    from reports.server import Served
 
     store = Store(store_root)
     try:
-        server = make_server(store_root, lambda: list(store.runs()), host, port)
+        server = Served(store_root, lambda: list(store.runs()), host, port)
     except OSError as error:
         raise EnvironmentFailure(f"{host}:{port}: {error.strerror}; --port takes another") from None
     with server:

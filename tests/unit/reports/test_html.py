@@ -1,6 +1,8 @@
 """The page of a run: what it says, that values stay text, and that the same run gives it again."""
 
 import os
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -140,3 +142,28 @@ def test_a_run_without_a_readable_history_still_has_a_page(tmp_path: Path) -> No
 
 def test_a_history_without_rows_still_has_a_page(tmp_path: Path) -> None:
     assert "VALID" in report(stored(tmp_path, Rows(), {}))
+
+
+def test_another_process_draws_the_same_bytes(tmp_path: Path) -> None:
+    """Plots included: nothing hangs on the order of sets, the date or the name of the host."""
+    run = lost_write(tmp_path)
+    code = (
+        "import sys; from pathlib import Path; from reports.html import report; "
+        "sys.stdout.write(report(Path(sys.argv[1])))"
+    )
+    drawn = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(run)],
+            env={
+                **os.environ,
+                "PYTHONHASHSEED": seed,
+                "PYTHONPATH": str(Path(__file__).parents[3]),
+                "TZ": zone,
+            },
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo"))
+    }
+    assert len(drawn) == 1
+    assert next(iter(drawn)).decode() == report(run)

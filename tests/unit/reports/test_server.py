@@ -11,7 +11,7 @@ import pytest
 
 from harness.store.store import Store
 from reports.comparison import compare_runs
-from reports.server import make_server
+from reports.server import Served
 from tests.unit.reports.stored_runs import Rows, lost_write, stored
 
 RUN = "/run/queue%20kill/20261116T001530.123Z"
@@ -23,7 +23,7 @@ def server(tmp_path: Path) -> Iterator[ThreadingHTTPServer]:
     root = tmp_path / "store"
     lost_write(root)
     store = Store(root)
-    with make_server(root, lambda: list(store.runs()), "127.0.0.1", 0) as made:
+    with Served(root, lambda: list(store.runs()), "127.0.0.1", 0) as made:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield made

@@ -1,0 +1,60 @@
+"""The list of runs in a real browser: filtered, sorted, two of them side by side."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from harness.store.store import Store
+from reports.server import Served
+from tests.unit.reports.stored_runs import Rows, lost_write, stored
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    lost_write(tmp_path)
+    rows = Rows()
+    rows.send(0, 0, 1, 0)
+    green = stored(tmp_path / "elsewhere", rows, {})
+    (tmp_path / "append none").mkdir()
+    green.rename(tmp_path / "append none" / "20261116T001531.000Z")
+    store = Store(tmp_path)
+    with Served(tmp_path, lambda: list(store.runs()), "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_runs_are_filtered_sorted_opened_and_compared(address: str) -> None:
+    complaints: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = browser.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(address)
+        rows = page.locator("#runs tbody tr:visible")
+        assert "append none" in rows.first.inner_text()
+        page.get_by_role("button", name="verdict").click()
+        assert "invalid" in rows.first.inner_text()
+        page.locator("input[name=words]").fill("lost")
+        assert rows.count() == 1
+        page.locator("input[name=words]").fill("")
+        for box in page.locator("input[name=run]").all():
+            box.check()
+        page.get_by_role("button", name="side by side").click()
+        page.get_by_text("What differs is marked.").wait_for()
+        assert "81.82 %" in page.locator("table").inner_text()
+        page.goto(address)
+        page.get_by_role("link", name="20261116T001530.123Z").click()
+        page.locator("#lost-write-1").wait_for()
+        browser.close()
+    assert complaints == []
