@@ -31,6 +31,11 @@ def write_junit(runs: Iterable[tuple[str, Results]], path: Path) -> None:
     xml.write(str(path), pretty=True)
 
 
+def no_end(command: str, why: str) -> Results:
+    """Of a run that could not be made: nothing was checked, and that is an error."""
+    return {"run": "", "command": command, "checks": [], "doubts": [f"no end: {why}"]}
+
+
 def _suite(name: str, results: Results) -> TestSuite:
     from junitparser import Error, TestCase, TestSuite
 

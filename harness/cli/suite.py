@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,18 +24,27 @@ from harness.errors import EnvironmentFailure
               help="Each pair so often, with seeds of their own.")  # fmt: skip
 @click.option("--store", "store_root", type=click.Path(path_type=Path, file_okay=False),
               default=STORE, show_default=True, help="Where runs are kept.")  # fmt: skip
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Writes one JUnit suite for each run, one case for each checker.")  # fmt: skip
 def suite(
-    workload_names: str, nemesis_names: str, test_count: int, store_root: Path, **options: Any
+    workload_names: str,
+    nemesis_names: str,
+    test_count: int,
+    store_root: Path,
+    junit: Path | None,
+    **options: Any,
 ) -> int:
     """Run every workload with every nemesis. A run that cannot be made does not end the others."""
     from harness.decisions import Decisions
     from harness.run.outcome import worst_exit
+    from reports.junit import no_end, write_junit
 
     pairs = list(product(workload_names.split(","), nemesis_names.split()))
     plans = [
         plan_of(options | {"workload": workload, "nemesis": nemesis}) for workload, nemesis in pairs
     ]
-    codes = []
+    codes: list[int] = []
+    told: list[tuple[str, Mapping[str, Any]]] = []
     for plan, number in product(plans, range(test_count)):
         seeds = Decisions(plans[0].seed).of("suite", f"{plan.workload} {plan.nemesis}")
         plan = plan.with_seed(int(seeds.at(number) * 2**32))
@@ -43,8 +53,12 @@ def suite(
         except EnvironmentFailure as failure:
             click.echo(f"no end: {plan.workload} × {plan.nemesis}: {failure}")  # noqa: RUF001
             codes.append(255)
+            told.append((plan.name, no_end(plan.command(), str(failure))))
             continue
         click.echo(f"{plan.workload} × {plan.nemesis}: {outcome.sentence()}")  # noqa: RUF001
         click.echo(f"run it again with: {outcome.command}")
         codes.append(outcome.exit_code)
+        told.append((plan.name, outcome.results()))
+    if junit is not None:
+        write_junit(told, junit)
     return worst_exit(codes)

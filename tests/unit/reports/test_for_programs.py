@@ -10,7 +10,7 @@ import pytest
 from checkers.verdict import Anomaly, Validity, Verdict
 from harness.run.outcome import Outcome
 from reports.github import step_summary, workflow_commands, write_step_summary
-from reports.junit import write_junit
+from reports.junit import no_end, write_junit
 from tests.unit.reports.stored_runs import HOSTILE, results
 
 SCHEMA = json.loads(
@@ -64,6 +64,12 @@ def test_junit_has_one_case_for_each_checker_and_one_for_doubts(tmp_path: Path) 
         "doubts": ["error"],
     }
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "1", "2")
+
+
+def test_a_run_that_could_not_be_made_is_an_error(tmp_path: Path) -> None:
+    write_junit([("queue", no_end("harness test", "no such host"))], tmp_path / "junit.xml")
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()[0]  # noqa: S314 - our own file
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
 
 
 @pytest.mark.parametrize("value", HOSTILE)
