@@ -61,7 +61,9 @@ class Rows:
             [pa.array(range(len(keys)), pa.int32()), pa.array([f'"{key}"' for key in keys])],
             schema=schema.KEYS,
         )
-        values = pa.table([pa.array([], pa.int64()), pa.array([], pa.string())], schema=schema.VALUES)
+        values = pa.table(
+            [pa.array([], pa.int64()), pa.array([], pa.string())], schema=schema.VALUES
+        )
         return Tables(ops, elements, ids, values)
 
     def _elements(self, order: Ints, count: Ints, start: Ints) -> pa.Table:
@@ -92,7 +94,10 @@ class Rows:
                 pa.array(op),
                 pa.array(columns["position"]),
                 pa.array(columns["kind"]),
-                *(pa.array(columns[name], mask=columns[name] < 0) for name in ("key", "offset", "value")),
+                *(
+                    pa.array(columns[name], mask=columns[name] < 0)
+                    for name in ("key", "offset", "value")
+                ),
                 pa.array(np.zeros(total, np.bool_)),
             ],
             schema=schema.ELEMENTS,
@@ -108,7 +113,9 @@ def log_history(records: int, seed: int = 1, *, planted: bool = False) -> Tables
     kind = np.where(chance < 0.02, schema.INFO, np.where(chance < 0.03, schema.FAIL, schema.OK))
     applied = (kind == schema.OK) | ((kind == schema.INFO) & (dice.random(ops) < 0.5))
     producer = np.arange(ops) % PRODUCERS
-    value = (producer.astype(np.int64) << 32)[:, None] + (np.arange(ops) // PRODUCERS * SENDS)[:, None]
+    value = (producer.astype(np.int64) << 32)[:, None] + (np.arange(ops) // PRODUCERS * SENDS)[
+        :, None
+    ]
     value = value + np.arange(SENDS)
     first = np.zeros(ops, np.int64)
     for one in range(PARTITIONS):
@@ -186,7 +193,13 @@ def _send(
 
 
 def _poll(
-    rows: Rows, dice: np.random.Generator, group: int, key: Ints, applied: Any, value: Ints, bad: int
+    rows: Rows,
+    dice: np.random.Generator,
+    group: int,
+    key: Ints,
+    applied: Any,
+    value: Ints,
+    bad: int,
 ) -> None:
     for one in range(PARTITIONS):
         mine = np.flatnonzero((key == one) & applied)
