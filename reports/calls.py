@@ -40,10 +40,10 @@ class Rows:
 class Elements:
     """What was sent or read, and where; other elements are left out."""
 
-    row: npt.NDArray[np.int32]
-    kind: npt.NDArray[np.int8]
-    key: npt.NDArray[np.int32]
-    offset: Ints
+    row: npt.NDArray[np.signedinteger[Any]]
+    kind: npt.NDArray[np.signedinteger[Any]]
+    key: npt.NDArray[np.signedinteger[Any]]
+    offset: npt.NDArray[np.signedinteger[Any]]
 
 
 class Calls:
@@ -102,20 +102,35 @@ class Calls:
     def elements(self) -> Elements:
         """Of completions only."""
         table = self.history.elements
-        kind = np.asarray(table["kind"])
-        row = np.asarray(table["op"])
-        keep = np.isin(kind, (*SENT, RECORD))
-        keep &= self.rows.type[row] != INVOKE
+        keep = np.empty(len(table), np.bool_)
+        at = 0
+        for batch in table.to_batches():
+            of_it = np.isin(batch["kind"].to_numpy(), (*SENT, RECORD))
+            of_it &= self.rows.type[batch["op"].to_numpy()] != INVOKE
+            keep[at : at + len(of_it)] = of_it
+            at += len(of_it)
         return Elements(
-            row=row[keep],
-            kind=kind[keep],
-            key=_filled(table["key"], np.int32)[keep],
-            offset=_filled(table["offset"], np.int64)[keep],
+            row=_kept(table["op"], keep),
+            kind=_kept(table["kind"], keep),
+            key=_kept(table["key"], keep),
+            offset=_kept(table["offset"], keep),
         )
 
 
-def _filled(column: Any, type_: Any) -> Any:
-    return column.fill_null(-1).to_numpy().astype(type_, copy=False)
+def _kept(column: Any, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.signedinteger[Any]]:
+    """In numbers as small as will do: a run has many millions of them. Nothing is -1."""
+    import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
+
+    most = pc.max(column).as_py() or 0
+    sizes = (np.int8, np.int16, np.int32, np.int64)
+    size = next(each for each in sizes if most < np.iinfo(each).max)
+    found: npt.NDArray[np.signedinteger[Any]] = np.empty(int(np.sum(keep)), size)
+    read = kept = 0
+    for chunk in column.chunks:
+        chosen = chunk.fill_null(-1).to_numpy()[keep[read : read + len(chunk)]]
+        found[kept : kept + len(chosen)] = chosen
+        read, kept = read + len(chunk), kept + len(chosen)
+    return found
 
 
 def _rows(history: History) -> Rows:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from harness.errors import EnvironmentFailure
 from harness.history.errors import HistoryError
@@ -51,9 +52,12 @@ def load_figures(directory: Path) -> Material:
     plan = read_json(directory / "plan.json")
     nodes = tuple(f"n{number + 1}" for number in range(int(plan.get("nodes", 0))))
     try:
-        calls = Calls(History.load(directory))
+        history = History.load(directory)
     except HistoryError:
         return Material(directory, results, plan, nodes)
+    # What decoding took is not needed again, and is as much as the history itself.
+    pa.default_memory_pool().release_unused()
+    calls = Calls(history)
     bands = faults.bands(_of_nemesis(calls), nodes, calls.end_of_all_ns)
     return Material(directory, results, plan, nodes, calls, bands, Trace.load(directory))
 

@@ -75,8 +75,10 @@ def _never_reached(
 ) -> list[str]:
     """States that a run of this kind can reach; a green run that saw none of them proves little."""
     elements = calls.elements
-    is_read = elements.kind == RECORD
-    of_fault = calls.of_row[elements.row[is_read]]
+    reads = elements.row[elements.kind == RECORD]
+    # They are in order, so each row is where it differs from the one before.
+    others = reads[1:][reads[1:] != reads[:-1]]
+    of_fault = calls.of_row[np.concatenate([reads[:1], others])]
     states = {
         "a fault": bool(bands),
         "an operation that failed for certain": bool(np.any(calls.type == FAIL)),

@@ -94,6 +94,13 @@ def test_unread_counts_what_was_acknowledged_beyond_what_was_read() -> None:
     assert longest_silence_s(calls) == 0.5
 
 
+@pytest.mark.parametrize("offset", [126, 127, 128, 32_767, 32_768])
+def test_offsets_at_the_end_of_small_numbers_are_counted_right(offset: int) -> None:
+    rows = Rows()
+    rows.send(0, 0, 7, offset)
+    assert reading(Calls(History.of(rows.ops))).unread.tolist() == [offset + 1]
+
+
 def test_the_panel_shows_the_gap_between_what_was_sent_and_what_was_read(tmp_path: Path) -> None:
     calls = load(lost_write(tmp_path)).calls
     assert calls is not None
