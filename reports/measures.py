@@ -16,6 +16,7 @@ from reports.faults import Band
 Floats = npt.NDArray[np.float64]
 WRITES = ("send", "put", "append", "txn", "transform")
 _NS = 1_000_000_000
+_DENSE_MAX = 1 << 25
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -70,10 +71,8 @@ def reading(calls: Calls) -> Reading:
             continue
         is_record = elements.kind[own] == RECORD
         records, acks = own[is_record], own[~is_record & is_ok[own]]
-        first = _first_read(elements.offset[own], elements.offset[records],
-                            time_ns[elements.row[records]])  # fmt: skip
         acked_at, offsets = time_ns[elements.row[acks]], elements.offset[acks]
-        read_at = first[offsets]
+        read_at = _first_read(offsets, elements.offset[records], time_ns[elements.row[records]])
         unread += _behind(ends, acked_at, offsets, time_ns[elements.row[records]],
                           elements.offset[records])  # fmt: skip
         partitions.append(Partition(key, len(acks), int(np.sum(read_at != _NEVER))))
@@ -84,11 +83,18 @@ def reading(calls: Calls) -> Reading:
                    unread)  # fmt: skip
 
 
-def _first_read(offsets: Ints, read: Ints, read_ns: Ints) -> Ints:
-    first = np.full(int(offsets.max()) + 1, _NEVER, np.int64)
+def _first_read(acked: Ints, read: Ints, read_ns: Ints) -> Ints:
+    """When each of the acknowledged offsets was first read."""
+    top = max(acked.max(initial=0), read.max(initial=0))
+    if top > _DENSE_MAX:
+        # Somebody made up an offset: number those that there are.
+        _, ranks = np.unique(np.concatenate([acked, read]), return_inverse=True)
+        acked, read, top = ranks[: len(acked)], ranks[len(acked) :], len(ranks)
+    first = np.full(int(top) + 1, _NEVER, np.int64)
     # Backwards, so that the earliest is what stays.
     first[read[::-1]] = read_ns[::-1]
-    return first
+    found: Ints = first[acked]
+    return found
 
 
 def _behind(ends: Ints, acked_ns: Ints, acked: Ints, read_ns: Ints, read: Ints) -> Floats:

@@ -101,6 +101,14 @@ def test_offsets_at_the_end_of_small_numbers_are_counted_right(offset: int) -> N
     assert reading(Calls(History.of(rows.ops))).unread.tolist() == [offset + 1]
 
 
+def test_an_offset_out_of_this_world_costs_no_memory() -> None:
+    rows = Rows()
+    rows.send(0, 0, 7, 1 << 50)
+    rows.poll(10, 1, [[1 << 50, 7]])
+    read = reading(Calls(History.of(rows.ops)))
+    assert [(each.sent, each.read) for each in read.partitions] == [(1, 1)]
+
+
 def test_the_panel_shows_the_gap_between_what_was_sent_and_what_was_read(tmp_path: Path) -> None:
     calls = load(lost_write(tmp_path)).calls
     assert calls is not None
