@@ -104,6 +104,7 @@ class Edge:
     kind: str
     reason: str
     number: int
+    ops: tuple[int, int]
     x1: float
     y1: float
     x2: float
@@ -156,6 +157,7 @@ def _edge(number: int, step: Any, one: Corner, other: Corner, reason: str) -> Ed
         kind=str(step.get("type", "?")) if isinstance(step, Mapping) else "?",
         reason=reason,
         number=number,
+        ops=(one.index, other.index),
         x1=round(one.x + ux * 26 + sx, 1),
         y1=round(one.y + uy * 26 + sy, 1),
         x2=round(other.x - ux * 30 + sx, 1),

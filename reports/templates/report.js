@@ -98,9 +98,12 @@ for (const svg of all("svg.strip[data-from]")) {
   });
 }
 
-// The edges of a ring show their reasons.
+// The edges of a ring show their reasons, and their two operations on the time axis.
 for (const edge of all(".edge[data-reason]")) {
-  const light = (isLit) => () => document.getElementById(edge.dataset.reason).classList.toggle("warn", isLit);
+  const light = (isLit) => () => {
+    document.getElementById(edge.dataset.reason).classList.toggle("warn", isLit);
+    for (const op of edge.dataset.ops.split(" ")) for (const bar of all(`.strip a[href="#op-${op}"] rect`, edge.closest(".one"))) bar.classList.toggle("lit", isLit);
+  };
   for (const [name, isLit] of [["focus", true], ["mouseenter", true], ["blur", false], ["mouseleave", false]]) edge.addEventListener(name, light(isLit));
 }
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from reports.html import write_report
-from tests.unit.reports.stored_runs import COMMAND, HOSTILE, lost_write
+from tests.unit.reports.stored_runs import COMMAND, HOSTILE, Rows, cycle, lost_write, stored
 
 pytestmark = [
     pytest.mark.browser,
@@ -152,6 +152,20 @@ def test_a_proof_leads_to_its_place_in_the_history(browser: Browser, report: str
     link.click()
     assert page.evaluate("location.hash") == f"#{target}"
     assert page.locator(f"[id='{target}']").is_visible()
+
+
+def test_an_edge_of_a_cycle_shows_its_reason_and_its_operations(
+    browser: Browser, tmp_path: Path
+) -> None:
+    rows = Rows()
+    rows.send(0, 0, 1, 0)
+    rows.send(10, 1, 2, 1)
+    page = opened(browser, write_report(stored(tmp_path, rows, {"G-single": [cycle()]})).as_uri())
+    page.locator(".edge").first.focus()
+    assert page.locator("#G-single-1-1.warn").count() == 1
+    assert page.locator(".strip rect.lit").count() == 2
+    page.locator("#G-single-1").focus()
+    assert page.locator(".strip rect.lit").count() == 0
 
 
 def test_without_script_everything_is_there(browser: Browser, report: str) -> None:
