@@ -41,6 +41,8 @@ class Conductor:
         self._unhealed: list[str] = []
         self._is_calm = False
         self._begun_s = 0.0
+        self._wanted: tuple[str, ...] = ()
+        """Who has to have struck, when all is over."""
 
     @property
     def available(self) -> tuple[Nemesis, ...]:
@@ -61,8 +63,8 @@ class Conductor:
     @property
     def doubts(self) -> list[str]:
         """Why a run with these outcomes can be no better than unknown."""
-        names = list(self._nemeses)
-        doubts = doubts_about(self.outcomes, wanted=names, is_all=names == list(NEMESES))
+        is_all = list(self._nemeses) == list(NEMESES)
+        doubts = doubts_about(self.outcomes, wanted=self._wanted, is_all=is_all)
         return [*doubts, *self._unhealed]
 
     def marks(self) -> Mapping[str, NodeMark]:
@@ -82,6 +84,7 @@ class Conductor:
     async def strike(self, moments: Iterable[Moment]) -> None:
         """At each moment, what its nemesis chooses then. Returns when the last one is healed."""
         self._begin()
+        self._wanted = tuple(self._nemeses)
         await _together(self._stroke(moment) for moment in moments)
 
     async def play(self, faults: Iterable[Fault]) -> None:

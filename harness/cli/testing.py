@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STORE = Path("store")
 EXIT_CRASH = 255
+EXIT_INTERRUPTED = 130
 
 
 @click.command("test")
@@ -92,7 +93,8 @@ def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool)
         raise EnvironmentFailure(f"{failure}\n{again}") from failure
     except KeyboardInterrupt:
         click.echo(f"interrupted\n{again}", err=True)
-        raise
+        # Click would print an empty line behind the last one.
+        raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
     except Exception as bug:
         bug.add_note(again)
         raise

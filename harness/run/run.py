@@ -15,7 +15,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import Any
 from harness.client.base import ClientSettings
 from harness.decisions import Decisions
 from harness.errors import EnvironmentFailure
+from harness.history.errors import HistoryError
 from harness.history.history import finish
 from harness.history.recorder import Recorder
 from harness.run.calm import doubts_about_replicas, rotate_leaders
@@ -59,7 +60,8 @@ def execute(plan: Plan, store: Store, watcher: Watcher) -> Outcome:
         with watcher:
             played = play(plan, directory, lambda stage: _Run(plan, directory, stage, watcher).go())
             watcher.step("checking")
-            finish(directory / "history")
+            with suppress(HistoryError):  # nothing was recorded yet: the verdict will say so
+                finish(directory / "history")
             witnessed = played.result or Witnessed(doubts=["the run was broken off by a finding"])
             outcome = judge(
                 directory, plan, witnessed.doubts, witnessed.figures, more=played.verdicts

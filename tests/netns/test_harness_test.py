@@ -25,7 +25,8 @@ QUICK = ("--nodes", "3", "--concurrency", "4", "--rate", "100", "--nemesis-inter
 def begun(directory: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     """A run whose load is under way."""
     process = subprocess.Popen(
-        [*HARNESS, "test", *QUICK, *words],
+        # Tests that run in the background have SIGINT ignored, and children inherit that.
+        ["env", "--default-signal=INT", *HARNESS, "test", *QUICK, *words],
         cwd=directory,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -65,7 +65,8 @@ def open_descriptors() -> int:
 
 def begun(directory: Path) -> subprocess.Popen[str]:
     harness = subprocess.Popen(
-        [sys.executable, "-c", HARNESS, str(directory)],
+        # Tests that run in the background have SIGINT ignored, and children inherit that.
+        ["env", "--default-signal=INT", sys.executable, "-c", HARNESS, str(directory)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -24,7 +24,9 @@ class Said:
         return found
 
     def __str__(self) -> str:
-        return f"exit code {self.exit_code}\n{self.out}\n{self.error}"
+        """Short enough to be shown whole: what was doubted, and the end of the rest."""
+        doubts = self.results["doubts"] if self.out.startswith("{") else ""
+        return f"exit code {self.exit_code}\n{doubts}\n{self.out[-2000:]}\n{self.error[-2000:]}"
 
 
 def harness(*words: str, cwd: Path, within_s: float = 110, hash_seed: str = "0") -> Said:

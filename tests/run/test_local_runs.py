@@ -35,7 +35,7 @@ def workers_of(pid: int) -> list[int]:
 def test_a_kill_is_survived(tmp_path: Path, client: str) -> None:
     words = ("--client", client, "--nemesis", "kill", "--nemesis-interval", "4")
     said = harness("test", *QUICK, *words, "--time-limit", "8", "--json", cwd=tmp_path)
-    assert said.exit_code == 0, said
+    assert said.exit_code == 0, str(said)
     assert any("proof" in each for each in said.results["figures"]["faults"])
 
 

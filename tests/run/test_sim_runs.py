@@ -59,7 +59,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
         directory = tmp_path / hash_seed
         directory.mkdir()
         said = harness(*words.split(), cwd=directory, hash_seed=hash_seed)
-        assert said.exit_code == 0, said
+        assert said.exit_code == 0, str(said)
         latest = directory / "store" / "latest"
         found.append(
             [
@@ -73,9 +73,9 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_a_replay_in_the_simulator_is_the_same_run(tmp_path: Path) -> None:
     words = "test --on sim --nemesis kill:leader --seed 4 --rate 40 --time-limit 10 --json"
     first = harness(*words.split(), cwd=tmp_path)
-    assert first.exit_code == 0, first
+    assert first.exit_code == 0, str(first)
     again = harness("replay", "latest", "--json", cwd=tmp_path)
-    assert again.exit_code == 0, again
+    assert again.exit_code == 0, str(again)
 
     def faults(results: dict[str, Any]) -> list[tuple[str, str]]:
         return [(each["fault"], each["proof"]) for each in results["figures"]["faults"]]

@@ -127,7 +127,8 @@ def test_nothing_survives_ctrl_c_nor_a_kill_of_the_harness(
     tmp_path: Path, end: signal.Signals
 ) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDS_TWO_PROCESSES, str(tmp_path)],
+        # Tests that run in the background have SIGINT ignored, and children inherit that.
+        ["env", "--default-signal=INT", sys.executable, "-c", HOLDS_TWO_PROCESSES, str(tmp_path)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

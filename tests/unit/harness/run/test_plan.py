@@ -50,7 +50,7 @@ def test_the_command_makes_the_same_plan_again(plan: Plan) -> None:
     options = {
         name: value
         for name, value in context.params.items()
-        if name not in ("test_count", "store_root", "as_json", "quiet", "no_color")
+        if name not in ("test_count", "store_root", "as_json", "quiet", "no_color", "junit")
     }
     assert plan_of(options) == plan
 
