@@ -38,6 +38,9 @@ from harness.cluster.small_disks import SmallDisks
 
 _Answer = TypeVar("_Answer")
 
+_NOT_FOUND = 127
+"""What a shell, and setpriv, answer for a command that is nowhere to be found."""
+
 _REASONS: dict[Capability, str] = {
     "network": "all local nodes share one loopback address, so no link between two can be cut",
     "disk": "local nodes share this machine's disk unless each is given disk_bytes of its own",
@@ -149,7 +152,10 @@ class LocalPlace:
 
     async def run(self, node: Node, argv: Sequence[str], *, within_s: float = 60) -> Completed:
         with _kept_in_memory("stdout") as stdout, _kept_in_memory("stderr") as stderr:
-            process = self._start(node, argv, stdout.path, stderr.path)
+            try:
+                process = self._start(node, argv, stdout.path, stderr.path)
+            except FileNotFoundError as error:
+                return Completed(tuple(argv), _NOT_FOUND, "", str(error))
             try:
                 async with asyncio.timeout(within_s):
                     exit_code = await process.wait()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from harness.cluster import Cluster, Node
+from harness.cluster.waiting import wait_until
 
 PATIENCE_S = 30.0
 ANY_PARTITION = -1
@@ -39,7 +41,10 @@ async def create_topic(
     config: Mapping[str, str] | None = None,
     within_s: float = PATIENCE_S,
 ) -> None:
-    """`assignment` names the replicas of each partition by their node ids."""
+    """`assignment` names the replicas of each partition by their node ids.
+
+    Every node that runs knows the topic in the end: the one that made it is only the first.
+    """
 
     def create() -> None:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 0})
@@ -48,6 +53,20 @@ async def create_topic(
         admin.create_topics([topic], request_timeout=within_s)[name].result(within_s + 5)
 
     await asyncio.to_thread(create)
+    for node in cluster.nodes:
+        if await _serves(cluster, node):
+            await wait_until(
+                partial(_knows, cluster, node, name), within_s=within_s, what=f"{node} knows {name}"
+            )
+
+
+async def _serves(cluster: Cluster, node: Node) -> bool:
+    assert cluster.process is not None
+    return await cluster.process.is_running(node) and not await cluster.process.is_paused(node)
+
+
+async def _knows(cluster: Cluster, node: Node, topic: str) -> bool:
+    return bool(await cluster.partitions(topic, node))
 
 
 async def produce(

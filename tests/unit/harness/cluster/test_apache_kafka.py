@@ -6,18 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from harness.cluster import Cluster, NewTopic
+from harness.cluster import Cluster, NewTopic, local_process
 from harness.cluster.apache_kafka import ApacheKafka
 from harness.cluster.errors import NodeFailedError, RefusedError
 from harness.cluster.local import LocalPlace
+from harness.cluster.local_process import death_warrant
 from harness.cluster.server_properties import QUICK_FAILOVER
 from harness.errors import EnvironmentFailure
 from tests.unit.harness.cluster.places import local_place
 
 
+@pytest.mark.parametrize("warrant", [(), death_warrant()], ids=["bare", "under setpriv"])
 async def test_a_host_without_java_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warrant: tuple[str, ...]
 ) -> None:
+    monkeypatch.setattr(local_process, "death_warrant", lambda: warrant)
     async with local_place(tmp_path) as place:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(EnvironmentFailure, match=r"n1 has no java, .* takes 17 or newer"):
