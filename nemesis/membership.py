@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
-from harness.cluster import Cluster
 from harness.cluster.errors import FaultMissedError, NotInTimeError
 from harness.schedule.faults import BrokerLeaves, Fault
 from nemesis import replicas
 from nemesis.base import Moment, NothingToStrikeError, Scene, missed
-from nemesis.outage import bring_back, running, stop, why_no_process
-from nemesis.targets import check_target, resolve
+from nemesis.outage import ONE_NODE, OfProcesses, bring_back, stop
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(OfProcesses):
     """Moves all replicas off a broker and removes it; then it joins again and gets them back."""
 
-    name: str = "membership"
-    variant: str = ""
-    target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (BrokerLeaves,)
-    variants: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        check_target(self.target)
-
-    def why_not(self, cluster: Cluster) -> str | None:
-        return why_no_process(cluster)
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
-        usual = ("one", "leader", "controller")
-        nodes = await running(scene, await resolve(scene, self.target, dice, among=usual))
+        nodes = await self._struck(scene, dice, ONE_NODE)
         if any(isinstance(each, BrokerLeaves) for each in scene.in_force.values()):
             raise NothingToStrikeError("a broker is leaving already; one at a time")
         node = dice.choice(nodes)

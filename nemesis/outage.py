@@ -3,13 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.base import RunningProcess
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError, NodeFailedError, NotInTimeError
-from harness.schedule.faults import Fault
-from nemesis.base import NothingToStrikeError, Scene, the
+from harness.schedule.faults import Fault, Kill, Pause, PowerLoss
+from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.targets import check_target, resolve
+
+ANYBODY = ("one", "minority", "majority", "all", "leader", "controller")
+ONE_NODE = ("one", "leader", "controller")
+
+
+@dataclass(frozen=True, slots=True)
+class OfProcesses:
+    """What the nemeses share that strike the brokers' processes in one way, at any target."""
+
+    name: str
+    variant: str
+    target: str
+    variants: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        check_target(self.target)
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        return why_no_process(cluster)
+
+    async def _struck(self, scene: Scene, dice: Random, among: Sequence[str]) -> list[Node]:
+        return await running(scene, await resolve(scene, self.target, dice, among=among))
+
+
+def each_by_itself(
+    kind: type[Kill] | type[Pause] | type[PowerLoss], nodes: Sequence[Node], moment: Moment
+) -> tuple[Fault, ...]:
+    """One fault for each node, so that each is proved and healed by itself."""
+    return tuple(
+        kind(name=f"{moment.name}/{node}", at_ms=moment.at_ms, for_ms=moment.for_ms, node=node)
+        for node in nodes
+    )
 
 
 def why_no_process(cluster: Cluster) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
@@ -12,22 +11,20 @@ from harness.cluster.errors import FaultMissedError
 from harness.schedule.faults import Fault, PowerLoss
 from nemesis.base import Moment, Scene, the
 from nemesis.budget import affordable
-from nemesis.outage import bring_back, present, running, why_no_process
-from nemesis.targets import check_target, resolve
+from nemesis.outage import (
+    ONE_NODE,
+    OfProcesses,
+    bring_back,
+    each_by_itself,
+    present,
+    why_no_process,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class PowerLosses:
+class PowerLosses(OfProcesses):
     """Takes the power of hosts: processes are gone, and so is what was not synced."""
 
-    name: str = "power"
-    variant: str = ""
-    target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (PowerLoss,)
-    variants: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        check_target(self.target)
 
     def why_not(self, cluster: Cluster) -> str | None:
         if cluster.disk is None:
@@ -35,14 +32,8 @@ class PowerLosses:
         return cluster.disk.why_not("power") or why_no_process(cluster)
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
-        usual = ("one", "leader", "controller")
-        nodes = await running(scene, await resolve(scene, self.target, dice, among=usual))
-        return tuple(
-            PowerLoss(
-                name=f"{moment.name}/{node}", at_ms=moment.at_ms, for_ms=moment.for_ms, node=node
-            )
-            for node in await affordable(scene, nodes, dice)
-        )
+        nodes = await self._struck(scene, dice, ONE_NODE)
+        return each_by_itself(PowerLoss, await affordable(scene, nodes, dice), moment)
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
         assert isinstance(fault, PowerLoss)

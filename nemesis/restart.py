@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
-from harness.cluster import Cluster
 from harness.cluster.base import RunningProcess
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError
 from harness.errors import EnvironmentFailure
 from harness.schedule.faults import Fault, RollingRestart, Stop
 from nemesis.base import Moment, NothingToStrikeError, Scene, the
-from nemesis.outage import bring_back, running, stop, why_no_process
-from nemesis.targets import check_target, resolve
+from nemesis.outage import OfProcesses, bring_back, running, stop
+from nemesis.targets import resolve
 
 _ENDLESS_MS = 1e12
 _NOT_BACK = "and not back yet"
 
 
-@dataclass(frozen=True, slots=True)
-class Restarts:
+class Restarts(OfProcesses):
     """Stops brokers cleanly and starts them again, one after the other, as an upgrade does."""
 
-    name: str = "restart"
-    variant: str = ""
-    target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (RollingRestart, Stop)
-    variants: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        check_target(self.target)
-
-    def why_not(self, cluster: Cluster) -> str | None:
-        return why_no_process(cluster)
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         nodes = await running(scene, await resolve(scene, self.target or "all", dice))

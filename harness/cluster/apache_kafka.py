@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from harness.cluster.base import RunningProcess, System
+from harness.cluster.base import System
 from harness.cluster.capabilities import Node
-from harness.cluster.errors import NodeFailedError, NotInTimeError
 from harness.cluster.kafka_jars import KAFKA_VERSION, fetched_jars, packed_jars
 from harness.cluster.reference_broker import ReferenceBroker
-from harness.cluster.server_properties import server_properties
-from harness.cluster.waiting import wait_until
 from harness.errors import EnvironmentFailure
 
 _JAVA = "java"
@@ -25,10 +23,6 @@ _HEAP = "512m"
 _SMALL_HEAP = "256m"
 _NOT_FOUND = 127
 _UPLOAD_WITHIN_S = 300.0
-_READY = "Kafka Server started"
-_LAST_LINES = 12
-_ENDED_BY_REQUEST = (0, 143, -15)
-"""A JVM that shuts down in good order because of SIGTERM says so by its exit code."""
 
 _LOG = "-Dorg.slf4j.simpleLogger"
 _LOGGING = (
@@ -60,6 +54,11 @@ mv {name}.part {name}
 
 class ApacheKafka(ReferenceBroker):
     name = "kafka"
+    _ready = "Kafka Server started"
+    _ready_on = "stderr"
+    _ready_every_s = 0.1
+    # A JVM that shuts down in good order because of SIGTERM says so by its exit code.
+    _ended_by_request = (0, 143, -15)
 
     async def install(self, node: Node) -> None:
         """Java has to be there; the reference broker's commands, too, as they do the asking."""
@@ -75,64 +74,17 @@ class ApacheKafka(ReferenceBroker):
         if (await self.place.run(node, looking)).exit_code != 0:
             await self._upload(node)
 
-    async def configure(self, node: Node) -> None:
-        host = self._host(node)
-        members = [self._member(one) for one in self.place.hosts]
-        text = server_properties(self._member(host), members, self.settings)
-        config = host.home / "server.properties"
-        await self.place.put(node, text.encode(), config)
-        formatting = ["format", "--config", str(config), f"--cluster-id={self.cluster_id}"]
-        command = self._java(node, "kafka.tools.StorageTool", formatting, _SMALL_HEAP)
-        done = await self.place.run(node, command, within_s=self._start_within_s)
-        if done.exit_code != 0:
-            complaint = (done.stderr or done.stdout).strip()[-1500:]
-            raise NodeFailedError(f"{node} could not be formatted: {complaint}")
+    def _format_command(self, node: Node, arguments: Sequence[str]) -> Sequence[str]:
+        return self._java(node, "kafka.tools.StorageTool", arguments, _SMALL_HEAP)
 
-    async def start(self, node: Node) -> None:
-        home = self._host(node).home
-        arguments = [str(home / "server.properties")]
-        process = await self.place.spawn(
-            node,
-            self._java(node, "kafka.Kafka", arguments, _HEAP, _JVM_OPTIONS),
-            stdout=home / "broker.out",
-            stderr=home / "broker.log",
-        )
-        self._processes[node] = process
-
-        async def is_decided() -> bool:
-            return _READY in await process.output("stderr") or not await process.is_running()
-
-        try:
-            await wait_until(
-                is_decided, within_s=self._start_within_s, what=f"{node} is ready", every_s=0.1
-            )
-        except NotInTimeError as late:
-            last_words = await _last_words(process)
-            await process.kill()
-            raise NodeFailedError(f"{late}; it said:\n{last_words}") from None
-        if _READY not in await process.output("stderr"):
-            code = await process.wait()
-            raise NodeFailedError(
-                f"{node} ended with {code} before it was ready; it said:\n"
-                + await _last_words(process)
-            )
-
-    async def stop(self, node: Node) -> None:
-        process = self._processes.get(node)
-        if process is None or not await process.is_running():
-            return
-        code = await process.terminate(within_s=self._stop_within_s)
-        if code not in _ENDED_BY_REQUEST:
-            raise NodeFailedError(
-                f"{node} was asked to stop and ended with {code}; it said:\n"
-                + await _last_words(process)
-            )
+    def _start_command(self, node: Node, config: PurePosixPath) -> Sequence[str]:
+        return self._java(node, "kafka.Kafka", [str(config)], _HEAP, _JVM_OPTIONS)
 
     def _java(
         self,
         node: Node,
         main_class: str,
-        arguments: list[str],
+        arguments: Sequence[str],
         heap: str,
         options: tuple[str, ...] = (),
     ) -> list[str]:
@@ -162,11 +114,6 @@ class ApacheKafka(ReferenceBroker):
             raise EnvironmentFailure(
                 f"Apache Kafka could not be unpacked on {node}: {done.stderr.strip()[-500:]}"
             )
-
-
-async def _last_words(process: RunningProcess) -> str:
-    lines = (await process.output("stderr")).splitlines()
-    return "\n".join(lines[-_LAST_LINES:])
 
 
 def _check(system: ApacheKafka) -> System:

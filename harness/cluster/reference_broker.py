@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from harness.cluster import kafka_admin
-from harness.cluster.base import Host, NewTopic, PartitionState, Place, RunningProcess, System
+from harness.cluster.base import (
+    Host,
+    NewTopic,
+    PartitionState,
+    Place,
+    RunningProcess,
+    Stream,
+    System,
+)
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import (
     NoAnswerError,
@@ -26,8 +34,8 @@ from harness.cluster.waiting import wait_until
 
 _CLIENT_PORT = 9092
 _CONTROLLER_PORT = 9093
-_READY = "ready on "
 _LAST_LINES = 12
+_COMPLAINT_MAX = 1500
 _REFUSED = 1
 """How the broker's commands end when a broker answered and what it said was no."""
 _NOT_NOW = ("NOT_CONTROLLER", "REQUEST_TIMED_OUT", "BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION")
@@ -42,7 +50,13 @@ class QuorumState:
 
 
 class ReferenceBroker:
+    """Other brokers that take Kafka's properties differ in what they are called by, and say."""
+
     name = "reference"
+    _ready = "ready on "
+    _ready_on: Stream = "stdout"
+    _ready_every_s = 0.01
+    _ended_by_request: tuple[int, ...] = (0,)
 
     def __init__(
         self,
@@ -76,44 +90,54 @@ class ReferenceBroker:
         config = host.home / "server.properties"
         await self.place.put(node, text.encode(), config)
         formatting = ["format", "--config", str(config), f"--cluster-id={self.cluster_id}"]
-        done = await self.place.run(node, [*self._command, *formatting])
+        command = self._format_command(node, formatting)
+        done = await self.place.run(node, command, within_s=self._start_within_s)
         if done.exit_code != 0:
-            raise NodeFailedError(f"{node} could not be formatted: {done.stderr.strip()}")
+            complaint = (done.stderr or done.stdout).strip()[-_COMPLAINT_MAX:]
+            raise NodeFailedError(f"{node} could not be formatted: {complaint}")
+
+    def _format_command(self, node: Node, arguments: Sequence[str]) -> Sequence[str]:
+        return [*self._command, *arguments]
 
     async def start(self, node: Node) -> None:
         home = self._host(node).home
         process = await self.place.spawn(
             node,
-            [*self._command, "start", "--config", str(home / "server.properties")],
+            self._start_command(node, home / "server.properties"),
             stdout=home / "broker.out",
             stderr=home / "broker.log",
         )
         self._processes[node] = process
 
-        async def is_decided() -> bool:
-            return _READY in await process.output("stdout") or not await process.is_running()
+        async def is_ready() -> bool:
+            return self._ready in await process.output(self._ready_on)
 
+        async def is_decided() -> bool:
+            return await is_ready() or not await process.is_running()
+
+        what, every_s = f"{node} is ready", self._ready_every_s
         try:
-            await wait_until(
-                is_decided, within_s=self._start_within_s, what=f"{node} is ready", every_s=0.01
-            )
+            await wait_until(is_decided, within_s=self._start_within_s, what=what, every_s=every_s)
         except NotInTimeError as late:
             last_words = await _last_words(process)
             await process.kill()
             raise NodeFailedError(f"{late}; it said:\n{last_words}") from None
-        if _READY not in await process.output("stdout"):
+        if not await is_ready():
             code = await process.wait()
             raise NodeFailedError(
                 f"{node} ended with {code} before it was ready; it said:\n"
                 + await _last_words(process)
             )
 
+    def _start_command(self, node: Node, config: PurePosixPath) -> Sequence[str]:
+        return [*self._command, "start", "--config", str(config)]
+
     async def stop(self, node: Node) -> None:
         process = self._processes.get(node)
         if process is None or not await process.is_running():
             return
         code = await process.terminate(within_s=self._stop_within_s)
-        if code != 0:
+        if code not in self._ended_by_request:
             raise NodeFailedError(
                 f"{node} was asked to stop and ended with {code}; it said:\n"
                 + await _last_words(process)
