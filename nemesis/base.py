@@ -16,6 +16,7 @@ from typing import ClassVar, Protocol, TypeVar
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError
+from harness.errors import EnvironmentFailure
 from harness.schedule.faults import BrokerLeaves, Fault, Kill, PowerLoss, Stop
 
 _OUTAGES = (Kill, PowerLoss, Stop, BrokerLeaves)
@@ -106,6 +107,13 @@ class NothingToStrikeError(Exception):
     """The cluster is in no state for this fault now; told in the history, and no fault of ours."""
 
 
+class LapsedError(EnvironmentFailure):
+    """What was to stay in force has not, as its nemesis finds when one is healed.
+
+    By then nothing can be done about it, so the run is no better than unknown.
+    """
+
+
 class Nemesis(Protocol):
     """Its docstring's first sentence is what `harness nemeses` says of it."""
 
@@ -136,7 +144,10 @@ class Nemesis(Protocol):
         ...
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
-        """Ends it and makes sure of that. Safe at any time, also before `inject`, also twice."""
+        """Ends it and makes sure of that. Safe at any time, also before `inject`, also twice.
+
+        LapsedError: it is healed, but it had ended before, or ended another with it.
+        """
         ...
 
 

@@ -22,9 +22,12 @@ DAMAGING: tuple[type[Fault], ...] = (PowerLoss, TruncatedTail, BitFlip, DiskErro
 
 async def affordable(scene: Scene, nodes: Sequence[Node], dice: Random) -> list[Node]:
     """As many of these as may be damaged together, beside those that are; in a drawn order."""
-    wanted = dice.sample(nodes, len(nodes))
+    return await _claimed(scene, dice.sample(nodes, len(nodes)))
+
+
+async def _claimed(scene: Scene, wanted: Sequence[Node]) -> list[Node]:
     if scene.unsafe_faults:
-        return wanted
+        return list(wanted)
     await count_the_mended(scene)
     partitions = await _partitions(scene)
     chosen: list[Node] = []
@@ -39,6 +42,15 @@ async def affordable(scene: Scene, nodes: Sequence[Node], dice: Random) -> list[
     # Taken at once: before the deed another nemesis may look, too.
     scene.damaged.update(chosen)
     return chosen
+
+
+async def afford(scene: Scene, fault: Fault) -> None:
+    """NothingToStrikeError where this fault would damage one replica too many.
+
+    For a fault that was chosen in another run, whose replicas were elsewhere or in better health.
+    """
+    if isinstance(fault, DAMAGING):
+        await _claimed(scene, [getattr(fault, "node")])  # noqa: B009 - each of them has one
 
 
 async def must_be_spared(scene: Scene, node: Node) -> None:

@@ -11,7 +11,7 @@ from harness.cluster import Cluster
 from harness.cluster.capabilities import Clocks, Node
 from harness.cluster.errors import FaultMissedError
 from harness.schedule.faults import ClockJump, ClockSkew, ClockStrobe, Fault
-from nemesis.base import Moment, Scene, the
+from nemesis.base import LapsedError, Moment, Scene, the
 from nemesis.targets import check_target, resolve
 
 _LEAST_MS, _MOST_MS = 100.0, 288_000.0
@@ -73,14 +73,17 @@ class ClockFaults:
         async with scene.clocks:
             await self._heal(scene, the(scene.cluster.clock), fault)
         if failure is not None:
-            raise FaultMissedError(f"the clock of {fault.node} stopped flickering: {failure}")
+            raise LapsedError(f"the clock of {fault.node} stopped flickering: {failure}")
 
     async def _heal(self, scene: Scene, clocks: Clocks, fault: _KINDS) -> None:
         await clocks.heal()
-        for jump in scene.others(fault, ClockJump):
-            await clocks.jump(jump.node, jump.by_ms / 1000)
-        for skew in scene.others(fault, ClockSkew):
-            await clocks.skew(skew.node, skew.rate)
+        try:
+            for jump in scene.others(fault, ClockJump):
+                await clocks.jump(jump.node, jump.by_ms / 1000)
+            for skew in scene.others(fault, ClockSkew):
+                await clocks.skew(skew.node, skew.rate)
+        except FaultMissedError as missed:
+            raise LapsedError(f"another clock did not stay wrong: {missed}") from None
         others = [each for kind in self.kinds for each in scene.others(fault, kind)]
         if fault.node not in [getattr(each, "node", "") for each in others]:
             offset_s = await clocks.offset_s(fault.node)

@@ -16,7 +16,8 @@ from harness.errors import EnvironmentFailure
 from harness.schedule.faults import Fault, kind_of
 from harness.schedule.json_form import write
 from nemesis import NEMESES, for_fault, unavailable
-from nemesis.base import Moment, Nemesis, NothingToStrikeError, Scene
+from nemesis.base import LapsedError, Moment, Nemesis, NothingToStrikeError, Scene
+from nemesis.budget import afford
 from nemesis.healing import heal_cluster
 from nemesis.outcomes import NodeMark, Outcome, doubts_about, marks_of, sentence
 
@@ -88,9 +89,12 @@ class Conductor:
         await _together(self._stroke(moment) for moment in moments)
 
     async def play(self, faults: Iterable[Fault]) -> None:
-        """The same faults at the same moments as in the run that was written down."""
+        """The same faults at the same moments as in the run that was written down.
+
+        With the same budget of damage: what it cannot afford in this run is not done.
+        """
         self._begin()
-        await _together(self._fault(for_fault(fault), fault) for fault in faults)
+        await _together(self._fault(for_fault(fault), fault, is_played=True) for fault in faults)
 
     def _begin(self) -> None:
         self._is_calm = False
@@ -112,7 +116,7 @@ class Conductor:
             return
         await _together(self._fault(nemesis, fault) for fault in faults)
 
-    async def _fault(self, nemesis: Nemesis, fault: Fault) -> None:
+    async def _fault(self, nemesis: Nemesis, fault: Fault, *, is_played: bool = False) -> None:
         await self._sleep_until(fault.at_ms)
         outcome = Outcome(nemesis=nemesis.name, moment=fault.name, fault=fault)
         self.outcomes.append(outcome)
@@ -120,7 +124,7 @@ class Conductor:
         self._menders[fault.name] = nemesis
         self._write("start", nemesis, {"kind": kind_of(fault), **write(fault)})
         outcome.began_ms = self._now_ms()
-        told = await self._inject(nemesis, fault, outcome)
+        told = await self._inject(nemesis, fault, outcome, is_played=is_played)
         outcome.was_alone = fault.name not in self.scene.accompanied
         outcome.took_hold_ms = self._now_ms()
         self._write("start", nemesis, {"fault": fault.name, **told})
@@ -130,9 +134,13 @@ class Conductor:
             await self._sleep_until(fault.at_ms + fault.for_ms)
         await self._heal(fault, outcome)
 
-    async def _inject(self, nemesis: Nemesis, fault: Fault, outcome: Outcome) -> dict[str, str]:
+    async def _inject(
+        self, nemesis: Nemesis, fault: Fault, outcome: Outcome, *, is_played: bool
+    ) -> dict[str, str]:
         """What there is to tell of it."""
         try:
+            if is_played:
+                await afford(self.scene, fault)
             outcome.proof = await nemesis.inject(self.scene, fault)
             return {"proof": outcome.proof}
         except (NothingToStrikeError, NoAnswerError) as nothing:
@@ -154,6 +162,9 @@ class Conductor:
         self.scene.ending.add(fault.name)
         try:
             await nemesis.heal(self.scene, fault)
+        except LapsedError as lapsed:
+            outcome.lapsed = str(lapsed)
+            self._write("stop", nemesis, {"fault": fault.name, "lapsed": outcome.lapsed})
         except EnvironmentFailure as failure:
             outcome.not_healed = str(failure)
             self._write("stop", nemesis, {"fault": fault.name, "failed": str(failure)})

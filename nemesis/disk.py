@@ -23,7 +23,7 @@ from harness.schedule.faults import (
     TruncatedTail,
 )
 from nemesis import replicas
-from nemesis.base import Moment, NothingToStrikeError, Scene, missed, the
+from nemesis.base import LapsedError, Moment, NothingToStrikeError, Scene, missed, the
 from nemesis.budget import DAMAGING, affordable, must_be_spared
 from nemesis.outage import bring_back, running, stop, take_down, why_no_process
 from nemesis.power import give_power
@@ -127,11 +127,16 @@ class DiskFaults:
                 await bring_back(scene, node, fault)
             case _:
                 async with scene.disks:
-                    await self._heal_disk(scene, fault)
+                    lapsed = await self._heal_disk(scene, fault)
                 await bring_back(scene, node, fault)
+                if lapsed:
+                    raise LapsedError(lapsed)
 
-    async def _heal_disk(self, scene: Scene, fault: Fault) -> None:
-        """Disks are healed together, so those of other faults are broken again."""
+    async def _heal_disk(self, scene: Scene, fault: Fault) -> str:
+        """Disks are healed together, so those of other faults are broken again.
+
+        Returns what has not stayed broken, in a sentence.
+        """
         node, disk = _node(fault), the(scene.cluster.disk)
         if isinstance(fault, DiskError | DiskReadOnly):
             # What it has open may be on a file system that is gone; an operator would restart it.
@@ -141,7 +146,11 @@ class DiskFaults:
             raise FaultMissedError(f"the disk of {node} is still full")
         for kind in (DiskFull, DiskReadOnly, DiskSlow, DiskError):
             for other in scene.others(fault, kind):
-                await self._break(scene, other)
+                try:
+                    await self._break(scene, other)
+                except FaultMissedError as why:
+                    return f"{other.name} did not stay in force: {why}"
+        return ""
 
 
 def _why_not_form(cluster: Cluster, variant: str) -> str | None:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from harness.cluster.capabilities import Network, PacketFault
+from collections.abc import Iterable
+
+from harness.cluster.capabilities import Link, Network, PacketFault
+from harness.cluster.errors import FaultMissedError
 from harness.schedule.faults import Cut, Fault, ShapeLinks, SlowLinks
-from nemesis.base import Scene, the
+from nemesis.base import LapsedError, Scene, the
+
+_OF_LINKS = (Cut, ShapeLinks, SlowLinks)
+_LOOKS = 3
+"""Another fault may lose some packets of every link; one that comes through proves it open."""
 
 
 async def break_links(network: Network, fault: Fault) -> None:
@@ -33,9 +40,43 @@ def packet_fault(fault: ShapeLinks | SlowLinks) -> PacketFault:
 
 
 async def heal_links(scene: Scene, fault: Fault) -> None:
-    """A network ends all its faults at once, so those still in force are put back."""
+    """A network ends all its faults at once, so those still in force are put back, with proof."""
     network = the(scene.cluster.network)
     async with scene.links:
         await network.heal()
-        for other in scene.others(fault, Fault):
-            await break_links(network, other)
+        others = [other for other in scene.others(fault, Fault) if isinstance(other, _OF_LINKS)]
+        if not others:
+            return
+        whole = await network.reachable()
+        try:
+            for other in others:
+                await break_links(network, other)
+            cut = [link for other in others if isinstance(other, Cut) for link in other.links]
+            await prove_reach(network, whole, cut)
+        except FaultMissedError as missed:
+            names = ", ".join(other.name for other in others)
+            raise LapsedError(f"{names} did not stay in force: {missed}") from None
+
+
+async def prove_reach(network: Network, before: frozenset[Link], cut: Iterable[Link]) -> None:
+    """FaultMissedError unless just these links have gone, of those that were open before.
+
+    What is down or cut besides is not reached before either.
+    """
+    wanted = before.difference(cut)
+    found = await network.reachable()
+    for _ in range(_LOOKS - 1):
+        if found >= wanted:
+            break
+        found |= await network.reachable()
+    if found != wanted:
+        raise FaultMissedError(_difference(found, wanted))
+
+
+def _difference(found: frozenset[Link], wanted: frozenset[Link]) -> str:
+    still_open = ", ".join(f"{a} > {b}" for a, b in sorted(found - wanted)) or "no link"
+    too_much = ", ".join(f"{a} > {b}" for a, b in sorted(wanted - found)) or "no link"
+    return (
+        f"what is reachable is not what the graph says: open though cut {still_open}; "
+        f"cut though open {too_much}"
+    )

@@ -37,6 +37,8 @@ class Outcome:
     was_alone: bool = True
     """Whether no other fault was in force that could have been in its way."""
     not_healed: str = ""
+    lapsed: str = ""
+    """What its healing found to have ended too early."""
     began_ms: float | None = None
     took_hold_ms: float | None = None
     healed_ms: float | None = None
@@ -51,6 +53,7 @@ class Outcome:
             "missed": self.missed or None,
             "skipped": self.skipped or None,
             "not_healed": self.not_healed or None,
+            "lapsed": self.lapsed or None,
             "began_ms": self.began_ms,
             "took_hold_ms": self.took_hold_ms if self.proof else None,
             "healed_ms": self.healed_ms,
@@ -67,6 +70,7 @@ def doubts_about(
     way of another; but where nothing struck at all, nothing was tested.
     """
     doubts = [f"{each.moment} did not take hold: {each.missed}" for each in outcomes if each.missed]
+    doubts += [f"as {each.moment} was healed: {each.lapsed}" for each in outcomes if each.lapsed]
     has_struck = any(each.proof for each in outcomes)
     for nemesis in dict.fromkeys(each.nemesis for each in outcomes):
         own = [each for each in outcomes if each.nemesis == nemesis]

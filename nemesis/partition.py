@@ -8,16 +8,12 @@ from random import Random
 from typing import ClassVar
 
 from harness.cluster import Cluster
-from harness.cluster.capabilities import Link, Network, Node
-from harness.cluster.errors import FaultMissedError
+from harness.cluster.capabilities import Node
 from harness.schedule.faults import Cut, Fault
 from nemesis import topology
 from nemesis.base import Moment, NothingToStrikeError, Scene, the
-from nemesis.links import heal_links
+from nemesis.links import heal_links, prove_reach
 from nemesis.targets import check_target, resolve
-
-_LOOKS = 3
-"""Another fault may lose some packets of every link; one that comes through proves it open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,30 +113,8 @@ class Partition:
         async with scene.links:
             before = await network.reachable()
             await network.cut(fault.links)
-            # What is down or cut besides is not reached before either.
-            wanted = before.intersection(graph.edges)
-            found = await _reached(network, wanted)
-        if found != wanted:
-            raise FaultMissedError(_difference(found, wanted))
+            await prove_reach(network, before, fault.links)
         return f"reachable is exactly: {topology.shown(graph)}"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         await heal_links(scene, fault)
-
-
-async def _reached(network: Network, wanted: frozenset[Link]) -> frozenset[Link]:
-    found = await network.reachable()
-    for _ in range(_LOOKS - 1):
-        if found >= wanted:
-            break
-        found |= await network.reachable()
-    return found
-
-
-def _difference(found: frozenset[Link], wanted: frozenset[Link]) -> str:
-    still_open = ", ".join(f"{a} > {b}" for a, b in sorted(found - wanted)) or "no link"
-    too_much = ", ".join(f"{a} > {b}" for a, b in sorted(wanted - found)) or "no link"
-    return (
-        f"what is reachable is not what the graph says: open though cut {still_open}; "
-        f"cut though open {too_much}"
-    )

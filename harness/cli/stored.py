@@ -51,7 +51,8 @@ def replay(run: str, store_root: Path, as_json: bool) -> int:
     """Run a stored run again: the same operations, the same faults at the same moments.
 
     A seed fixes choices, not timing: what the nodes make of them is theirs, except in the
-    simulator, where the same schedule gives the same run.
+    simulator, where the same schedule gives the same run. Faults that damage disks keep their
+    budget: one that this run cannot afford is left out, unless the run had --unsafe-faults.
     """
     from harness.run.plan import Plan
     from harness.store.store import Store

@@ -13,6 +13,7 @@ from harness.decisions import Decisions
 from harness.schedule.faults import Cut, Fault, Kill, Pause, PowerLoss, both_ways
 from harness.schedule.schedule import Schedule
 from harness.sim.links import Link as SimLink
+from harness.sim.place_network import PlaceNetwork
 from harness.sim.sim_broker import SimBroker
 from nemesis import parse
 from nemesis.base import Scene
@@ -121,6 +122,52 @@ async def test_a_fault_that_misses_is_a_doubt_and_is_healed_all_the_same(stage: 
     assert stage.scene.in_force == {}
     assert [f for f, _ in stage.notes] == ["start-partition"] * 2 + ["stop-partition"] * 2
     assert "missed" in stage.notes[1][1]
+
+
+@on_stage(3)
+async def test_a_partition_that_ended_with_another_one_is_a_doubt(stage: Stage) -> None:
+    """Though both took hold, and both are healed in the end."""
+    cut = PlaceNetwork.cut
+    done: list[None] = []
+
+    async def no_third_time(network: PlaceNetwork, links: list[tuple[str, str]]) -> None:
+        done.append(None)
+        if len(done) < 3:
+            await cut(network, links)
+
+    conductor = conductor_of(stage, "partition")
+    first = Cut(name="first", at_ms=0.0, for_ms=2000.0, links=both_ways(("n1", "n2")))
+    second = Cut(name="second", at_ms=0.0, for_ms=5000.0, links=both_ways(("n1", "n3")))
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(PlaceNetwork, "cut", no_third_time)
+        await conductor.play([first, second])
+    await conductor.heal_all()
+    (doubt,) = conductor.doubts
+    assert doubt.startswith("as first was healed: second did not stay in force: what is reachable")
+    assert await is_whole(stage)
+
+
+@on_stage(3)
+async def test_a_played_run_has_its_budget_of_damage_too(stage: Stage) -> None:
+    faults = [
+        PowerLoss(name=f"power {node}", at_ms=at_ms, for_ms=5000.0, node=node)
+        for node, at_ms in (("n1", 0.0), ("n2", 1000.0))
+    ]
+    conductor = conductor_of(stage, "none")
+    await conductor.play(faults)
+    first, second = conductor.outcomes
+    assert first.proof
+    assert second.skipped == "no replica more may be damaged until n1 is back in every ISR"
+    # What was not done stays in the schedule: it may be affordable the next time.
+    assert conductor.faults == tuple(faults)
+    await conductor.heal_all()
+    await stage.until_in_sync()
+
+    stage.scene.unsafe_faults = True
+    again = conductor_of(stage, "none")
+    await again.play(faults)
+    assert all(each.proof for each in again.outcomes)
+    await again.heal_all()
 
 
 @on_stage(3)

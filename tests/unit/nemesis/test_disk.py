@@ -13,7 +13,7 @@ from harness.schedule.faults import BitFlip, DiskSlow, Fault, TruncatedTail
 from harness.sim.disk_faults import DiskFaults as SimDiskFaults
 from harness.sim.place_disks import PlaceDisks
 from harness.sim.stored_logs import StoredLogs
-from nemesis.base import NothingToStrikeError
+from nemesis.base import LapsedError, NothingToStrikeError
 from nemesis.budget import count_the_mended
 from nemesis.disk import DiskFaults
 from tests.unit.nemesis.scenes import TOPIC, Stage, a_moment, mend, named, on_stage, strike
@@ -90,6 +90,21 @@ async def test_healing_one_disk_leaves_the_others_broken(stage: Stage) -> None:
     assert await stage.process.is_running("n2")
     await mend(stage, "disk:full@n1", full)
     assert await stage.disk.free_bytes("n1") > 0
+
+
+@on_stage(3)
+async def test_a_disk_that_another_ones_healing_mends_is_told(stage: Stage) -> None:
+    faults, _ = await strike(stage, "disk:full@n1")
+    await strike(stage, "disk:full@n2", seed=2)
+
+    async def nothing(*_: object) -> None:
+        """It says that it was done."""
+
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(PlaceDisks, "fill", nothing)
+        with pytest.raises(LapsedError, match="disk:full@n2 2/n2 did not stay in force: n2 still"):
+            await named("disk").heal(stage.scene, faults[0])
+    assert await stage.process.is_running("n1")
 
 
 @on_stage(5)

@@ -12,7 +12,7 @@ from harness.cluster.errors import FaultMissedError
 from harness.schedule.faults import Cut, Kill
 from harness.sim.links import Link as SimLink
 from harness.sim.place_network import PlaceNetwork
-from nemesis.base import NothingToStrikeError
+from nemesis.base import LapsedError, NothingToStrikeError
 from nemesis.partition import Partition
 from tests.unit.nemesis.scenes import Stage, a_moment, mend, named, on_stage, strike
 
@@ -61,6 +61,36 @@ async def test_healing_one_partition_leaves_the_others(stage: Stage) -> None:
     assert await stage.network.reachable() == everyone - set(second.links)
     await mend(stage, "partition:single@n2", [second])
     assert await stage.network.reachable() == everyone
+
+
+@on_stage(3)
+async def test_a_partition_that_another_ones_healing_ends_is_told(stage: Stage) -> None:
+    (first,), _ = await strike(stage, "partition:single@n1")
+    await strike(stage, "partition:single@n2", seed=2)
+
+    async def nothing(_: PlaceNetwork, links: list[Link]) -> None:
+        """It says that it was done."""
+
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(PlaceNetwork, "cut", nothing)
+        said = r"partition:single@n2 2 did not stay in force: .*open though cut n1 > n2"
+        with pytest.raises(LapsedError, match=said):
+            await named("partition").heal(stage.scene, first)
+
+
+@on_stage(3)
+async def test_a_partition_that_another_ones_healing_widens_is_told(stage: Stage) -> None:
+    (first,), _ = await strike(stage, "partition:single@n1")
+    await strike(stage, "partition:one-way@n2", seed=2)
+    cut = PlaceNetwork.cut
+
+    async def too_much(network: PlaceNetwork, links: list[Link]) -> None:
+        await cut(network, [*links, ("n1", "n3")])
+
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(PlaceNetwork, "cut", too_much)
+        with pytest.raises(LapsedError, match=r"open though cut no link; cut though open n1 > n3"):
+            await named("partition").heal(stage.scene, first)
 
 
 @on_stage(3)
