@@ -21,6 +21,7 @@ from broker.log.breather import Breather
 from broker.log.epochs import LeaderEpochs
 from broker.log.file_names import parse_directory
 from broker.log.origin import Origin
+from broker.log.producer_history import recall_undecided
 from broker.log.producer_table import ProducerTable
 from broker.log.recovery import LARGEST_RELATIVE_OFFSET, Recovery, first_time_ms
 from broker.log.segment import Segment
@@ -101,10 +102,12 @@ class Log:
         was_clean: bool,
         recovery_point: int = 0,
         start_offset: int = 0,
+        high_watermark: int = 0,
         breather: Breather,
         random: Random | None = None,
     ) -> Log:
         log = cls(disk, directory, config, clock, random)
+        log.high_watermark = high_watermark
         await log._load(was_clean, recovery_point, start_offset, breather)
         return log
 
@@ -135,6 +138,7 @@ class Log:
             await self.active.file.fdatasync()
         self.recovery_point = self.end_offset
         self.high_watermark = min(max(self.high_watermark, self.start_offset), self.end_offset)
+        await recall_undecided(self, breather)
         self.update_first_unstable()
 
     async def reopen(self, breather: Breather) -> None:

@@ -133,11 +133,11 @@ class LogDirectory:
                 was_clean=was_clean,
                 recovery_point=recovery_points.get(key, 0),
                 start_offset=start_offsets.get(key, 0),
+                high_watermark=high_watermarks.get(key, 0),
                 breather=self._breather,
                 random=self._random,
             )
             log.topic_id = topic_id
-            log.advance_high_watermark(high_watermarks.get(key, 0))
             found.append(log)
             if log.end_offset < max(recovery_points.get(key, 0), high_watermarks.get(key, 0)):
                 lost.append(name)

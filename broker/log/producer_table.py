@@ -107,12 +107,24 @@ class ProducerTable:
                     first = ended.first_offset
         return first
 
+    def recall_undecided(self, replayed: ProducerTable, high_watermark: int) -> None:
+        """From a table that saw the log from the high watermark on, or from before it."""
+        self._undecided_above = [
+            ended for ended in replayed._undecided_above if ended.last_offset >= high_watermark
+        ]
+
     def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Forgets producers that were silent for too long; never one with an open transaction."""
+        """Forgets producers that were silent for too long; never one with an open transaction.
+
+        Nor one whose last marker is not replicated: whether there is any is asked of the table.
+        """
+        undecided = {ended.producer_id for ended in self._undecided_above}
         silent = [
             p.producer_id
             for p in self.producers.values()
-            if p.txn_first_offset is None and now_ms - p.seen_ms >= expiration_ms
+            if p.txn_first_offset is None
+            and now_ms - p.seen_ms >= expiration_ms
+            and p.producer_id not in undecided
         ]
         for producer_id in silent:
             del self.producers[producer_id]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.log import syncing
+from broker.log.producer_history import delete_snapshot, ensure_snapshot, snapshot_offsets
 from broker.log.room import is_lack_of_room
-from broker.log.truncation import delete_snapshot, ensure_snapshot, snapshot_offsets
 from broker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.disk.interface import ColdReadError
-from broker.log import file_names, producer_snapshot, syncing
+from broker.log import syncing
 from broker.log.batch_walk import walk_batches
 from broker.log.breather import Breather
+from broker.log.producer_history import (
+    delete_snapshot,
+    rebuild_producers,
+    recall_undecided,
+    snapshot_offsets,
+)
 from broker.log.producer_table import ProducerTable
-from broker.log.recovery import load_snapshot, replay_segments
 from broker.log.segment import Segment
 
 if TYPE_CHECKING:
@@ -70,7 +75,9 @@ async def _truncate(log: Log, offset: int) -> None:
     log.epochs.truncate_from_end(log.end_offset)
     await syncing.write_epochs(log)
     await rebuild_producers(log, breather)
-    _lower_high_watermark(log)
+    log.high_watermark = max(min(log.high_watermark, log.end_offset), log.start_offset)
+    await recall_undecided(log, breather)
+    log.update_first_unstable()
 
 
 async def _lower_recovery_point(log: Log, offset: int) -> None:
@@ -78,11 +85,6 @@ async def _lower_recovery_point(log: Log, offset: int) -> None:
     if offset < log.recovery_point:
         log.recovery_point = offset
         await syncing.save_offsets(log)
-
-
-def _lower_high_watermark(log: Log) -> None:
-    log.high_watermark = max(min(log.high_watermark, log.end_offset), log.start_offset)
-    log.update_first_unstable()
 
 
 async def _locate(segment: Segment, offset: int) -> int:
@@ -109,43 +111,6 @@ async def _find_largest_timestamp(segment: Segment, breather: Breather) -> None:
             segment.offset_of_largest_timestamp = found.header.last_offset
 
 
-async def rebuild_producers(log: Log, breather: Breather) -> None:
-    """What the producers were at the new end: from a snapshot before it, and a replay."""
-    for offset in [offset for offset in log.pending_snapshots if offset > log.end_offset]:
-        del log.pending_snapshots[offset]
-    kept: list[int] = []
-    for offset in await snapshot_offsets(log):
-        if offset > log.end_offset:
-            await delete_snapshot(log, offset)
-        else:
-            kept.append(offset)
-    log.producers = await _producers_at(log, kept, log.end_offset, breather)
-
-
-async def ensure_snapshot(log: Log, offset: int) -> None:
-    """Of the producers at this offset, where the log is about to begin."""
-    content = log.pending_snapshots.get(offset)
-    kept = [at for at in await snapshot_offsets(log) if at <= offset]
-    if content is None and offset not in kept:
-        # A crash came between the sync of a segment and the snapshot behind it.
-        table = await _producers_at(log, kept, offset, Breather())
-        content = producer_snapshot.encode(table.producers.values())
-    if content is not None:
-        await syncing.write_snapshot(log, offset, content)
-        log.pending_snapshots.pop(offset, None)
-
-
-async def _producers_at(
-    log: Log, snapshots: list[int], offset: int, breather: Breather
-) -> ProducerTable:
-    seen_ms = log.uptime_ms()
-    beginning = log.segments[0].base_offset
-    table = await load_snapshot(log.disk, log.directory, snapshots, beginning, seen_ms)
-    below = [segment for segment in log.segments if segment.base_offset < offset]
-    await replay_segments(table, below, offset, seen_ms, breather)
-    return table
-
-
 async def _start_anew(log: Log, offset: int) -> None:
     """The new offset is on disk before the old segments go: an empty directory begins there."""
     log.start_offset = log.end_offset = log.high_watermark = log.recovery_point = offset
@@ -160,13 +125,3 @@ async def _start_anew(log: Log, offset: int) -> None:
     log.epochs.clear()
     await syncing.write_epochs(log)
     log.set_segments([await Segment.create(log.disk, log.directory, offset)])
-
-
-async def snapshot_offsets(log: Log) -> list[int]:
-    parsed = map(file_names.parse, await log.disk.list(log.directory))
-    return sorted(entry[0] for entry in parsed if entry and entry[1] == file_names.SNAPSHOT)
-
-
-async def delete_snapshot(log: Log, offset: int) -> None:
-    path = file_names.segment_path(log.directory, offset, file_names.SNAPSHOT)
-    await log.disk.delete(path)

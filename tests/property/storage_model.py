@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -60,13 +61,17 @@ class Model:
         return [b for b in self.present() if first <= b.header.base_offset < end]
 
     def table(self) -> ProducerTable:
-        table = ProducerTable()
-        for written in self.batches:
-            replay_producer(table, written.header, memoryview(written.data), 0)
-        return table
+        return table_of(self.batches)
 
     def window(self, producer_id: int) -> list[Written]:
         return [b for b in self.batches if _is_data_of(b, producer_id)][-5:]
+
+
+def table_of(batches: Iterable[Written]) -> ProducerTable:
+    table = ProducerTable()
+    for written in batches:
+        replay_producer(table, written.header, memoryview(written.data), 0)
+    return table
 
 
 def _is_data_of(written: Written, producer_id: int) -> bool:
@@ -163,13 +168,16 @@ def check_producers(log: Log, model: Model) -> None:
 
 
 def check_stability(log: Log, table: ProducerTable) -> None:
+    """`table` has seen the whole log, so it knows which ends are not replicated."""
     assert log.producers.open_transactions == table.open_transactions
-    # A start forgets that an end was not replicated yet: then it counts, as the marker is there.
-    undecided = table.first_unstable_offset(log.high_watermark)
-    still_open = next(iter(table.open_transactions), log.high_watermark)
-    low = max(min(log.high_watermark if undecided is None else undecided, still_open), 0)
-    high = max(min(still_open, log.high_watermark), log.start_offset)
-    assert min(low, high) <= log.last_stable_offset <= high
+    assert log.last_stable_offset == stable_offset(log, table)
+
+
+def stable_offset(log: Log, table: ProducerTable) -> int:
+    unstable = table.first_unstable_offset(log.high_watermark)
+    if unstable is None:
+        return log.high_watermark
+    return max(min(unstable, log.high_watermark), log.start_offset)
 
 
 def aborted_in(model: Model) -> list[tuple[int, int, int]]:

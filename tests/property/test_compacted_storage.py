@@ -110,10 +110,7 @@ class CompactedStorageMachine(StorageMachine):
             nonlocal reach
             reach = self._new_reach()
             model.reach = max(model.reach, reach)
-            # A log that was started again has forgotten which ends of transactions are beyond its
-            # high watermark, and takes them for decided. Until it knows, no cut takes one away.
-            ends = [each.header.last_offset + 1 for each in model.batches if each.header.is_control]
-            model.relied_on = max(model.relied_on, self.log.high_watermark, *ends)
+            model.relied_on = max(model.relied_on, self.log.high_watermark)
             model.synced_end = max(model.synced_end, reach)
             return await self.directory.compact_the_dirtiest()
 

@@ -106,6 +106,7 @@ async def reopened(log: Log, *, was_clean: bool = True) -> Log:
         was_clean=was_clean,
         recovery_point=log.recovery_point,
         start_offset=log.start_offset,
+        high_watermark=log.high_watermark,
         breather=Breather(),
     )
 
