@@ -10,6 +10,7 @@ from checkers.results import Result
 from checkers.verdict import Validity
 
 if TYPE_CHECKING:
+    from checkers.segments.replicas import Replica
     from checkers.stored import StoredHistory
     from harness.history.history import History
 
@@ -31,6 +32,9 @@ class Question:
     budget: int = 20_000_000
     """Configurations that a search may visit before it gives up and says so."""
     stale_bound_ms: float | None = None
+    """A poll that misses what had been there for longer is a stale read; no bound, no judgement."""
+    replicas: tuple[Replica, ...] = ()
+    """What brokers have stored, the ground truth of a log."""
 
 
 MODELS = (

@@ -81,6 +81,12 @@ RETENTION = Clause(
     Promise.ALLOWED,
     "Retention may take records that a consumer has not read yet, and it goes on behind them.",
 )
+STRUCK = Clause(
+    "power or disk",
+    lambda contract: contract.lossy,
+    Promise.ALLOWED,
+    "The faults of this run damage what is stored; a replica mends it from the others.",
+)
 NO_WW = Clause(
     "without --ww-deps",
     lambda contract: not contract.ww_deps,
@@ -139,6 +145,16 @@ _CLAUSES: dict[str, tuple[Clause, ...]] = {
         never("Of a transaction all records are shown, or none."),
     ),
     "phantom-read": (never("A consumer is only shown what somebody sent to that partition."),),
+    "phantom-record": (never("A log holds what somebody sent to it, and nothing else."),),
+    "failed-but-stored": (never("What certainly failed is in no log."),),
+    "divergent-replicas": (
+        UNSAFE,
+        never("Replicas that had the same leader at one offset are equal up to there."),
+    ),
+    "damaged-segment": (
+        STRUCK,
+        never("What a broker has stored can be read again."),
+    ),
     "poll-skip": (
         SUBSCRIBED,
         RETENTION,
@@ -198,6 +214,34 @@ _CLAUSES: dict[str, tuple[Clause, ...]] = {
     "compaction-resurrected-key": (
         *LOSS,
         never("A value that was overwritten or deleted does not come back."),
+    ),
+    "list-append": (
+        BLIND_RETRIES,
+        *LOSS,
+        never(
+            "A partition is one list: every read is a beginning of it, and its order agrees with "
+            "the order of time."
+        ),
+    ),
+    "lost-append": (
+        *LOSS,
+        never("With acks=all and clean elections an acknowledged append stays in its list."),
+    ),
+    "phantom-append": (never("A list holds what somebody appended to it, and nothing else."),),
+    "replaced-get": (
+        BLIND_RETRIES,
+        *LOSS,
+        never("Below the end that a get has read to, the last value of a name is the one it gets."),
+    ),
+    "lost-put": (
+        BLIND_RETRIES,
+        *LOSS,
+        never("A compacted topic keeps the last value of every name, and of no deleted name any."),
+    ),
+    "phantom-topic": (never("A topic is described as it was made and altered, at some moment."),),
+    "lost-change": (
+        UNSAFE,
+        never("An acknowledged change of a topic is known to every broker in the end."),
     ),
     **{
         f"G0{suffix}": (allowed("Kafka does not isolate the writes of transactions."),)

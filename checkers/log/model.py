@@ -12,6 +12,7 @@ from checkers.log.facts import LogFacts
 from checkers.models import Question
 from checkers.registry import CHECKERS
 from checkers.results import Result, ruled
+from checkers.segments.compare import Comparison
 from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
 
@@ -40,11 +41,15 @@ def _examined(facts: LogFacts, *, ww_deps: bool) -> dict[str, Findings]:
 def kafka(history: History | StoredHistory, question: Question) -> Result:
     facts = LogFacts(columns_of(history))
     findings = _examined(facts, ww_deps=question.contract.ww_deps)
+    if question.replicas:
+        copies = question.contract.replication_factor
+        findings["segments"] = Comparison(facts, question.replicas, copies).findings()
     stats = {
         "ops": len(history),
         "ok-sends": facts.sends,
         "ok-polled": facts.polled,
         "counts": {name: found.count for name, found in findings.items() if found.count},
+        **({"segments": findings["segments"].stats} if question.replicas else {}),
         "vacuous": [name for name, found in findings.items() if not found.looked_at],
     }
     nothing = "" if any(found.looked_at for found in findings.values()) else "nothing was done"

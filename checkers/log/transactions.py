@@ -18,7 +18,8 @@ def hanging_transactions(facts: LogFacts) -> Findings:
     """By the last answer for each key, if it was asked for when all had ended, and those whose end
     is unknown had timed out."""
     columns, elements = facts.columns, facts.columns.elements
-    stable = np.flatnonzero(elements.kind == kinds.STABLE)
+    # An empty part of an answer is an element without a key.
+    stable = np.flatnonzero((elements.kind == kinds.STABLE) & (elements.key >= 0))
     stable = stable[columns.outcome[elements.op[stable]] == OK]
     last = {int(elements.key[element]): int(element) for element in stable}
     high = {

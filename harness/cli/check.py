@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from checkers.models import LEAN, MODELS, Question, judge
 
 if TYPE_CHECKING:
     from checkers.results import Result
+    from checkers.segments.replicas import Replica
 
 _CODES = {True: 0, False: 1, "unknown": 2}
 
@@ -43,6 +46,24 @@ _CODES = {True: 0, False: 1, "unknown": 2}
 @click.option("--unclean-leader-election", is_flag=True)
 @click.option("--replication-factor", type=int, default=3)
 @click.option("--min-insync-replicas", type=int, default=2)
+@click.option("--transactions", is_flag=True, help="Records were sent in transactions.")
+@click.option("--flush", type=click.Choice(("os", "every-record")), default="os")
+@click.option("--faults", default="", metavar="A,B", help="The nemeses that were used.")
+@click.option(
+    "--unsafe-faults", is_flag=True, help="More disks were struck than replicas can bear."
+)
+@click.option(
+    "--stale-bound",
+    type=click.FloatRange(min=0),
+    metavar="MS",
+    help="A poll that misses what had been there for longer is a stale read.",
+)
+@click.option(
+    "--segments",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="What brokers stored, as ground truth: a run, or NODE/TOPIC-PARTITION/*.log.",
+)
 @click.option("--budget", type=int, default=20_000_000, help="Configurations to search at most.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
@@ -58,6 +79,8 @@ def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
         history = History.load(file) if stored is None else stored
     except HistoryError as error:
         raise click.UsageError(str(error)) from error
+    if options["segments"] is not None:
+        question = replace(question, replicas=_replicas(options["segments"], model, history.keys))
     result = judge(history, model, question)
     told = result.as_json()
     if as_json:
@@ -65,6 +88,24 @@ def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
     else:
         _tell(result, told)
     return _CODES[told["valid"]]
+
+
+def _replicas(directory: Path, model: str, keys: Sequence[Any]) -> tuple[Replica, ...]:
+    from checkers.segments.replicas import SegmentsError, replicas_in
+
+    if model != "kafka":
+        raise click.UsageError(f"--segments are of logs; the model {model} has none")
+    try:
+        replicas = replicas_in(directory)
+    except (SegmentsError, OSError) as error:
+        raise click.UsageError(str(error)) from error
+    known = {replica.log for replica in replicas}
+    if not known & {str(key) for key in keys}:
+        raise click.UsageError(
+            f"{directory}: the segments are of {', '.join(sorted(known)[:8])}; of no log that the "
+            "history names"
+        )
+    return tuple(replicas)
 
 
 def _refuse_strangers(models: tuple[str, ...]) -> None:
@@ -95,6 +136,10 @@ def _question(options: dict[str, Any]) -> Question:
         unclean_leader_election=options["unclean_leader_election"],
         replication_factor=options["replication_factor"],
         min_insync_replicas=options["min_insync_replicas"],
+        transactions=options["transactions"],
+        flush=options["flush"],
+        faults=frozenset(filter(None, options["faults"].split(","))),
+        unsafe_faults=options["unsafe_faults"],
         ww_deps=options["ww_deps"],
         judged_by=options["contract"],
     )
@@ -106,6 +151,7 @@ def _question(options: dict[str, Any]) -> Question:
         failed_cas=options["failed_cas"],
         null_read=options["null_read"],
         budget=options["budget"],
+        stale_bound_ms=options["stale_bound"],
     )
 
 

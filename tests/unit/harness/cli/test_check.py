@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from harness.cli.check import check
 from harness.history.history import History
+from tests.unit.checkers.segments.stored import batch, write
 from tests.unit.checkers.stories import polled, sent, told
 
 LOSS = told(sent(0, "x", (0, 1)), sent(0, "x", (1, 2)), polled(1, "x", (1, 2)))
@@ -95,3 +96,42 @@ def test_a_consistency_model_that_nobody_knows_is_no_verdict(tmp_path: Path) -> 
     code, output = asked(str(tmp_path), "--model", "list-append", "--consistency-model", "soon")
     assert code == -1
     assert "no such consistency model: soon" in output
+
+
+def stored(directory: Path, *values: int) -> Path:
+    for node in ("n1", "n2", "n3"):
+        write(directory / "segments", node, "x-0", [batch("x-0", 0, *values)])
+    return directory / "segments"
+
+
+@pytest.mark.parametrize(("values", "code"), [((1, 2), 0), ((1,), 1)])
+def test_segments_are_the_ground_truth(tmp_path: Path, values: tuple[int, ...], code: int) -> None:
+    history = told(sent(0, "x-0", (0, 1)), sent(0, "x-0", (1, 2)), polled(1, "x-0", (0, 1), (1, 2)))
+    history.write_parquet(tmp_path / "history.parquet")
+    segments = str(stored(tmp_path, *values))
+    found, output = asked(str(tmp_path), "--model", "kafka", "--segments", segments, "--json")
+    assert found == code
+    answer = json.loads(output)
+    assert answer["anomaly-types"] == ["lost-write"] * code
+    assert answer["stats"]["segments"]["replicas"] == 3
+
+
+@pytest.mark.parametrize(
+    ("history", "model", "directory", "said"),
+    [
+        (FINE, "kafka", "nowhere", "there is no such directory"),
+        (FINE, "kafka", ".", "no segments are here"),
+        (FINE, "kafka", "segments", "of no log that the history names"),
+        (FINE, "list-append", "segments", "the model list-append has none"),
+    ],
+)
+def test_segments_that_cannot_be_used_are_told_and_are_no_verdict(
+    tmp_path: Path, history: History, model: str, directory: str, said: str
+) -> None:
+    history.write_parquet(tmp_path / "run" / "history.parquet")
+    stored(tmp_path, 1)
+    run = str(tmp_path / "run")
+    where = tmp_path / directory if directory != "." else tmp_path / "run"
+    code, output = asked(run, "--model", model, "--segments", str(where))
+    assert code == -1
+    assert said in output

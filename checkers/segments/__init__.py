@@ -1,0 +1,1 @@
+"""What brokers have stored, as the ground truth of a history."""
