@@ -1,8 +1,14 @@
-"""compact: has compacted topics rolled and compacted now, in the middle of the load."""
+"""compact: has compacted topics rolled and compacted now, in the middle of the load.
+
+A topic may compact itself at any moment, and that is no proof of ours. So it is told to wait first,
+and when no log of it has become smaller for longer than it usually takes, it is told to hurry: what
+shrinks then does so because of that.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
@@ -12,6 +18,11 @@ from harness.cluster.capabilities import Node
 from harness.schedule.faults import CompactNow, Fault
 from nemesis.base import Moment, NothingToStrikeError, Scene, missed
 
+_WAIT = {
+    # Longer than any clock is put ahead.
+    "min.compaction.lag.ms": str(7 * 24 * 3_600_000),
+    "max.compaction.lag.ms": None,
+}
 _AT_ONCE = {
     "segment.ms": "1000",
     "min.cleanable.dirty.ratio": "0.0",
@@ -20,6 +31,10 @@ _AT_ONCE = {
 }
 _WITHIN_S = 30.0
 _LOOK_EVERY_S = 0.1
+_QUIET_S = 2.0
+_USUAL_MAX_S = 5.0
+_STILL_WITHIN_S = 20.0
+"""For jobs that were under way already."""
 
 Sizes = dict[tuple[Node, int], int]
 
@@ -57,23 +72,20 @@ class Compaction:
         )
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
-        """The proof: a log has become smaller, which nothing else does to a compacted one."""
+        """The proof: no log became smaller until the word was given, and then one did."""
         assert isinstance(fault, CompactNow)
-        await scene.cluster.system.alter_topic(fault.topic, _AT_ONCE)
-        loop = asyncio.get_running_loop()
-        until_s = loop.time() + max(_WITHIN_S, (fault.for_ms or 0) / 1000)
-        largest: Sizes = {}
-        while loop.time() < until_s:
-            for place, size in (await _sizes(scene, fault.topic)).items():
-                if size < largest.get(place, 0):
-                    node, index = place
-                    return (
-                        f"{fault.topic}-{index} on {node} shrank from {largest[place]:,} "
-                        f"to {size:,} bytes"
-                    )
-                largest[place] = size
-            await asyncio.sleep(_LOOK_EVERY_S)
-        raise missed(scene, fault, f"no log of {fault.topic} has become smaller")
+        system, topic = scene.cluster.system, fault.topic
+        await system.alter_topic(topic, _WAIT)
+        logs = _Logs(scene, topic)
+        quiet_s = _QUIET_S + min(_USUAL_MAX_S, _own_segment_s(scene, topic))
+        if not await logs.stand_still(quiet_s):
+            why = f"{topic} is compacted though it was told to wait, so no word of ours is needed"
+            raise missed(scene, fault, why)
+        await system.alter_topic(topic, _AT_ONCE)
+        shrunk = await logs.shrink(max(_WITHIN_S, (fault.for_ms or 0) / 1000))
+        if not shrunk:
+            raise missed(scene, fault, f"no log of {topic} has become smaller")
+        return f"{shrunk}, as none had for {quiet_s:g} s before the word was given"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         assert isinstance(fault, CompactNow)
@@ -89,11 +101,66 @@ def is_compacted(scene: Scene, topic: str) -> bool:
     return "compact" in scene.topic_configs.get(topic, {}).get("cleanup.policy", "")
 
 
-async def _sizes(scene: Scene, topic: str) -> Sizes:
-    """Of the logs on their leaders: a follower's may be cut for other reasons."""
-    sizes: Sizes = {}
-    for found in await scene.cluster.partitions(topic):
-        if found.leader is not None:
-            segments = await scene.cluster.system.segments(topic, found.leader)
-            sizes[found.leader, found.index] = sum(segments.get(found.index, ()))
-    return sizes
+def _own_segment_s(scene: Scene, topic: str) -> float:
+    """How long a record may wait, by the topic's own setting, until it can be compacted at all."""
+    said = scene.topic_configs.get(topic, {}).get("segment.ms")
+    return 0.0 if said is None else float(said) / 1000
+
+
+class _Logs:
+    """The logs of a topic on their leaders: a follower's may be cut for other reasons."""
+
+    def __init__(self, scene: Scene, topic: str) -> None:
+        self._scene = scene
+        self._topic = topic
+        self._largest: Sizes = {}
+        self._starts: Mapping[int, int] = {}
+
+    async def stand_still(self, for_s: float) -> bool:
+        """Whether there comes a time so long in which none of them becomes smaller."""
+        loop = asyncio.get_running_loop()
+        quiet_since_s = loop.time()
+        until_s = quiet_since_s + _STILL_WITHIN_S + for_s
+        self._starts = await self._scene.cluster.system.log_starts(self._topic)
+        while loop.time() < until_s:
+            if await self._shrunk():
+                quiet_since_s = loop.time()
+            elif loop.time() - quiet_since_s >= for_s:
+                return True
+            await asyncio.sleep(_LOOK_EVERY_S)
+        return False
+
+    async def shrink(self, within_s: float) -> str:
+        """Which of them did, and by how much; nothing if none does."""
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + within_s
+        while loop.time() < until_s:
+            if shrunk := await self._shrunk():
+                return shrunk
+            await asyncio.sleep(_LOOK_EVERY_S)
+        return ""
+
+    async def _shrunk(self) -> str:
+        """The first that is smaller than it was, unless its beginning was deleted."""
+        before, starts = self._largest, self._starts
+        sizes = await self._sizes()
+        # Who did not lead at the last look may have been cut to its new leader's log since.
+        self._largest = {place: max(size, before.get(place, 0)) for place, size in sizes.items()}
+        smaller = [place for place, size in sizes.items() if size < before.get(place, 0)]
+        if not smaller:
+            return ""
+        self._largest |= {place: sizes[place] for place in smaller}
+        self._starts = await self._scene.cluster.system.log_starts(self._topic)
+        for node, index in smaller:
+            if self._starts.get(index, 0) == starts.get(index, 0):
+                was, now = before[node, index], sizes[node, index]
+                return f"{self._topic}-{index} on {node} shrank from {was:,} to {now:,} bytes"
+        return ""
+
+    async def _sizes(self) -> Sizes:
+        sizes: Sizes = {}
+        for found in await self._scene.cluster.partitions(self._topic):
+            if found.leader is not None:
+                segments = await self._scene.cluster.system.segments(self._topic, found.leader)
+                sizes[found.leader, found.index] = sum(segments.get(found.index, ()))
+        return sizes

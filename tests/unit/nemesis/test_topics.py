@@ -14,6 +14,7 @@ from nemesis.base import NothingToStrikeError
 from tests.unit.nemesis.scenes import TOPIC, Stage, a_moment, mend, named, on_stage, strike
 
 COMPACTED = {"cleanup.policy": "compact", "segment.ms": "3600000"}
+OFTEN = {"cleanup.policy": "compact", "segment.ms": "2000", "min.cleanable.dirty.ratio": "0.01"}
 
 
 # compact
@@ -29,6 +30,7 @@ async def test_a_compacted_topic_is_compacted_now(stage: Stage) -> None:
     assert fault == CompactNow(name="compact 1", at_ms=0.0, for_ms=5000.0, topic=TOPIC)
     assert proof.startswith("t-")
     assert "shrank from" in proof
+    assert proof.endswith("as none had for 7 s before the word was given")
     await mend(stage, "compact", [fault])
     await asyncio.sleep(2)
 
@@ -55,6 +57,32 @@ async def test_a_compaction_that_compacts_nothing_is_missed(stage: Stage) -> Non
             await strike(stage, "compact")
 
 
+@on_stage(3, configs=OFTEN)
+async def test_a_topic_that_compacts_itself_is_no_proof(stage: Stage) -> None:
+    """Neither while it does so all the time, nor if it stands still and is never told to hurry."""
+    stage.keep_busy()
+    await asyncio.sleep(10)
+    alter = SimBroker.alter_topic
+
+    async def nothing(*_: object) -> None:
+        """It says that it was done."""
+
+    async def only_wait(system: SimBroker, topic: str, configs: dict[str, str | None]) -> None:
+        if "segment.ms" not in configs:
+            await alter(system, topic, configs)
+
+    for sabotaged, said in ((nothing, "it was told to wait"), (only_wait, "has become smaller")):
+        with pytest.MonkeyPatch.context() as sabotage:
+            sabotage.setattr(SimBroker, "alter_topic", sabotaged)
+            with pytest.raises(FaultMissedError, match=said):
+                await strike(stage, "compact")
+        stage.scene.in_force.clear()
+        stage.scene.accompanied.clear()
+    (fault,), (proof,) = await strike(stage, "compact")
+    assert "as none had for 4 s before" in proof
+    await mend(stage, "compact", [fault])
+
+
 @on_stage(3)
 async def test_only_compacted_topics_are_compacted(stage: Stage) -> None:
     with pytest.raises(NothingToStrikeError, match="the workload has no compacted topic"):
@@ -75,9 +103,12 @@ async def test_only_what_was_read_is_deleted(stage: Stage) -> None:
     assert isinstance(fault, DeleteRecords)
     assert list(fault.before) == ["0"]
     assert 0 < fault.before["0"] <= 20
-    assert proof == f"now t-0 begins at {fault.before['0']}"
+    assert proof == f"now t-0 begins at {fault.before['0']}, before at 0"
     assert await stage.cluster.system.log_starts(TOPIC) == {0: fault.before["0"], 1: 0}
     await mend(stage, "retention", [fault])
+    # Twice is once: what is gone already is not this deed's doing.
+    with pytest.raises(NothingToStrikeError, match="t begins there already, or later"):
+        await named("retention").inject(stage.scene, fault)
     # Played again in a run whose clients are not so far, it does nothing.
     further = DeleteRecords(name="r", at_ms=0.0, topic=TOPIC, before={"0": 21})
     with pytest.raises(NothingToStrikeError, match="t-0 has not been read up to 21, so it is kept"):
@@ -96,6 +127,22 @@ async def test_a_deletion_that_deletes_nothing_is_missed(stage: Stage) -> None:
     with pytest.MonkeyPatch.context() as sabotage:
         sabotage.setattr(SimBroker, "delete_records", nothing)
         with pytest.raises(FaultMissedError, match=r"t-0 still begins at 0, not at \d+"):
+            await strike(stage, "retention")
+
+
+@on_stage(3)
+async def test_what_the_topic_deletes_by_itself_is_no_proof(stage: Stage) -> None:
+    stage.keep_busy()
+    await asyncio.sleep(5)
+    stage.scene.read_to = lambda: {"t-0": 10}
+    delete = SimBroker.delete_records
+
+    async def too_much(system: SimBroker, topic: str, before: dict[int, int]) -> None:
+        await delete(system, topic, {index: offset + 5 for index, offset in before.items()})
+
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(SimBroker, "delete_records", too_much)
+        with pytest.raises(FaultMissedError, match=r"t-0 begins at \d+, not at \d+"):
             await strike(stage, "retention")
 
 
