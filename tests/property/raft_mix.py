@@ -38,6 +38,9 @@ class Mix:
     rotation: bool
     """Leaders crash where it hurts, and stay down until the next one does: they take turns."""
 
+    make_way_rate: float
+    """Of leaders whose disk is full."""
+
     pause_rate: float
     cut_rate: float
     snapshot_rate: float
@@ -61,6 +64,7 @@ class Mix:
             crash_rate=pick((0, 0, 0.005, 0.02)),
             leader_crash_rate=pick((0, 0, 0.05, 0.2)),
             rotation=False,
+            make_way_rate=pick((0, 0, 0.05, 0.2)),
             pause_rate=pick((0, 0, 0.01)),
             cut_rate=pick((0, 0, 0.01, 0.03)),
             snapshot_rate=pick((0, 0, 0.01, 0.05)),
@@ -81,6 +85,7 @@ class Mix:
             delay_s_max=min(self.delay_s_max, 0.02),
             crash_rate=0.0,
             leader_crash_rate=0.0,
+            make_way_rate=0.0,
             crash_at={
                 e.HighWatermarkAdvanced: random.choice((0.3, 0.7)),
                 v.LogFlushed: random.choice((0.1, 0.3)),

@@ -161,6 +161,22 @@ def lead_again_after_a_restart(patch: Patch) -> type[Raft]:
     return Raft
 
 
+def commit_all_when_making_way(patch: Patch) -> type[Raft]:
+    """What was written and nobody fetched is called done, as a last deed."""
+    obey = leading.resign
+
+    def resign(quorum: Quorum, leader: Leader, now: float) -> list[Effect]:
+        return quorum.raise_high_watermark(quorum.log.flushed_offset) + obey(quorum, leader, now)
+
+    class Hurried(Raft):
+        def _on_make_way(self, now: float) -> list[Effect]:
+            with patch.context() as during:
+                during.setattr(leading, "resign", resign)
+                return super()._on_make_way(now)
+
+    return Hurried
+
+
 def believe_the_high_watermark_before_truncating(patch: Patch) -> type[Raft]:
     """R10: the leader's high watermark is about the leader's log."""
     obey = following._take
@@ -194,5 +210,6 @@ MUTANTS: tuple[Callable[[Patch], type[Raft]], ...] = (
     fetch_before_the_flush,
     count_what_the_leader_has_not_flushed,
     lead_again_after_a_restart,
+    commit_all_when_making_way,
     believe_the_high_watermark_before_truncating,
 )

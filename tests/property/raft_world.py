@@ -117,6 +117,9 @@ class World:
         leads = node.raft.role is Role.LEADER
         if self.chance(mix.crash_rate) or (leads and self.chance(mix.leader_crash_rate)):
             self.crash(node)
+        elif leads and self.chance(mix.make_way_rate):
+            self.step(node, v.MakeWay())
+            self.seen["leaders that made way"] += 1
         elif self.chance(mix.pause_rate):
             node.paused_until = self.now + random.random() * 3 * TIMEOUTS.fetch_s
             self.seen["pauses"] += 1

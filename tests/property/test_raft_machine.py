@@ -28,6 +28,7 @@ MUST_HAPPEN = (
     "records truncated",
     "records lost in crashes",
     "snapshots installed",
+    "leaders that made way",
     "pauses",
     "cuts",
     "crashes at Persist",
