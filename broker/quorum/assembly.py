@@ -7,14 +7,14 @@ from collections.abc import Callable
 from broker.config.broker import BrokerConfig
 from broker.network.interface import Address
 from broker.peers.channel import Channel
-from broker.quorum.following import Following
 from broker.quorum.metadata_log import DIRECTORY, MetadataLog
+from broker.quorum.metadata_puller import MetadataPuller
 from broker.quorum.quorum import Quorum, QuorumSettings
 from broker.quorum.quorum_state import QuorumStateError, QuorumStateFile
 from broker.quorum.replay import OnApplied, Replay
 from broker.raft.errors import UnfitStateError
 from broker.raft.machine import Raft
-from broker.raft.quorum import QuorumTimeouts
+from broker.raft.member_state import QuorumTimeouts
 from broker.world import World
 
 _OLD_FILE = "cluster-metadata.json"
@@ -69,7 +69,7 @@ async def open_quorum(
         random=world.random,
         on_fatal=on_fatal,
     )
-    quorum.following = Following(
+    quorum.puller = MetadataPuller(
         quorum,
         {
             voter: _channel(world, address, settings)

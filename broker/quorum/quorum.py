@@ -35,7 +35,7 @@ from broker.raft.roles import Role
 from broker.watchers import EVER, Watchers, wait_for_any
 
 if TYPE_CHECKING:
-    from broker.quorum.following import Following
+    from broker.quorum.metadata_puller import MetadataPuller
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class Quorum:
         """Woken when the role, the log's end or the high watermark has changed."""
 
         self.strangers = Strangers(settings.cluster_id, len(settings.voters))
-        self.following: Following | None = None
+        self.puller: MetadataPuller | None = None
         self.no_room: OSError | None = None
         self._state_file = state_file
         self._on_fatal = on_fatal
@@ -112,8 +112,8 @@ class Quorum:
     def start(self) -> None:
         self.spawn(self.replay.run())
         self.spawn(self._step(e.TimePassed()))
-        if self.following is not None:
-            self.spawn(self.following.run())
+        if self.puller is not None:
+            self.spawn(self.puller.run())
 
     async def stop(self) -> None:
         if self._timer is not None:

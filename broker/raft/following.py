@@ -18,67 +18,67 @@ from broker.raft.events import (
     SnapshotSource,
 )
 from broker.raft.log_view import LogView
-from broker.raft.quorum import Quorum
+from broker.raft.member_state import MemberState
 from broker.raft.roles import Campaign, Follower, Unattached
 
 
-def fetch_position(quorum: Quorum) -> FetchPosition | None:
-    log = quorum.log
+def fetch_position(member: MemberState) -> FetchPosition | None:
+    log = member.log
     if log.flushed_offset < log.end_offset:
         # The leader counts what is asked for as held, and held means on disk.
         return None
-    match quorum.standing:
-        case Follower(snapshot=None) if quorum.leader_of_epoch is not None:
-            to = quorum.leader_of_epoch
-        case Unattached() if not quorum.is_voter:
-            to = quorum.voters[quorum.asked_around % len(quorum.voters)]
+    match member.standing:
+        case Follower(snapshot=None) if member.leader_of_epoch is not None:
+            to = member.leader_of_epoch
+        case Unattached() if not member.is_voter:
+            to = member.voters[member.asked_around % len(member.voters)]
         case _:
             return None
-    return FetchPosition(to, quorum.epoch, log.end_offset, log.last_epoch)
+    return FetchPosition(to, member.epoch, log.end_offset, log.last_epoch)
 
 
-def awaits(quorum: Quorum, asked: FetchPosition) -> bool:
+def awaits(member: MemberState, asked: FetchPosition) -> bool:
     """Whether an answer to that can still count."""
-    return asked == fetch_position(quorum) or _doubts(quorum, asked)
+    return asked == fetch_position(member) or _doubts(member, asked)
 
 
-def _doubts(quorum: Quorum, asked: FetchPosition) -> bool:
+def _doubts(member: MemberState, asked: FetchPosition) -> bool:
     """The leader that was asked is still believed by the rest, for all this voter knows."""
-    standing = quorum.standing
+    standing = member.standing
     return (
         isinstance(standing, Campaign)
         and standing.is_pre_vote
-        and (asked.to, asked.epoch) == (quorum.leader_of_epoch, quorum.epoch)
+        and (asked.to, asked.epoch) == (member.leader_of_epoch, member.epoch)
     )
 
 
-def on_fetch_answered(quorum: Quorum, event: FetchAnswered, now: float) -> list[Effect]:
+def on_fetch_answered(member: MemberState, event: FetchAnswered, now: float) -> list[Effect]:
     answer = event.answer
-    leads = (answer.epoch, answer.leader_id) == (quorum.epoch, event.asked.to)
-    if leads and not answer.error and _doubts(quorum, event.asked):
+    leads = (answer.epoch, answer.leader_id) == (member.epoch, event.asked.to)
+    if leads and not answer.error and _doubts(member, event.asked):
         # It only took long. Else one that always takes as long would never be followed.
-        quorum.regain_faith(now)
-    is_current = event.asked == fetch_position(quorum)
-    standing = quorum.standing
-    quorum.learn(answer.epoch, answer.leader_id, now)
-    if not is_current or quorum.standing is not standing:
+        member.regain_faith(now)
+    is_current = event.asked == fetch_position(member)
+    standing = member.standing
+    member.learn(answer.epoch, answer.leader_id, now)
+    if not is_current or member.standing is not standing:
         # Late, or a copy: the log has moved on, and the answer belongs to where it was.
         return []
     if isinstance(standing, Unattached):
-        quorum.ask_around()
+        member.ask_around()
         return []
     assert isinstance(standing, Follower)
     if answer.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
-        quorum.lose_faith(standing, now, quorum.spread_s())
+        member.lose_faith(standing, now, member.spread_s())
         return []
-    if answer.error or answer.epoch != quorum.epoch or answer.leader_id != event.asked.to:
+    if answer.error or answer.epoch != member.epoch or answer.leader_id != event.asked.to:
         return []
-    quorum.heard_from_leader(standing, now)
-    return _take(quorum, standing, event.asked, answer, has_records=event.has_records)
+    member.heard_from_leader(standing, now)
+    return _take(member, standing, event.asked, answer, has_records=event.has_records)
 
 
 def _take(
-    quorum: Quorum,
+    member: MemberState,
     follower: Follower,
     asked: FetchPosition,
     answer: FetchAnswer,
@@ -86,23 +86,23 @@ def _take(
     has_records: bool,
 ) -> list[Effect]:
     if answer.snapshot_id is not None:
-        return _begin_snapshot(quorum, follower, answer.snapshot_id)
+        return _begin_snapshot(member, follower, answer.snapshot_id)
     if answer.diverging is not None:
         # The high watermark in such an answer is about another log than this one (KAFKA-14704).
-        return _truncate(quorum, answer.diverging)
+        return _truncate(member, answer.diverging)
     follower.leader_high_watermark = answer.high_watermark
     if has_records:
         return [AppendFetched(asked.offset)]
-    return advance(quorum, follower)
+    return advance(member, follower)
 
 
-def _truncate(quorum: Quorum, theirs: EpochEnd) -> list[Effect]:
-    log = quorum.log
+def _truncate(member: MemberState, theirs: EpochEnd) -> list[Effect]:
+    log = member.log
     point = truncation_point(log, theirs)
-    check_truncation(quorum, point)
+    check_truncation(member, point)
     if point >= log.end_offset:
         raise BrokenRuleError(
-            f"{_leader(quorum)} says that this log parts from its own in epoch {theirs.epoch} at "
+            f"{_leader(member)} says that this log parts from its own in epoch {theirs.epoch} at "
             f"{theirs.end_offset}, but it ends there at {point}"
         )
     return [TruncateTo(point)]
@@ -116,74 +116,78 @@ def truncation_point(log: LogView, theirs: EpochEnd) -> int:
     return ours.end_offset
 
 
-def check_truncation(quorum: Quorum, offset: int) -> None:
+def check_truncation(member: MemberState, offset: int) -> None:
     """KAFKA-12460: committed records do not go away because a leader lost them."""
-    if offset < quorum.high_watermark:
+    if offset < member.high_watermark:
         raise BrokenRuleError(
-            f"{_leader(quorum)} wants the log cut to {offset}, but all below "
-            f"{quorum.high_watermark} is committed: a majority of the voters lost its logs"
+            f"{_leader(member)} wants the log cut to {offset}, but all below "
+            f"{member.high_watermark} is committed: a majority of the voters lost its logs"
         )
 
 
-def advance(quorum: Quorum, follower: Follower) -> list[Effect]:
-    return quorum.raise_high_watermark(
-        min(follower.leader_high_watermark, quorum.log.flushed_offset)
+def advance(member: MemberState, follower: Follower) -> list[Effect]:
+    return member.raise_high_watermark(
+        min(follower.leader_high_watermark, member.log.flushed_offset)
     )
 
 
-def on_fetch_failed(quorum: Quorum, event: FetchFailed, now: float) -> list[Effect]:
-    if event.asked == fetch_position(quorum):
-        if isinstance(quorum.standing, Unattached):
-            quorum.ask_around()
-        elif isinstance(quorum.standing, Follower) and event.refused:
-            quorum.lose_faith(quorum.standing, now, quorum.spread_s())
+def on_fetch_failed(member: MemberState, event: FetchFailed, now: float) -> list[Effect]:
+    if event.asked == fetch_position(member):
+        if isinstance(member.standing, Unattached):
+            member.ask_around()
+        elif isinstance(member.standing, Follower) and event.refused:
+            member.lose_faith(member.standing, now, member.spread_s())
     return []
 
 
-def _begin_snapshot(quorum: Quorum, follower: Follower, snapshot_id: SnapshotId) -> list[Effect]:
-    if snapshot_id.end_offset <= quorum.high_watermark:
+def _begin_snapshot(
+    member: MemberState, follower: Follower, snapshot_id: SnapshotId
+) -> list[Effect]:
+    if snapshot_id.end_offset <= member.high_watermark:
         raise BrokenRuleError(
-            f"{_leader(quorum)} sends a snapshot that ends at {snapshot_id.end_offset}, but all "
-            f"below {quorum.high_watermark} is committed here"
+            f"{_leader(member)} sends a snapshot that ends at {snapshot_id.end_offset}, but all "
+            f"below {member.high_watermark} is committed here"
         )
-    assert quorum.leader_of_epoch is not None
-    follower.snapshot = SnapshotSource(quorum.leader_of_epoch, quorum.epoch, snapshot_id)
+    assert member.leader_of_epoch is not None
+    follower.snapshot = SnapshotSource(member.leader_of_epoch, member.epoch, snapshot_id)
     return [FetchSnapshot(follower.snapshot)]
 
 
-def _expects(quorum: Quorum, asked: SnapshotSource) -> Follower | None:
+def _expects(member: MemberState, asked: SnapshotSource) -> Follower | None:
     """None when the snapshot is one that nobody waits for any more."""
-    standing = quorum.standing
+    standing = member.standing
     return standing if isinstance(standing, Follower) and standing.snapshot == asked else None
 
 
-def _leader(quorum: Quorum) -> str:
-    return f"leader {quorum.leader_of_epoch} of epoch {quorum.epoch}"
+def _leader(member: MemberState) -> str:
+    return f"leader {member.leader_of_epoch} of epoch {member.epoch}"
 
 
-def on_snapshot_progressed(quorum: Quorum, event: SnapshotProgressed, now: float) -> list[Effect]:
-    follower = _expects(quorum, event.asked)
+def on_snapshot_progressed(
+    member: MemberState, event: SnapshotProgressed, now: float
+) -> list[Effect]:
+    follower = _expects(member, event.asked)
     if follower is not None:
-        quorum.heard_from_leader(follower, now)
+        member.heard_from_leader(follower, now)
     return []
 
 
-def on_snapshot_fetched(quorum: Quorum, event: SnapshotFetched, now: float) -> list[Effect]:
+def on_snapshot_fetched(member: MemberState, event: SnapshotFetched, now: float) -> list[Effect]:
     """Installing a late one would throw away what the log got since, and the leader counts on."""
-    follower = _expects(quorum, event.asked)
+    follower = _expects(member, event.asked)
     if follower is None:
         return []
     follower.snapshot = None
-    quorum.heard_from_leader(follower, now)
+    member.heard_from_leader(follower, now)
     snapshot_id = event.asked.snapshot_id
     return [
         InstallSnapshot(snapshot_id),
-        *quorum.raise_high_watermark(snapshot_id.end_offset),
+        *member.raise_high_watermark(snapshot_id.end_offset),
     ]
 
 
-def on_snapshot_failed(quorum: Quorum, event: SnapshotFailed) -> list[Effect]:
-    follower = _expects(quorum, event.asked)
+def on_snapshot_failed(member: MemberState, event: SnapshotFailed) -> list[Effect]:
+    follower = _expects(member, event.asked)
     if follower is not None:
         follower.snapshot = None
     return []

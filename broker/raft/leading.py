@@ -17,7 +17,7 @@ from broker.raft.events import (
     SnapshotRequested,
 )
 from broker.raft.log_view import LogView
-from broker.raft.quorum import Quorum
+from broker.raft.member_state import MemberState
 from broker.raft.roles import Leader, Progress, Resigned
 
 QUORUM_PATIENCE = 1.5
@@ -39,73 +39,75 @@ class ReplicaProgress:
     last_caught_up_at: float | None
 
 
-def begin(quorum: Quorum, granted_by: tuple[int, ...], now: float) -> list[Effect]:
+def begin(member: MemberState, granted_by: tuple[int, ...], now: float) -> list[Effect]:
     leader = Leader(
-        epoch_start_offset=quorum.log.end_offset,
+        epoch_start_offset=member.log.end_offset,
         began_at=now,
-        announce_at=now + quorum.timeouts.fetch_s / 2,
-        replicas={voter: Progress() for voter in quorum.others},
+        announce_at=now + member.timeouts.fetch_s / 2,
+        replicas={voter: Progress() for voter in member.others},
     )
-    quorum.lead(leader)
+    member.lead(leader)
     return [
-        AppendLeaderChange(quorum.epoch, quorum.voters, granted_by),
-        *(AnnounceLeader(voter, quorum.epoch) for voter in quorum.others),
+        AppendLeaderChange(member.epoch, member.voters, granted_by),
+        *(AnnounceLeader(voter, member.epoch) for voter in member.others),
     ]
 
 
-def on_fetch_requested(quorum: Quorum, event: FetchRequested, now: float) -> list[Effect]:
-    error = _refusal(quorum, event.replica_id, event.epoch, now)
-    leader = quorum.standing
+def on_fetch_requested(member: MemberState, event: FetchRequested, now: float) -> list[Effect]:
+    error = _refusal(member, event.replica_id, event.epoch, now)
+    leader = member.standing
     if error is ErrorCode.NONE and event.fetch_offset < 0:
         error = ErrorCode.INVALID_REQUEST
     if error is not ErrorCode.NONE or not isinstance(leader, Leader):
-        return [Reply(event.token, FetchAnswer(quorum.epoch, quorum.leader_id, error=error))]
-    progress = _hear(quorum, leader, event.replica_id, now)
+        return [Reply(event.token, FetchAnswer(member.epoch, member.leader_id, error=error))]
+    progress = _hear(member, leader, event.replica_id, now)
     advanced: list[Effect] = []
-    parting = find_parting(quorum.log, event.fetch_offset, event.last_fetched_epoch)
+    parting = find_parting(member.log, event.fetch_offset, event.last_fetched_epoch)
     if parting is None and progress is not None:
         # Only who agrees holds what it says it holds (KAFKA-13141).
-        _record_fetch(progress, event.fetch_offset, quorum.log.end_offset, now)
-        advanced = advance(quorum, leader)
+        _record_fetch(progress, event.fetch_offset, member.log.end_offset, now)
+        advanced = advance(member, leader)
     answer = FetchAnswer(
-        quorum.epoch,
-        quorum.node_id,
-        quorum.high_watermark,
+        member.epoch,
+        member.node_id,
+        member.high_watermark,
         diverging=parting if isinstance(parting, EpochEnd) else None,
         snapshot_id=parting if isinstance(parting, SnapshotId) else None,
     )
     return [*advanced, Reply(event.token, answer)]
 
 
-def on_snapshot_requested(quorum: Quorum, event: SnapshotRequested, now: float) -> list[Effect]:
-    error = _refusal(quorum, event.replica_id, event.epoch, now)
-    if isinstance(quorum.standing, Leader) and error is ErrorCode.NONE:
-        _hear(quorum, quorum.standing, event.replica_id, now)
-    return [Reply(event.token, EpochAnswer(quorum.epoch, quorum.leader_id, error))]
+def on_snapshot_requested(
+    member: MemberState, event: SnapshotRequested, now: float
+) -> list[Effect]:
+    error = _refusal(member, event.replica_id, event.epoch, now)
+    if isinstance(member.standing, Leader) and error is ErrorCode.NONE:
+        _hear(member, member.standing, event.replica_id, now)
+    return [Reply(event.token, EpochAnswer(member.epoch, member.leader_id, error))]
 
 
-def _refusal(quorum: Quorum, replica_id: int, epoch: int, now: float) -> ErrorCode:
-    if replica_id == quorum.node_id:
+def _refusal(member: MemberState, replica_id: int, epoch: int, now: float) -> ErrorCode:
+    if replica_id == member.node_id:
         return ErrorCode.INVALID_REQUEST
-    if epoch < quorum.epoch:
+    if epoch < member.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
-    if epoch > quorum.epoch:
-        if replica_id not in quorum.voters:
+    if epoch > member.epoch:
+        if replica_id not in member.voters:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
-        quorum.detach(epoch, now)
-    if not isinstance(quorum.standing, Leader):
+        member.detach(epoch, now)
+    if not isinstance(member.standing, Leader):
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     return ErrorCode.NONE
 
 
-def _hear(quorum: Quorum, leader: Leader, replica_id: int, now: float) -> Progress | None:
+def _hear(member: MemberState, leader: Leader, replica_id: int, now: float) -> Progress | None:
     if replica_id == READER_ID:
         return None
     if replica_id not in leader.replicas:
         leader.replicas = {
             known: progress
             for known, progress in leader.replicas.items()
-            if known in quorum.voters or now - progress.heard_at < OBSERVER_MEMORY_S
+            if known in member.voters or now - progress.heard_at < OBSERVER_MEMORY_S
         }
         leader.replicas[replica_id] = Progress()
     progress = leader.replicas[replica_id]
@@ -140,15 +142,15 @@ def find_parting(log: LogView, offset: int, last_epoch: int) -> EpochEnd | Snaps
     return theirs
 
 
-def advance(quorum: Quorum, leader: Leader) -> list[Effect]:
-    offset = majority_offset(quorum, leader)
-    return quorum.raise_high_watermark(offset) if may_commit(leader, offset) else []
+def advance(member: MemberState, leader: Leader) -> list[Effect]:
+    offset = majority_offset(member, leader)
+    return member.raise_high_watermark(offset) if may_commit(leader, offset) else []
 
 
-def majority_offset(quorum: Quorum, leader: Leader) -> int:
+def majority_offset(member: MemberState, leader: Leader) -> int:
     """A majority of the voters has all below it on disk. A follower fetches what follows that."""
-    held = [quorum.log.flushed_offset, *(leader.replicas[v].end_offset for v in quorum.others)]
-    return sorted(held, reverse=True)[quorum.majority - 1]
+    held = [member.log.flushed_offset, *(leader.replicas[v].end_offset for v in member.others)]
+    return sorted(held, reverse=True)[member.majority - 1]
 
 
 def may_commit(leader: Leader, offset: int) -> bool:
@@ -157,45 +159,45 @@ def may_commit(leader: Leader, offset: int) -> bool:
     return offset > leader.epoch_start_offset
 
 
-def wake_at(quorum: Quorum, leader: Leader) -> float:
-    return min(_quorum_deadline(quorum, leader), leader.announce_at) if quorum.others else inf
+def wake_at(member: MemberState, leader: Leader) -> float:
+    return min(_quorum_deadline(member, leader), leader.announce_at) if member.others else inf
 
 
-def _quorum_deadline(quorum: Quorum, leader: Leader) -> float:
+def _quorum_deadline(member: MemberState, leader: Leader) -> float:
     """KAFKA-15489: by then a majority, this node included, must have been heard."""
-    heard = [max(leader.replicas[v].heard_at, leader.began_at) for v in quorum.others]
+    heard = [max(leader.replicas[v].heard_at, leader.began_at) for v in member.others]
     heard.append(inf)
-    oldest = sorted(heard, reverse=True)[quorum.majority - 1]
-    return oldest + QUORUM_PATIENCE * quorum.timeouts.fetch_s
+    oldest = sorted(heard, reverse=True)[member.majority - 1]
+    return oldest + QUORUM_PATIENCE * member.timeouts.fetch_s
 
 
-def on_time_passed(quorum: Quorum, leader: Leader, now: float) -> list[Effect]:
-    if now >= _quorum_deadline(quorum, leader):
-        return resign(quorum, leader, now)
+def on_time_passed(member: MemberState, leader: Leader, now: float) -> list[Effect]:
+    if now >= _quorum_deadline(member, leader):
+        return resign(member, leader, now)
     if now < leader.announce_at:
         return []
-    pause_s = quorum.timeouts.fetch_s / 2
+    pause_s = member.timeouts.fetch_s / 2
     leader.announce_at = now + pause_s
     return [
-        AnnounceLeader(voter, quorum.epoch)
-        for voter in quorum.others
+        AnnounceLeader(voter, member.epoch)
+        for voter in member.others
         if now - leader.replicas[voter].heard_at >= pause_s
     ]
 
 
-def resign(quorum: Quorum, leader: Leader, now: float) -> list[Effect]:
-    quorum.standing = Resigned(now + quorum.election_wait_s())
-    successors = tuple(sorted(quorum.others, key=lambda v: -leader.replicas[v].end_offset))
-    return [AnnounceEnd(voter, quorum.epoch, successors) for voter in quorum.others]
+def resign(member: MemberState, leader: Leader, now: float) -> list[Effect]:
+    member.standing = Resigned(now + member.election_wait_s())
+    successors = tuple(sorted(member.others, key=lambda v: -leader.replicas[v].end_offset))
+    return [AnnounceEnd(voter, member.epoch, successors) for voter in member.others]
 
 
-def describe(quorum: Quorum, leader: Leader, now: float) -> tuple[ReplicaProgress, ...]:
+def describe(member: MemberState, leader: Leader, now: float) -> tuple[ReplicaProgress, ...]:
     """Voters first, this node among them."""
-    rows = {quorum.node_id: ReplicaProgress(quorum.node_id, True, quorum.log.end_offset, now, now)}
+    rows = {member.node_id: ReplicaProgress(member.node_id, True, member.log.end_offset, now, now)}
     for replica, progress in leader.replicas.items():
         rows[replica] = ReplicaProgress(
             replica,
-            replica in quorum.voters,
+            replica in member.voters,
             None if progress.end_offset < 0 else progress.end_offset,
             None if progress.heard_at == -inf else progress.heard_at,
             None if progress.caught_up_at == -inf else progress.caught_up_at,

@@ -12,7 +12,7 @@ from broker.raft import effects as e
 from broker.raft import events as v
 from broker.raft.errors import RaftError
 from broker.raft.machine import Raft
-from broker.raft.quorum import QuorumTimeouts
+from broker.raft.member_state import QuorumTimeouts
 from tests.golden import raft_words as words
 from tests.golden.raft_words import name
 from tests.unit.broker.raft.memory_log import MemoryLog, Record

@@ -18,7 +18,7 @@ from broker.raft.events import (
     VoteRequested,
 )
 from broker.raft.machine import Raft
-from broker.raft.quorum import Quorum
+from broker.raft.member_state import MemberState
 from broker.raft.roles import Follower, Leader
 from tests.unit.broker.raft.memory_log import MemoryLog
 
@@ -41,7 +41,7 @@ def count_one_too_few(patch: Patch) -> type[Raft]:
 
     class Hasty(Raft):
         def step(self, event: Event, now: float) -> list[Effect]:
-            self._quorum.majority = len(self.voters) // 2
+            self._member.majority = len(self.voters) // 2
             return super().step(event, now)
 
     return Hasty
@@ -56,29 +56,29 @@ def commit_an_older_epoch(patch: Patch) -> type[Raft]:
 def count_observers(patch: Patch) -> type[Raft]:
     """Q12: whoever fetches is counted."""
 
-    def majority_offset(quorum: Quorum, leader: Leader) -> int:
-        held = [quorum.log.flushed_offset, *(r.end_offset for r in leader.replicas.values())]
-        return sorted(held, reverse=True)[quorum.majority - 1]
+    def majority_offset(member: MemberState, leader: Leader) -> int:
+        held = [member.log.flushed_offset, *(r.end_offset for r in leader.replicas.values())]
+        return sorted(held, reverse=True)[member.majority - 1]
 
     patch.setattr(leading, "majority_offset", majority_offset)
     return Raft
 
 
 def vote_twice(patch: Patch) -> type[Raft]:
-    patch.setattr(elections, "is_free_to_vote", lambda quorum, candidate_id: True)
+    patch.setattr(elections, "is_free_to_vote", lambda member, candidate_id: True)
     return Raft
 
 
 def vote_without_a_look_at_the_log(patch: Patch) -> type[Raft]:
-    patch.setattr(elections, "is_up_to_date", lambda quorum, event: True)
+    patch.setattr(elections, "is_up_to_date", lambda member, event: True)
     return Raft
 
 
 def vote_for_the_longer_log(patch: Patch) -> type[Raft]:
     """Length before epoch: what is long need not be what was committed."""
 
-    def is_up_to_date(quorum: Quorum, event: VoteRequested) -> bool:
-        log = quorum.log
+    def is_up_to_date(member: MemberState, event: VoteRequested) -> bool:
+        log = member.log
         return (event.last_offset, event.last_epoch) >= (log.end_offset, log.last_epoch)
 
     patch.setattr(elections, "is_up_to_date", is_up_to_date)
@@ -89,12 +89,12 @@ def truncate_before_comparing(patch: Patch) -> type[Raft]:
     """Q06: a late copy of an answer is put where it belonged once."""
     obey = following.on_fetch_answered
 
-    def on_fetch_answered(quorum: Quorum, event: FetchAnswered, now: float) -> list[Effect]:
+    def on_fetch_answered(member: MemberState, event: FetchAnswered, now: float) -> list[Effect]:
         asked = event.asked
-        is_late = asked.epoch == quorum.epoch and asked.offset < quorum.log.end_offset
-        if is_late and event.has_records and isinstance(quorum.standing, Follower):
+        is_late = asked.epoch == member.epoch and asked.offset < member.log.end_offset
+        if is_late and event.has_records and isinstance(member.standing, Follower):
             return [TruncateTo(asked.offset), AppendFetched(asked.offset)]
-        return obey(quorum, event, now)
+        return obey(member, event, now)
 
     patch.setattr(following, "on_fetch_answered", on_fetch_answered)
     return Raft
@@ -104,17 +104,17 @@ def count_a_fetch_that_diverges(patch: Patch) -> type[Raft]:
     """R04: the offset is believed before the epoch is looked at."""
     obey = leading.on_fetch_requested
 
-    def on_fetch_requested(quorum: Quorum, event: FetchRequested, now: float) -> list[Effect]:
-        leader = quorum.standing
+    def on_fetch_requested(member: MemberState, event: FetchRequested, now: float) -> list[Effect]:
+        leader = member.standing
         advanced: list[Effect] = []
         if (
             isinstance(leader, Leader)
-            and event.epoch == quorum.epoch
+            and event.epoch == member.epoch
             and event.replica_id in leader.replicas
         ):
             leader.replicas[event.replica_id].end_offset = event.fetch_offset
-            advanced = leading.advance(quorum, leader)
-        return advanced + obey(quorum, event, now)
+            advanced = leading.advance(member, leader)
+        return advanced + obey(member, event, now)
 
     patch.setattr(leading, "on_fetch_requested", on_fetch_requested)
     return Raft
@@ -125,13 +125,13 @@ def fetch_before_the_flush(patch: Patch) -> type[Raft]:
 
     obey = following.fetch_position
 
-    def fetch_position(quorum: Quorum) -> FetchPosition | None:
-        log = quorum.log
+    def fetch_position(member: MemberState) -> FetchPosition | None:
+        log = member.log
         assert isinstance(log, MemoryLog)
         flushed_offset = log.flushed_offset
         try:
             log.flushed_offset = log.end_offset
-            return obey(quorum)
+            return obey(member)
         finally:
             log.flushed_offset = flushed_offset
 
@@ -140,9 +140,9 @@ def fetch_before_the_flush(patch: Patch) -> type[Raft]:
 
 
 def count_what_the_leader_has_not_flushed(patch: Patch) -> type[Raft]:
-    def majority_offset(quorum: Quorum, leader: Leader) -> int:
-        held = [quorum.log.end_offset, *(leader.replicas[v].end_offset for v in quorum.others)]
-        return sorted(held, reverse=True)[quorum.majority - 1]
+    def majority_offset(member: MemberState, leader: Leader) -> int:
+        held = [member.log.end_offset, *(leader.replicas[v].end_offset for v in member.others)]
+        return sorted(held, reverse=True)[member.majority - 1]
 
     patch.setattr(leading, "majority_offset", majority_offset)
     return Raft
@@ -150,14 +150,14 @@ def count_what_the_leader_has_not_flushed(patch: Patch) -> type[Raft]:
 
 def lead_again_after_a_restart(patch: Patch) -> type[Raft]:
     """The same offsets are written a second time in the same epoch."""
-    obey = Quorum.restore
+    obey = MemberState.restore
 
-    def restore(quorum: Quorum, state: QuorumState, now: float) -> None:
-        obey(quorum, state, now)
-        if state.leader_id == quorum.node_id:
-            leading.begin(quorum, (), now)
+    def restore(member: MemberState, state: QuorumState, now: float) -> None:
+        obey(member, state, now)
+        if state.leader_id == member.node_id:
+            leading.begin(member, (), now)
 
-    patch.setattr(Quorum, "restore", restore)
+    patch.setattr(MemberState, "restore", restore)
     return Raft
 
 
@@ -165,8 +165,8 @@ def commit_all_when_making_way(patch: Patch) -> type[Raft]:
     """What was written and nobody fetched is called done, as a last deed."""
     obey = leading.resign
 
-    def resign(quorum: Quorum, leader: Leader, now: float) -> list[Effect]:
-        return quorum.raise_high_watermark(quorum.log.flushed_offset) + obey(quorum, leader, now)
+    def resign(member: MemberState, leader: Leader, now: float) -> list[Effect]:
+        return member.raise_high_watermark(member.log.flushed_offset) + obey(member, leader, now)
 
     class Hurried(Raft):
         def _on_make_way(self, now: float) -> list[Effect]:
@@ -182,7 +182,7 @@ def believe_the_high_watermark_before_truncating(patch: Patch) -> type[Raft]:
     obey = following._take
 
     def take(
-        quorum: Quorum,
+        member: MemberState,
         follower: Follower,
         asked: FetchPosition,
         answer: FetchAnswer,
@@ -190,8 +190,8 @@ def believe_the_high_watermark_before_truncating(patch: Patch) -> type[Raft]:
         has_records: bool,
     ) -> list[Effect]:
         follower.leader_high_watermark = answer.high_watermark
-        first = following.advance(quorum, follower)
-        return first + obey(quorum, follower, asked, answer, has_records=has_records)
+        first = following.advance(member, follower)
+        return first + obey(member, follower, asked, answer, has_records=has_records)
 
     patch.setattr(following, "_take", take)
     return Raft

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from broker.raft import effects as e
 from broker.raft import events as v
 from broker.raft.machine import Raft
-from broker.raft.quorum import QuorumTimeouts
+from broker.raft.member_state import QuorumTimeouts
 from broker.raft.roles import Role
 from tests.property.raft_ghost import Ghost
 from tests.property.raft_mix import Mix

@@ -72,7 +72,7 @@ def test_a_look_stays_as_it_was() -> None:
         again = inspect_node(cluster.node(1))
         assert before == again
         cluster.append(1, b"more", epoch=9)
-        cluster.node(1).quorum.raft._quorum.epoch += 1
+        cluster.node(1).quorum.raft._member.epoch += 1
         assert before == again
         assert inspect_node(cluster.node(1)) != before
 

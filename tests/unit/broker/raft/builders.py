@@ -13,7 +13,7 @@ from broker.raft.events import (
     VoteAnswered,
 )
 from broker.raft.machine import Raft
-from broker.raft.quorum import QuorumTimeouts
+from broker.raft.member_state import QuorumTimeouts
 from broker.raft.roles import Role
 from tests.unit.broker.raft.memory_log import MemoryLog, Record
 

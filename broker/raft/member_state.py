@@ -21,7 +21,7 @@ class QuorumTimeouts:
     backoff_max_s: float = 1.0
 
 
-class Quorum:
+class MemberState:
     """Shared by the rules. Those who may see it from outside look at `machine.Raft`."""
 
     def __init__(

@@ -23,7 +23,7 @@ _WAITS_PER_TIMEOUT = 4
 busy nodes: so it is not held for more than this part of the time-out."""
 
 
-class Following:
+class MetadataPuller:
     """`run` is one of the quorum's tasks."""
 
     def __init__(
