@@ -30,7 +30,7 @@ def commit(cluster: ClusterByHand, *flushing: int) -> None:
     cluster.run(write())
     for node in nodes:
         cluster.tell_of_quorum("append", node.node_id)
-    leader.raft._quorum.high_watermark = leader.log.end_offset
+    leader.raft._member.high_watermark = leader.log.end_offset
     cluster.tell_of_quorum("high_watermark", cluster.controller)
 
 

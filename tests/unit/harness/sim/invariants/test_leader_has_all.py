@@ -38,7 +38,7 @@ def test_a_leader_of_the_quorum_without_what_was_committed_is_found() -> None:
     with cluster_by_hand(rule) as cluster:
         other = next(each for each in (1, 2, 3) if each != cluster.controller)
         quorum = cluster.node(other).quorum
-        quorum.raft._quorum.epoch += 1
+        quorum.raft._member.epoch += 1
         with breaks(rule, f"n{other} leads the metadata in epoch"):
             cluster.run(quorum.log.truncate_to(quorum.log.end_offset - 1))
             cluster.tell_of_quorum("role", other, epoch=quorum.raft.epoch, detail="leader")
@@ -50,7 +50,7 @@ def test_a_deposed_leader_of_the_quorum_need_not_have_what_came_later() -> None:
         looks = rule.looks
         other = next(each for each in (1, 2, 3) if each != cluster.controller)
         quorum = cluster.node(other).quorum
-        quorum.raft._quorum.epoch = 0
+        quorum.raft._member.epoch = 0
         cluster.run(quorum.log.truncate_to(0))
         cluster.tell_of_quorum("role", other, epoch=0, detail="leader")
         assert rule.looks == looks + 1

@@ -36,7 +36,7 @@ def test_a_quorum_that_committed_more_than_it_has_is_found() -> None:
     rule = OffsetsInOrder()
     with cluster_by_hand(rule) as cluster:
         quorum = cluster.node(1).quorum
-        quorum.raft._quorum.high_watermark = quorum.log.end_offset + 1
+        quorum.raft._member.high_watermark = quorum.log.end_offset + 1
         with breaks(rule, "high watermark <= end"):
             cluster.tell_of_quorum("high_watermark", 1)
 
