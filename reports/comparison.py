@@ -11,6 +11,7 @@ from harness.history.schema import FAIL, OK
 from reports import sentences
 from reports.material import Material, load_figures
 from reports.measures import acknowledged, during, latency_ms, longest_silence_s
+from reports.recovery import by_kind, recoveries
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,10 @@ def _figures(material: Material) -> dict[str, str]:
     silence = longest_silence_s(calls)
     if silence is not None:
         found["recovery: longest time without an acknowledgement"] = f"{silence:.2f} s"
-    if material.trace is not None:
-        found["changes of leader"] = f"{material.trace.elections:,}"
+    waits = by_kind(material.bands, recoveries(calls, material.bands))
+    found |= {f"recovery: {kind}": said for kind, said in waits.items()}
+    if material.leading is not None:
+        found["changes of leader"] = f"{material.leading.elections:,}"
     for name, (_, p50, p99, most) in latency_ms(calls).items():
         found[f"latency: {name}, median"] = f"{p50:.1f} ms"
         found[f"latency: {name}, 99 %"] = f"{p99:.1f} ms"

@@ -28,14 +28,14 @@ def bands(rows: Iterable[Op], nodes: Sequence[str], end_of_all_ns: int) -> list[
     for op in rows:
         value = op.value if isinstance(op.value, Mapping) else {}
         if "name" in value:
-            stroke = _stroke(value["name"])
+            stroke = stroke_of(value["name"])
             band = found.setdefault(stroke, Band(stroke, "", op.time_ns, end_of_all_ns))
             open_.setdefault(stroke, set()).add(value["name"])
             if isinstance(value.get("node"), str):
                 band.nodes.append(value["node"])
             band.label = _label(op.f.partition("-")[2], value, band.nodes, nodes)
-        elif _stroke(value.get("fault")) in found:
-            band = found[_stroke(value["fault"])]
+        elif stroke_of(value.get("fault")) in found:
+            band = found[stroke_of(value["fault"])]
             left = open_[band.name]
             if "proof" in value:
                 band.has_taken_hold = True
@@ -46,7 +46,7 @@ def bands(rows: Iterable[Op], nodes: Sequence[str], end_of_all_ns: int) -> list[
     return sorted(found.values(), key=lambda each: (each.begin_ns, each.name))
 
 
-def _stroke(fault: Any) -> str:
+def stroke_of(fault: Any) -> str:
     """`kill 1/n3` is one of the faults of the stroke `kill 1`."""
     return str(fault).partition("/")[0]
 

@@ -48,16 +48,6 @@ def lines_around(directory: Path, time_ns: int) -> dict[str, tuple[list[Line], i
     return found
 
 
-def count(directory: Path, pattern: str) -> int:
-    """How many log lines of all nodes read like this."""
-    sought = re.compile(pattern)
-    return sum(
-        sought.search(text) is not None
-        for path in sorted(directory.glob("n*/broker.log"))
-        for _, _, text in _lines(path)
-    )
-
-
 def _lines(path: Path) -> Iterator[tuple[datetime, str, str]]:
     """The reference broker writes JSON, Apache Kafka its own form; other lines have no time."""
     with path.open(errors="replace") as file:

@@ -17,9 +17,11 @@ from harness.history.history import History
 from harness.history.op import NEMESIS, Op
 from reports import faults
 from reports.calls import Calls
+from reports.clocks import as_set
 from reports.faults import Band
+from reports.leading import Leading, load_leading
 from reports.measures import Reading, rates, reading
-from reports.plots import over_time
+from reports.plots import Measured, over_time
 from reports.traced import Trace
 from reports.wording import cut
 
@@ -31,8 +33,11 @@ class Material:
     plan: Mapping[str, Any]
     nodes: tuple[str, ...]
     calls: Calls | None = None
+    nemesis: list[Op] = field(default_factory=list)
+    """Its own rows of the history."""
     bands: list[Band] = field(default_factory=list)
     trace: Trace | None = None
+    leading: Leading | None = None
     read: Reading | None = None
     plots: str = ""
 
@@ -43,7 +48,9 @@ def load(directory: Path) -> Material:
     if found.calls is None or not len(found.calls):
         return found
     read = reading(found.calls)
-    plots = over_time(found.calls, rates(found.calls, read), found.bands, found.trace)
+    clocks = as_set(found.nemesis, found.calls.end_of_all_ns)
+    drawn = Measured(found.calls, rates(found.calls, read), found.leading, clocks)
+    plots = over_time(drawn, found.bands)
     return replace(found, read=read, plots=plots)
 
 
@@ -58,8 +65,11 @@ def load_figures(directory: Path) -> Material:
     # What decoding took is not needed again, and is as much as the history itself.
     pa.default_memory_pool().release_unused()
     calls = Calls(history)
-    bands = faults.bands(_of_nemesis(calls), nodes, calls.end_of_all_ns)
-    return Material(directory, results, plan, nodes, calls, bands, Trace.load(directory))
+    nemesis = _of_nemesis(calls)
+    bands = faults.bands(nemesis, nodes, calls.end_of_all_ns)
+    trace = Trace.load(directory)
+    leading = load_leading(directory, calls.end_of_all_ns) if trace is None else trace.leading
+    return Material(directory, results, plan, nodes, calls, nemesis, bands, trace, leading)
 
 
 def read_results(directory: Path) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ import numpy as np
 from harness.history.op import TYPES
 from reports import faults, logs, sentences
 from reports.calls import Calls
+from reports.leading import Reign
 from reports.material import Material, configuration, files, read_json, schedule, table
 from reports.panels import Offsets, Ring, offsets_panel, ring
 from reports.quality import Quality, quality
@@ -138,7 +139,7 @@ def page(material: Material, limits: Limits) -> Page:
         command=str(results["command"]),
         kinds=kinds,
         quality=None if calls is None or material.read is None else quality(
-            material.directory, results, calls, material.bands, material.read, material.trace),
+            results, calls, material.bands, material.read, material.trace, material.leading),
         checks=tuple(map(_check, results["checks"])),
         plots=material.plots,
         calls=shown,
@@ -229,8 +230,7 @@ def _shown(
     if calls is not None and at_ns is not None:
         guilty = [call for op in anomaly["ops"] if (call := calls.call_of(op)) is not None]
         near = _same_key(calls, witness, at_ns)
-        reigns = () if material.trace is None else material.trace.reigns.get(
-            str(witness.get("key")), ())  # fmt: skip
+        reigns = _reigns(material, str(witness.get("key")))
         picture = strip(calls, guilty, at_ns, near, material.bands, reigns, limits.bars)
     return Shown(
         anchor=f"{re.sub(r'[^A-Za-z0-9-]', '-', type_)}-{number}",
@@ -249,6 +249,12 @@ def _shown(
         witness=cut(json.dumps({"type": type_, "ops": anomaly["ops"], **witness},
                                ensure_ascii=False), 2000),
     )  # fmt: skip
+
+
+def _reigns(material: Material, key: str) -> Sequence[Reign]:
+    """Who led the key's partition; a register's key is `partition/name`."""
+    known = {} if material.leading is None else material.leading.reigns
+    return known.get(key) or known.get(key.partition("/")[0], ())
 
 
 def _same_key(calls: Calls, witness: Mapping[str, Any], at_ns: int) -> list[int]:

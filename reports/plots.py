@@ -8,78 +8,76 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from harness.history.schema import FAIL, INFO, OK
+from reports import cluster_plots
 from reports.calls import Calls
+from reports.clocks import Points
 from reports.faults import Band
+from reports.leading import Leading
 from reports.measures import Rates
-from reports.traced import Trace
-from reports.wording import cut
+from reports.plot_style import BAND, FAIL_LINE, INFO_LINE, INK, OK_LINE, STAND_INS, STYLE, titled
 
-_STAND_INS = {
-    "#010203": "var(--ink)",
-    "#040506": "var(--mute)",
-    "#070809": "var(--line)",
-    "#0a0b0c": "var(--band)",
-    "#0d0e0f": "var(--ok-line)",
-    "#101112": "var(--info-line)",
-    "#131415": "var(--fail-line)",
-}
-INK, MUTE, LINE, BAND, OK_LINE, INFO_LINE, FAIL_LINE = _STAND_INS
 # A cloud is a picture, so it has colours of its own that can be read on both.
 _CLOUDS = (
     (OK, "#3d95e6", "o", "ok"),
     (INFO, "#e08a00", "s", "info"),
     (FAIL, "#d6459a", "^", "fail"),
 )
-_NODES = ("#3d95e6", "#e08a00", "#7a5bd0", "#2f9e77", "#d6459a", "#8a8f98", "#b08900")
-_ON = "#10151b"
-_WIDTH_IN, _HEIGHT_IN = 10.8, 1.75
+_WIDTH_IN, _HEIGHT_IN, _ROW_IN = 10.8, 1.75, 0.17
+_LEFT_IN, _RIGHT_IN, _TITLE_IN, _BETWEEN_IN, _BELOW_IN = 1.0, 0.15, 0.22, 0.16, 0.35
 _CELLS = (1200, 180)
-_ROWS_MAX = 16
-_Draw = Callable[[Any, Calls, Rates, Trace | None], None]
-_STYLE: Any = {
-    "svg.hashsalt": "log-trial",
-    "svg.fonttype": "none",
-    "font.family": ["sans-serif"],
-    "font.size": 9.0,
-    "axes.edgecolor": LINE,
-    "axes.labelcolor": MUTE,
-    "axes.titlecolor": INK,
-    "text.color": INK,
-    "xtick.color": MUTE,
-    "ytick.color": MUTE,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "figure.dpi": 100,
-    "path.simplify": True,
-    # A key with dollar signs is a name, not a formula.
-    "text.parse_math": False,
-}
 
 
-def over_time(calls: Calls, rates: Rates, bands: Sequence[Band], trace: Trace | None) -> str:
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What there is to be drawn."""
+
+    calls: Calls
+    rates: Rates
+    leading: Leading | None = None
+    clocks: Mapping[str, Points] = field(default_factory=dict)
+    """As the nemesis set them."""
+
+    @property
+    def nodes(self) -> list[str]:
+        """Those of which there is anything to tell; each has the same colour in every plot."""
+        leading = self.leading or Leading()
+        reigns = [*leading.controllers, *(one for own in leading.reigns.values() for one in own)]
+        return sorted({*self.clocks, *leading.clocks, *(each.node for each in reigns)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    draw: Callable[[Any], None]
+    height_in: float = _HEIGHT_IN
+
+
+def over_time(measured: Measured, bands: Sequence[Band]) -> str:
     """The SVG, to stand inside a page."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    drawn: list[_Draw] = [_latency, _rate, _unread, _waits]
-    if trace is not None and trace.reigns:
-        drawn += [_leaders, _in_sync]
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(_WIDTH_IN, _HEIGHT_IN * len(drawn)), layout="constrained")
+    plots = list(_plots(measured))
+    heights = [each.height_in for each in plots]
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        # Letters that our font lacks are drawn by the browser, with its own.
+        warnings.filterwarnings("ignore", "Glyph")
+        figure = Figure(figsize=(_WIDTH_IN, sum(heights) + _BELOW_IN))
         FigureCanvasSVG(figure)
-        axes = figure.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
-        for axis, draw in zip(axes, drawn, strict=True):
+        axes = _placed(figure, heights)
+        for axis, plot in zip(axes, plots, strict=True):
             for band in bands:
                 axis.axvspan(band.begin_ns / 1e9, band.end_ns / 1e9, color=BAND, lw=0, zorder=0)
-            draw(axis, calls, rates, trace)
-        axes[0].set_xlim(0, max(calls.end_of_all_ns / 1e9, 0.001))
+            plot.draw(axis)
+        axes[0].set_xlim(0, _end_s(measured.calls))
         axes[-1].set_xlabel("seconds since the run began")
         out = io.StringIO()
         figure.savefig(out, format="svg", transparent=True, dpi=110,
@@ -87,21 +85,60 @@ def over_time(calls: Calls, rates: Rates, bands: Sequence[Band], trace: Trace | 
     return _for_page(out.getvalue())
 
 
+def _placed(figure: Any, heights: Sequence[float]) -> list[Any]:
+    """One below the other, by the ruler: to have them laid out takes as long as to draw them."""
+    width_in, height_in = figure.get_size_inches()
+    axes: list[Any] = []
+    top_in = height_in
+    for height in heights:
+        top_in -= height
+        place = (
+            _LEFT_IN / width_in,
+            (top_in + _BETWEEN_IN) / height_in,
+            1 - (_LEFT_IN + _RIGHT_IN) / width_in,
+            (height - _BETWEEN_IN - _TITLE_IN) / height_in,
+        )
+        axes.append(figure.add_axes(place, sharex=axes[0] if axes else None))
+    for axis in axes[:-1]:
+        axis.tick_params(labelbottom=False)
+    return axes
+
+
+def _plots(measured: Measured) -> Iterator[_Plot]:
+    calls, rates, leading = measured.calls, measured.rates, measured.leading
+    yield _Plot(lambda axis: _latency(axis, calls))
+    yield _Plot(lambda axis: _rate(axis, rates))
+    yield _Plot(lambda axis: _unread(axis, rates))
+    yield _Plot(lambda axis: _waits(axis, rates))
+    if leading is not None and leading.reigns:
+        rows_in = _ROW_IN * len(cluster_plots.rows_of(leading))
+        yield _Plot(
+            lambda axis: cluster_plots.leaders(axis, leading, measured.nodes, _end_s(calls)),
+            max(_HEIGHT_IN, 0.5 + rows_in),
+        )
+        yield _Plot(lambda axis: cluster_plots.out_of_sync(axis, leading, _end_s(calls)))
+    looked_at = {} if leading is None else leading.clocks
+    if measured.clocks or looked_at:
+        yield _Plot(
+            lambda axis: cluster_plots.clocks(axis, measured.clocks, looked_at, measured.nodes)
+        )
+
+
+def _end_s(calls: Calls) -> float:
+    return max(calls.end_of_all_ns / 1e9, 0.001)
+
+
 def _for_page(svg: str) -> str:
     svg = svg[svg.index("<svg") :]
-    for stand_in, variable in _STAND_INS.items():
+    for stand_in, variable in STAND_INS.items():
         svg = svg.replace(stand_in, variable)
     # Width and height are the page's affair.
     return re.sub(r'(<svg[^>]*?) (?:width|height)="[^"]*pt"', r"\1", re.sub(
         r'(<svg[^>]*?) (?:width|height)="[^"]*pt"', r"\1", svg, count=1), count=1)  # fmt: skip
 
 
-def _titled(axis: Any, title: str) -> None:
-    axis.set_title(title, loc="left", fontsize=9, fontweight="bold")
-
-
-def _latency(axis: Any, calls: Calls, _rates: Rates, _trace: Trace | None) -> None:
-    _titled(axis, "latency, ms (ok ● fail ▲ info ■)")
+def _latency(axis: Any, calls: Calls) -> None:
+    titled(axis, "latency, ms (ok ● fail ▲ info ■)")
     took_ms = np.maximum((calls.end_ns - calls.begin_ns) / 1e6, 1e-3)
     axis.set_yscale("log")
     axis.yaxis.set_major_formatter("{x:g}")
@@ -124,8 +161,8 @@ def _thinned(x: Any, y: Any) -> tuple[Any, Any]:
     return x[first], y[first]
 
 
-def _rate(axis: Any, _calls: Calls, rates: Rates, _trace: Trace | None) -> None:
-    _titled(axis, "operations a second (ok solid, info dashed, fail dotted)")
+def _rate(axis: Any, rates: Rates) -> None:
+    titled(axis, "operations a second (ok solid, info dashed, fail dotted)")
     for values, color, dashes in (
         (rates.ok, OK_LINE, "-"),
         (rates.info, INFO_LINE, "--"),
@@ -135,47 +172,14 @@ def _rate(axis: Any, _calls: Calls, rates: Rates, _trace: Trace | None) -> None:
     axis.set_ylim(bottom=0)
 
 
-def _unread(axis: Any, _calls: Calls, rates: Rates, _trace: Trace | None) -> None:
-    _titled(axis, "unread: acknowledged beyond what anybody has read")
+def _unread(axis: Any, rates: Rates) -> None:
+    titled(axis, "unread: acknowledged beyond what anybody has read")
     axis.plot(rates.at_s, rates.unread, color=INK, lw=1.2, drawstyle="steps-mid")
     axis.set_ylim(bottom=0)
 
 
-def _waits(axis: Any, _calls: Calls, rates: Rates, _trace: Trace | None) -> None:
-    _titled(axis, "lag: seconds from acknowledged to first read (median solid, 99 % dotted)")
+def _waits(axis: Any, rates: Rates) -> None:
+    titled(axis, "lag: seconds from acknowledged to first read (median solid, 99 % dotted)")
     axis.plot(rates.at_s, rates.waited_p50_s, color=INK, lw=1.2)
     axis.plot(rates.at_s, rates.waited_p99_s, ":", color=INK, lw=1.2)
-    axis.set_ylim(bottom=0)
-
-
-def _leaders(axis: Any, _calls: Calls, _rates: Rates, trace: Trace | None) -> None:
-    reigns = {} if trace is None else trace.reigns
-    keys = sorted(reigns)[:_ROWS_MAX]
-    nodes = sorted({each.node for own in reigns.values() for each in own})
-    left = len(reigns) - len(keys)
-    _titled(axis, f"leaders by partition{f' ({left} more not shown)' if left > 0 else ''}")
-    for row, key in enumerate(keys):
-        for each in reigns[key]:
-            begin, end = max(0.0, each.begin_ns / 1e9), each.end_ns / 1e9
-            if end > begin:
-                color = _NODES[nodes.index(each.node) % len(_NODES)]
-                axis.barh(row, end - begin, left=begin, height=0.7, color=color, lw=0)
-                if end - begin > 2:
-                    axis.text(
-                        begin + 0.15, row, each.node, fontsize=7, va="center", color="#10151b"
-                    )
-    axis.set_yticks(range(len(keys)), [cut(key, 24) for key in keys], fontsize=7)
-    axis.invert_yaxis()
-
-
-def _in_sync(axis: Any, calls: Calls, _rates: Rates, trace: Trace | None) -> None:
-    _titled(axis, "replicas out of sync, all partitions together")
-    now, at_s, missing = 0, [0.0], [0]
-    for time_ns, _, before, after in [] if trace is None else trace.in_sync:
-        now += before - after
-        at_s.append(max(0.0, time_ns / 1e9))
-        missing.append(now)
-    at_s.append(calls.end_of_all_ns / 1e9)
-    missing.append(now)
-    axis.plot(at_s, missing, color=INK, lw=1.2, drawstyle="steps-post")
     axis.set_ylim(bottom=0)

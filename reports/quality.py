@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from harness.history.schema import FAIL, INFO
-from reports import logs
 from reports.calls import RECORD, Calls
-from reports.faults import Band
+from reports.faults import Band, stroke_of
+from reports.leading import Leading
 from reports.measures import Reading, acknowledged, during, latency_ms, longest_silence_s
+from reports.recovery import recoveries
 from reports.traced import Trace
 
 _HOT = 2.0
@@ -27,18 +27,18 @@ class Quality:
     never_reached: tuple[str, ...]
     partitions: tuple[tuple[str, int, float, bool], ...]
     """Key, acknowledged, share of the largest in percent, and whether it is hot."""
-    faults: tuple[tuple[str, str, str], ...]
-    """Name, when, and its proof or why there is none."""
+    faults: tuple[tuple[str, str, str, str], ...]
+    """Name, when, how long a partition acknowledged nothing, and its proof or why there is none."""
     latency: tuple[tuple[str, int, float, float, float], ...]
 
 
 def quality(
-    directory: Path,
     results: Mapping[str, Any],
     calls: Calls,
     bands: Sequence[Band],
     read: Reading,
     trace: Trace | None,
+    leading: Leading | None,
 ) -> Quality:
     faults = results["figures"].get("faults", [])
     struck = during(calls, bands)
@@ -50,10 +50,9 @@ def quality(
     if faults:
         held = sum("proof" in each for each in faults)
         figures.append(("faults that took hold", f"{held:,} of {len(faults):,}"))
-    if trace is not None:
-        figures.append(("changes of leader", f"{trace.elections:,}"))
-    elif votes := logs.count(directory, r"quorum: leader in epoch"):
-        figures.append(("controllers elected", f"{votes:,}"))
+    if leading is not None:
+        figures.append(("changes of leader", f"{leading.elections:,}"))
+        figures.append(("controllers", f"{len(leading.controllers):,}"))
     figures.append(("acknowledged during a fault", f"{in_fault:,} of {int(np.sum(acked)):,}"))
     if sent:
         figures.append(("acknowledged and read back", f"{100 * read_back / sent:.2f} %"))
@@ -63,15 +62,20 @@ def quality(
     return Quality(
         figures=tuple(figures),
         doubts=tuple(results["doubts"]),
-        never_reached=tuple(_never_reached(calls, struck, in_fault, bands, trace)),
+        never_reached=tuple(_never_reached(calls, struck, in_fault, bands, trace, leading)),
         partitions=_load(read),
-        faults=tuple(map(_fault, faults)),
+        faults=_faults(faults, calls, bands),
         latency=tuple((name, *row) for name, row in latency_ms(calls).items()),
     )
 
 
 def _never_reached(
-    calls: Calls, struck: Any, in_fault: int, bands: Sequence[Band], trace: Trace | None
+    calls: Calls,
+    struck: Any,
+    in_fault: int,
+    bands: Sequence[Band],
+    trace: Trace | None,
+    leading: Leading | None,
 ) -> list[str]:
     """States that a run of this kind can reach; a green run that saw none of them proves little."""
     elements = calls.elements
@@ -89,12 +93,11 @@ def _never_reached(
         states["a record read during a fault"] = bool(np.any(struck[of_fault[of_fault >= 0]]))
         labels = {each.label.partition(" ")[0] for each in bands}
         states["two kinds of faults at once"] = len(labels) < 2 or _overlap(bands)
+    if leading is not None:
+        states["a change of leader"] = leading.elections > 0
+        states["a replica out of sync"] = leading.was_out_of_sync
     if trace is not None:
-        states |= {
-            "a change of leader": trace.elections > 0,
-            "a replica out of sync": any(after < before for _, _, before, after in trace.in_sync),
-            "a log cut back to its leader's": trace.has_seen("truncate"),
-        }
+        states["a log cut back to its leader's"] = trace.has_seen("truncate")
     return [state for state, was_reached in states.items() if not was_reached]
 
 
@@ -121,7 +124,14 @@ def _load(read: Reading) -> tuple[tuple[str, int, float, bool], ...]:
     )
 
 
-def _fault(told: Mapping[str, Any]) -> tuple[str, str, str]:
+def _faults(
+    faults: Sequence[Mapping[str, Any]], calls: Calls, bands: Sequence[Band]
+) -> tuple[tuple[str, str, str, str], ...]:
+    waits = dict(zip((each.name for each in bands), recoveries(calls, bands), strict=True))
+    return tuple(_fault(told, waits.get(stroke_of(told["fault"]))) for told in faults)
+
+
+def _fault(told: Mapping[str, Any], waited_s: float | None) -> tuple[str, str, str, str]:
     times = [told.get(name) for name in ("began_ms", "took_hold_ms", "healed_ms")]
     began, held, healed = (None if each is None else float(each) / 1000 for each in times)
     when = "" if began is None else f"{began:.1f} s"
@@ -129,11 +139,12 @@ def _fault(told: Mapping[str, Any]) -> tuple[str, str, str]:
         when += f", took hold in {held - began:.2f} s"
     if healed is not None:
         when += f", healed at {healed:.1f} s"
+    waited = "" if waited_s is None or "proof" not in told else f"{waited_s:.2f} s"
     for name, words in (
         ("proof", ""),
         ("missed", "did not take hold: "),
         ("skipped", "nothing to strike: "),
     ):
         if name in told:
-            return str(told["fault"]), when, words + str(told[name])
-    return str(told["fault"]), when, ""
+            return str(told["fault"]), when, waited, words + str(told[name])
+    return str(told["fault"]), when, waited, ""

@@ -10,7 +10,7 @@ import numpy as np
 from harness.history.op import TYPES
 from reports.calls import Calls, Ints
 from reports.faults import Band
-from reports.traced import Reign
+from reports.leading import Reign
 from reports.wording import cut, outcome
 
 LEFT, WIDTH = 64.0, 1060.0

@@ -9,26 +9,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reports.calls import Ints
+from reports.leading import Leading, Missing, reigns_of
 
 METADATA = "__cluster_metadata"
 _EVENTS = frozenset(("crash", "start", "ready", "pause", "resume", "truncate", "role", "fault"))
-
-
-@dataclass(frozen=True, slots=True)
-class Reign:
-    """A node led a partition from here to there."""
-
-    node: str
-    epoch: int
-    begin_ns: int
-    end_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,38 +74,27 @@ class Trace:
         return rows
 
     @cached_property
-    def reigns(self) -> dict[str, list[Reign]]:
-        """By key. One who is gone leads until another does, or it comes back as a follower."""
-        found: dict[str, list[Reign]] = {}
+    def leading(self) -> Leading:
+        """One who is gone leads until another does, or it comes back as a follower."""
         end_ns = int(self.time_ns[-1]) if len(self.time_ns) else 0
+        led: dict[str, list[tuple[int, str | None, int]]] = {}
+        controllers: list[tuple[int, str | None, int]] = []
         for row in self._of_kind("role"):
-            if row["topic"] == METADATA or not str(row["detail"]).startswith("leader"):
-                continue
-            own = found.setdefault(f"{row['topic']}-{row['partition']}", [])
-            if own and own[-1].node == row["node"] and own[-1].epoch == row["epoch"]:
-                continue
-            if own:
-                last = own.pop()
-                own.append(Reign(last.node, last.epoch, last.begin_ns, row["time_ns"]))
-            own.append(Reign(row["node"], row["epoch"] or 0, row["time_ns"], end_ns))
-        return found
+            if str(row["detail"]).startswith("leader"):
+                own = controllers if row["topic"] == METADATA else led.setdefault(_key(row), [])
+                own.append((row["time_ns"], row["node"], row["epoch"] or 0))
+        reigns = {key: reigns_of(own, end_ns) for key, own in led.items()}
+        return Leading(reigns, reigns_of(controllers, end_ns), self._missing())
 
-    @property
-    def elections(self) -> int:
-        """How often another node came to lead a partition."""
-        return sum(
-            one.node != other.node for own in self.reigns.values() for one, other in pairwise(own)
-        )
-
-    @cached_property
-    def in_sync(self) -> list[tuple[int, str, int, int]]:
-        """When, of which key, how many replicas in sync before and after."""
-        found = []
+    def _missing(self) -> list[Missing]:
+        """At first all replicas were in sync; more than those are on their way to a new place."""
+        found, replicas = [], dict[str, int]()
         for row in self._of_kind("isr"):
             before, arrow, after = str(row["detail"]).partition(">")
             if arrow:
-                key = f"{row['topic']}-{row['partition']}"
-                found.append((row["time_ns"], key, _size(before), _size(after)))
+                key = _key(row)
+                of = replicas.setdefault(key, _size(before))
+                found.append(Missing(row["time_ns"], key, max(0, of - _size(after)), of))
         return found
 
     def has_seen(self, kind: str) -> bool:
@@ -161,13 +140,17 @@ def _texts(words: Sequence[str]) -> Any:
     return pa.array(words, pa.string())
 
 
+def _key(row: dict[str, Any]) -> str:
+    return f"{row['topic']}-{row['partition']}"
+
+
 def _size(text: str) -> int:
     inside = text.partition("[")[2].partition("]")[0].strip()
     return len(inside.split(",")) if inside else 0
 
 
 def _said(row: dict[str, Any]) -> str:
-    key = f" {row['topic']}-{row['partition']}" if row["topic"] else ""
+    key = f" {_key(row)}" if row["topic"] else ""
     detail = f" {row['detail']}" if row["detail"] else ""
     offset = f" to {row['offset']}" if row["kind"] == "truncate" else ""
     return f"{row['kind']}{key}{offset}{detail}"

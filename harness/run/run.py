@@ -29,6 +29,7 @@ from harness.history.history import finish
 from harness.history.recorder import Recorder
 from harness.run.calm import doubts_about_replicas, rotate_leaders
 from harness.run.clients import Clients
+from harness.run.cluster_watch import ClusterLog, watched
 from harness.run.environment import environment
 from harness.run.gathering import gather
 from harness.run.judging import NOT_READ_BACK, anomaly_so_far, judge
@@ -89,6 +90,7 @@ class _Run:
         self._cluster = stage.cluster
         self._watcher = watcher
         self._witnessed = Witnessed()
+        self._log: ClusterLog | None = None
         self._workload = workload_of(plan)
         self._topics = tuple(topic.name for topic in self._workload.topics)
 
@@ -99,7 +101,8 @@ class _Run:
             for topic in self._workload.topics:
                 await cluster.system.create_topic(topic)
             recorder = Recorder(self._directory / "history")
-            tally = Tally(recorder, self._note_beginning())
+            begun_ns = self._note_beginning()
+            tally = Tally(recorder, begun_ns)
             conductor = self._conductor(tally)
             settings = client_settings(plan, cluster.bootstrap())
             clients = stage.clients(settings, tally)
@@ -113,8 +116,9 @@ class _Run:
                 library = "the simulator's own" if plan.on == "sim" else plan.client
                 watcher.step(f"clients: {plan.concurrency} ({library}), {plan.workload}")
                 await clients.open()
-                await self._load(clients, conductor, tally)
-                await self._calm(clients, conductor, tally)
+                async with self._watched(begun_ns):
+                    await self._load(clients, conductor, tally)
+                    await self._calm(clients, conductor, tally)
             finally:
                 try:
                     await _each_of(conductor.heal_all(), clients.close())
@@ -132,6 +136,21 @@ class _Run:
         clocks = {"wall": datetime.now(UTC).isoformat(), "stage_ns": begun_ns}
         (self._directory / "began.json").write_text(json.dumps(clocks) + "\n")
         return begun_ns
+
+    @asynccontextmanager
+    async def _watched(self, begun_ns: int) -> AsyncIterator[None]:
+        """Who leads and who is in sync is written down, unless the stage's own trace tells it."""
+        if self._stage.has_trace:
+            yield
+            return
+        async with watched(
+            self._cluster,
+            self._topics,
+            self._directory,
+            lambda: self._stage.now_ns() - begun_ns,
+            has_clock_faults="clock" in self._plan.faults,
+        ) as self._log:
+            yield
 
     def _conductor(self, tally: Tally) -> Conductor:
         plan = self._plan
@@ -245,6 +264,7 @@ class _Run:
                         unread=tally.unread,
                         faults=conductor.in_force(),
                         faults_done=len(conductor.faults),
+                        elections=None if self._log is None else self._log.elections,
                     )
                 )
                 before = counts.completed

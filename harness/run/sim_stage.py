@@ -41,6 +41,8 @@ _Answer = TypeVar("_Answer")
 
 
 class SimStage:
+    has_trace = True
+
     def __init__(self, plan: Plan, simulation: Simulation) -> None:
         self._plan = plan
         self._simulation = simulation

@@ -36,6 +36,8 @@ _Answer = TypeVar("_Answer")
 
 class Stage(Protocol):
     cluster: Cluster
+    has_trace: bool
+    """Whether everything that happens is written down anyway."""
     salvage: Callable[[], None]
     """What to do when the run is broken off without a chance to end: keep what there is."""
 
@@ -71,6 +73,8 @@ def nothing() -> None:
 
 
 class RealStage:
+    has_trace = False
+
     def __init__(self, plan: Plan, directory: Path, cluster: Cluster) -> None:
         self._plan = plan
         self._directory = directory

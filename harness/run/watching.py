@@ -35,6 +35,8 @@ class Snapshot:
     faults: tuple[str, ...] = ()
     """Those in force, each as a sentence."""
     faults_done: int = 0
+    elections: int | None = None
+    """How often another node came to lead a partition, where anybody looks."""
 
 
 class Watcher(Protocol):
@@ -98,7 +100,7 @@ class Plain(Silent):
 
 def plain_line(now: Snapshot) -> str:
     faults = "; ".join(now.faults) or "none"
-    return f"{_clock(now)}  {_counts(now)}  fault: {faults}"
+    return f"{_clock(now)}  {_counts(now)}  fault: {faults}{_elections(now)}"
 
 
 @dataclass(slots=True)
@@ -147,7 +149,9 @@ class OnTerminal(Silent):
             [
                 Text(f"{self.title}    {_clock(now)}    {nodes}{legend}", no_wrap=True),
                 Text(_counts(now), no_wrap=True),
-                Text(f"fault  {faults}     faults {now.faults_done}", no_wrap=True),
+                Text(
+                    f"fault  {faults}     faults {now.faults_done}{_elections(now)}", no_wrap=True
+                ),
             ]
         )
 
@@ -158,6 +162,10 @@ def _clock(now: Snapshot) -> str:
 
 def _minutes(seconds: float) -> str:
     return f"{int(seconds) // 60:02}:{int(seconds) % 60:02}"
+
+
+def _elections(now: Snapshot) -> str:
+    return "" if now.elections is None else f"   elections {now.elections:,}"
 
 
 def _counts(now: Snapshot) -> str:

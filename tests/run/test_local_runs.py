@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -37,6 +39,14 @@ def test_a_kill_is_survived(tmp_path: Path, client: str) -> None:
     said = harness("test", *QUICK, *words, "--time-limit", "8", "--json", cwd=tmp_path)
     assert said.exit_code == 0, str(said)
     assert any("proof" in each for each in said.results["figures"]["faults"])
+    told = [
+        json.loads(line)
+        for line in (tmp_path / "store" / "latest" / "cluster.jsonl").read_text().splitlines()
+    ]
+    assert {each["key"] for each in told if "key" in each} >= {"queue1-0", "queue2-3"}
+    assert any(each.get("epoch", 0) > 0 and len(each.get("isr", "abc")) < 3 for each in told)
+    assert any("controller" in each for each in told)
+    assert "changes of leader" in (tmp_path / "store" / "latest" / "report.html").read_text()
 
 
 def test_a_client_that_is_killed_goes_on_as_another_process(tmp_path: Path) -> None:
@@ -67,6 +77,24 @@ def test_a_client_that_is_killed_goes_on_as_another_process(tmp_path: Path) -> N
     assert len([each for each in processes if 3 <= each < 6]) >= 1
     sent = [op.value[0][2] for op in history if op.f == "send" and op.type == "invoke"]
     assert len(sent) == len(set(sent))
+
+
+def test_clients_are_killed_and_paused_on_purpose(tmp_path: Path) -> None:
+    words = ("--nemesis", "client:kill@c1,client:pause@c2", "--nemesis-interval", "4")
+    said = harness("test", *QUICK, *words, "--time-limit", "8", "--json", cwd=tmp_path)
+    assert said.exit_code == 0, str(said)
+    proofs = {each["kind"]: each["proof"] for each in said.results["figures"]["faults"]}
+    assert re.fullmatch(r"process \d+ of c1 is gone", proofs["kill_client"])
+    assert re.fullmatch(r"no thread of c2 runs, process \d+", proofs["pause_client"])
+    # They were not killed by anybody else.
+    assert said.results["figures"]["client_deaths"] == 0
+    history = list(History.load(tmp_path / "store" / "latest"))
+    # Client 1 was process 0, and goes on as another of those that are its own.
+    assert {op.process for op in history if op.process > 0 and op.process % 3 == 0}
+    begun = [op.index for op in history if op.process == 0 and op.type == "invoke"]
+    ended = [op for op in history if op.process == 0 and op.type != "invoke"]
+    assert len(begun) == len(ended)
+    assert all(op.error == "the client's process ended" for op in ended if op.type == "info")
 
 
 def test_a_fault_that_cannot_be_had_here_is_refused_with_a_sentence(tmp_path: Path) -> None:

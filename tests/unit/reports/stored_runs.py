@@ -68,7 +68,28 @@ def lost_write(directory: Path, values: Sequence[Any] = (), key: str = KEY) -> P
         "contract": "With acks=all an acknowledged record is never lost.",
         "witness": {"key": key, "value": told[4], "offset": 4},
     }
-    return stored(directory, rows, {"lost-write": [anomaly]})
+    run = stored(directory, rows, {"lost-write": [anomaly]})
+    write_cluster(run, key)
+    return run
+
+
+def write_cluster(run: Path, key: str = KEY) -> None:
+    """n1 leads until it is dead, n2 after it; n1 decides, then n3; a clock is looked at."""
+    led = {"key": key, "replicas": ["n1", "n2", "n3"]}
+    rows = [
+        {"time_ns": 100_000_000, "node": "n1", **led, "leader": "n1", "epoch": 0,
+         "isr": ["n1", "n2", "n3"]},
+        {"time_ns": 100_000_000, "node": "n1", "controller": "n1", "epoch": 1},
+        {"time_ns": 1_000_000_000, "node": "n2", **led, "leader": None, "epoch": 1,
+         "isr": ["n1", "n2", "n3"]},
+        {"time_ns": 1_100_000_000, "node": "n2", **led, "leader": "n2", "epoch": 2,
+         "isr": ["n2", "n3"]},
+        {"time_ns": 1_200_000_000, "node": "n2", "controller": "n3", "epoch": 2},
+        {"time_ns": 1_300_000_000, "node": "n3", "clock_offset_s": -0.25},
+        {"time_ns": 2_000_000_000, "node": "n2", **led, "leader": "n2", "epoch": 2,
+         "isr": ["n2", "n3", "n1"]},
+    ]  # fmt: skip
+    (run / "cluster.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def stored(directory: Path, rows: Rows, anomalies: dict[str, list[dict[str, Any]]]) -> Path:

@@ -11,12 +11,13 @@ from harness.history.history import History
 from harness.history.op import NEMESIS, Op
 from reports import faults, logs
 from reports.calls import Calls
+from reports.leading import Missing, Reign
 from reports.material import load
 from reports.measures import longest_silence_s, rates, reading
 from reports.model import Limits, page
 from reports.panels import offsets_panel
 from reports.spacetime import spacetime
-from reports.traced import Trace
+from reports.traced import METADATA, Trace
 from reports.wording import cut, outcome, short
 from tests.unit.reports.stored_runs import KEY, Rows, lost_write
 
@@ -157,6 +158,7 @@ def test_a_trace_tells_who_led_who_was_in_sync_and_what_was_sent() -> None:
     trace = traced(
         [
             row(1, "role", 500, node="n1", epoch=0, detail="leader", **log),
+            row(9, "role", 600, node="n3", epoch=4, detail="leader", topic=METADATA, partition=0),
             row(2, "send", 1100, node="n1", api="Fetch"),
             row(3, "deliver", 1103, node="n2", cause=2, api="Fetch"),
             row(4, "send", 1104, node="n2", api="Fetch"),
@@ -166,12 +168,14 @@ def test_a_trace_tells_who_led_who_was_in_sync_and_what_was_sent() -> None:
             row(8, "crash", 1601, node="n1"),
         ]
     )
-    assert [(reign.node, reign.begin_ns) for reign in trace.reigns["q-0"]] == [
-        ("n1", -500_000_000),
-        ("n2", 600_000_000),
+    leading = trace.leading
+    assert leading.reigns["q-0"] == [
+        Reign("n1", 0, -500_000_000, 600_000_000),
+        Reign("n2", 1, 600_000_000, 601_000_000),
     ]
-    assert trace.elections == 1
-    assert trace.in_sync == [(500_000_000, "q-0", 3, 2)]
+    assert leading.elections == 1
+    assert leading.missing == [Missing(500_000_000, "q-0", 1, 3)]
+    assert leading.controllers == [Reign("n3", 4, -400_000_000, 601_000_000)]
     messages = trace.messages(0, 200_000_000, NODES)
     assert [(each.sender, each.receiver, each.is_lost) for each in messages] == [
         ("n1", "n2", False),

@@ -1,0 +1,146 @@
+"""Who led and who was in sync: what becomes a line, and what a silent node costs."""
+
+import asyncio
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from broker.protocol import codec, frames
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from harness.cluster.local import LocalPlace
+from harness.run.cluster_line import ClusterLine
+from harness.run.cluster_watch import ClusterLog, agreed
+from harness.wire.cluster_state import LedPartition, QuorumLeader
+
+KEY = "orders-3"
+
+
+def led(leader: int | None, epoch: int, isr: tuple[int, ...] = (1, 2, 3)) -> LedPartition:
+    return LedPartition(leader, epoch, (1, 2, 3), isr)
+
+
+def log_of(out: io.StringIO) -> ClusterLog:
+    times = iter(range(1000))
+    return ClusterLog(out, lambda: next(times), lambda node_id: f"n{node_id}")
+
+
+def lines(out: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def test_only_what_changed_becomes_a_line() -> None:
+    out = io.StringIO()
+    log = log_of(out)
+    for told in (led(1, 0), led(1, 0), led(1, 0, (1, 2)), led(2, 1, (1, 2))):
+        log.heard({"n1": {KEY: told}})
+    found = [(each["leader"], each["epoch"], each["isr"]) for each in lines(out)]
+    assert found == [
+        ("n1", 0, ["n1", "n2", "n3"]),
+        ("n1", 0, ["n1", "n2"]),
+        ("n2", 1, ["n1", "n2"]),
+    ]
+    assert log.elections == 1
+
+
+def test_a_node_that_is_behind_does_not_bring_the_past_back() -> None:
+    out = io.StringIO()
+    log = log_of(out)
+    log.heard({"n1": {KEY: led(2, 1)}})
+    log.heard({"n3": {KEY: led(1, 0)}})
+    assert [each["epoch"] for each in lines(out)] == [1]
+
+
+def test_a_time_without_leader_lies_between_two_leaders() -> None:
+    out = io.StringIO()
+    log = log_of(out)
+    for told in (led(1, 0), led(None, 1), led(1, 2), led(None, 3), led(2, 4)):
+        log.heard({"n1": {KEY: told}})
+    assert [each["leader"] for each in lines(out)] == ["n1", None, "n1", None, "n2"]
+    assert log.elections == 1
+
+
+def test_of_those_who_know_the_latest_epoch_the_majority_is_believed() -> None:
+    answers = {
+        "n1": {KEY: led(1, 0)},
+        "n2": {KEY: led(2, 1, (2,))},
+        "n3": {KEY: led(2, 1, (2, 3))},
+        "n4": {KEY: led(2, 1, (2, 3))},
+    }
+    assert agreed(answers) == {KEY: ("n3", led(2, 1, (2, 3)))}
+
+
+def test_controllers_and_clocks_are_told_when_they_change() -> None:
+    out = io.StringIO()
+    log = log_of(out)
+    for leader, epoch in ((1, 1), (1, 1), (3, 2), (1, 1)):
+        log.heard_quorum("n2", QuorumLeader(leader, epoch))
+    for offset_s in (0.0001, 1.5, 1.5, 0.0):
+        log.measured("n2", offset_s)
+    told = [each.get("controller", each.get("clock_offset_s")) for each in lines(out)]
+    assert told == ["n1", "n3", 1.5, 0.0]
+
+
+def metadata(correlation_id: int) -> bytes:
+    partition = m.MetadataResponsePartition(
+        partition_index=3, leader_id=2, leader_epoch=5, replica_nodes=[1, 2], isr_nodes=[2]
+    )
+    body = m.MetadataResponse(
+        topics=[
+            m.MetadataResponseTopic(name="orders", partitions=[partition]),
+            m.MetadataResponseTopic(name="gone", error_code=3),
+        ]
+    )
+    encoded = codec.encode_response(ApiKey.METADATA, 7, body)
+    return b"".join(frames.response_frame(ApiKey.METADATA, 7, correlation_id, encoded))
+
+
+def asked(answer: Callable[[int], bytes | None], questions: int) -> tuple[list[Any], int]:
+    """What a line makes of these answers, by number of the question, and how often it dialled."""
+    dialled = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal dialled
+        dialled += 1
+        try:
+            while True:
+                size = int.from_bytes(await reader.readexactly(4))
+                header, _ = frames.decode_request_header(await reader.readexactly(size))
+                found = answer(header.correlation_id)
+                if found is None:
+                    await reader.read()
+                    return
+                writer.write(found)
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            writer.close()
+
+    async def ask() -> list[Any]:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        line = ClusterLine(LocalPlace(Path("unused")), *server.sockets[0].getsockname())
+        found = [await line.leaders(["orders", "gone"], 0.2) for _ in range(questions)]
+        await line.close()
+        server.close()
+        await server.wait_closed()
+        return found
+
+    return asyncio.run(ask()), dialled
+
+
+def test_a_line_asks_again_and_again_on_one_connection() -> None:
+    told, dialled = asked(metadata, 3)
+    assert told == [{KEY: LedPartition(2, 5, (1, 2), (2,))}] * 3
+    assert dialled == 1
+
+
+def test_a_node_that_keeps_its_silence_is_not_asked_again_at_once() -> None:
+    assert asked(lambda number: None, 3) == ([None] * 3, 1)
+
+
+def test_an_answer_to_another_question_and_nonsense_are_no_answers() -> None:
+    assert asked(lambda number: metadata(number + 1), 1)[0] == [None]
+    assert asked(lambda number: b"\x7f\xff\xff\xff", 1)[0] == [None]
+    assert asked(lambda number: b"\0\0\0\2ab", 1)[0] == [None]
