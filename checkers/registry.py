@@ -26,9 +26,10 @@ class Checker:
         self.__doc__ = about
 
     def examine(self, facts: LogFacts) -> Findings:
+        from checkers.kept.examiners import KEPT
         from checkers.log.examiners import EXAMINERS
 
-        return EXAMINERS[self._name](facts)
+        return (EXAMINERS.get(self._name) or KEPT[self._name])(facts)
 
 
 CHECKERS: dict[str, Checker] = {
@@ -61,6 +62,12 @@ CHECKERS: dict[str, Checker] = {
         ("exactly-once", "An input was processed twice, or skipped."),
         ("compaction-lost-key", "A key is gone that nobody deleted."),
         ("compaction-resurrected-key", "A value came back that had been replaced or deleted."),
+        ("lost-append", "An acknowledged append is not in its list when all was read back."),
+        ("phantom-append", "A list holds a value that nobody appended."),
+        ("replaced-get", "A get gave a value that was replaced below the end it had read to."),
+        ("lost-put", "When all was read back, the last value of a name was not there."),
+        ("phantom-topic", "A describe showed a topic as nobody had made it."),
+        ("lost-change", "When all was healed, a describe contradicts an acknowledged change."),
     )
 }
 

@@ -16,6 +16,8 @@ _EVERY = 8
 """So many operations for one of administration: the controller decides one after the other."""
 _STEPS = 8
 """In the life of a topic."""
+_ASKED = 4
+"""Topics of a client that it asks for in the end."""
 _ASSIGNS = 1 / 64
 _SENDS = 0.5 + _ASSIGNS / 2
 _RETENTION_MS_MAX = 100_000_000
@@ -29,7 +31,7 @@ class Admin:
     """
 
     name = "admin"
-    checkers = LOG_CHECKERS
+    checkers = (*LOG_CHECKERS, "phantom-topic", "lost-change")
 
     def __init__(self, load: Load) -> None:
         self._logs = Logs(load, ("admin",), partitions=_PARTITIONS)
@@ -75,6 +77,15 @@ class Admin:
 
     def drained_keys(self, client: int) -> Sequence[str]:
         return self._logs.drained_keys(client)
+
+    def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:
+        """Its last topic, which is somewhere in its life, and some before it, which are deleted."""
+        done = ordinal // _EVERY
+        lives = -(-done // _STEPS)
+        return tuple(
+            Invocation("describe", {"topic": f"made-{client}-{life}", "settled": True})
+            for life in range(max(0, lives - _ASKED), lives)
+        )
 
 
 def _retention_ms(choice: float) -> str:

@@ -23,9 +23,14 @@ class Append:
     """
 
     name = "append"
-    # What was appended is not a send to those who look for lost ones, so these see the reading
-    # back at the end.
-    checkers: tuple[str, ...] = ("duplicate", "inconsistent-offsets", "nonmonotonic-poll")
+    checkers: tuple[str, ...] = (
+        "list-append",
+        "lost-append",
+        "phantom-append",
+        "duplicate",
+        "inconsistent-offsets",
+        "nonmonotonic-poll",
+    )
 
     def __init__(self, load: Load) -> None:
         self._logs = Logs(load, ("append",), partitions=_PARTITIONS)
@@ -49,3 +54,6 @@ class Append:
 
     def drained_keys(self, client: int) -> Sequence[str]:
         return self._logs.drained_keys(client)
+
+    def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:
+        return ()

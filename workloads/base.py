@@ -47,3 +47,7 @@ class Workload(Protocol):
     def drained_keys(self, client: int) -> Sequence[str]:
         """What this client reads back from the beginning when all is healed."""
         ...
+
+    def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:
+        """What it asks last of all, when everything is read back; `ordinal` is the next one's."""
+        ...

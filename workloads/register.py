@@ -27,8 +27,14 @@ class Register:
     """A compacted topic as a key-value store: records have names, and the last of a name counts."""
 
     name = "register"
-    # Compaction takes values that were put, and that is no loss: it needs a checker of its own.
-    checkers: tuple[str, ...] = ("duplicate", "inconsistent-offsets", "nonmonotonic-poll")
+    # Compaction takes values that were put, and that is no loss: these know which it must keep.
+    checkers: tuple[str, ...] = (
+        "replaced-get",
+        "lost-put",
+        "duplicate",
+        "inconsistent-offsets",
+        "nonmonotonic-poll",
+    )
 
     def __init__(self, load: Load) -> None:
         self._logs = Logs(load, ("register",), partitions=_PARTITIONS, configs=_COMPACTED)
@@ -54,3 +60,6 @@ class Register:
 
     def drained_keys(self, client: int) -> Sequence[str]:
         return self._logs.drained_keys(client)
+
+    def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:
+        return ()

@@ -24,6 +24,7 @@ from harness.client.driver import (
     Positions,
     Read,
     Stored,
+    Whole,
     place_of,
 )
 from harness.client.error_names import error_name
@@ -159,7 +160,7 @@ class AiokafkaDriver:
             }
         )
 
-    async def read_all(self, place: Place) -> list[Read]:
+    async def read_all(self, place: Place) -> Whole:
         reader = await self._reader(self._settings.isolation_level)
         where = TopicPartition(place.topic, place.partition)
         found: list[Read] = []
@@ -171,12 +172,19 @@ class AiokafkaDriver:
                 reader.seek(where, begin)
                 while await reader.position(where) < end:
                     batches = await reader.getmany(where, timeout_ms=self._settings.poll_ms)
-                    found += [_read(each) for each in batches.get(where, ()) if each.offset < end]
+                    found += [_read(each) for each in batches.get(where, ())]
+                    end = max(end, self._told_end(reader, where))
         except TimeoutError:
             raise DriverError("_TIMED_OUT", f"read {len(found)} records, not all of them") from None
         except KafkaError as error:
             raise _driver_error(error) from error
-        return found
+        return Whole(found, end)
+
+    def _told_end(self, reader: AIOKafkaConsumer, where: TopicPartition) -> int:
+        """By the last answer to a fetch; None before the first."""
+        if self._settings.isolation_level == "read_committed":
+            return reader.last_stable_offset(where) or 0
+        return reader.highwater(where) or 0
 
     async def end_offsets(self, keys: Sequence[str]) -> dict[str, dict[str, int]]:
         by_place = {_partition(key): key for key in keys}

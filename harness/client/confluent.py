@@ -28,6 +28,7 @@ from harness.client.driver import (
     Positions,
     Read,
     Stored,
+    Whole,
     place_of,
 )
 from harness.client.kafka_client import KafkaClient
@@ -46,6 +47,7 @@ _POLLED_MAX = 500
 """As many as Kafka's own consumer hands over at once."""
 _GRACE_S = 2.0
 """librdkafka looks for messages whose time is up about once a second."""
+_END_WAIT_MS = 5
 
 
 class ConfluentClient(KafkaClient):
@@ -153,16 +155,18 @@ class ConfluentDriver:
                 polled.error = driver_error(problem)
         return polled
 
-    async def read_all(self, place: Place) -> list[Read]:
+    async def read_all(self, place: Place) -> Whole:
         if self._reader is None:
             config = consumer_config(self._settings, self._client_id)
-            self._reader = self._made(Consumer, config | {"enable.partition.eof": True})
+            # The end of a log is told by a fetch that finds nothing, which need not wait for more.
+            eager = {"enable.partition.eof": True, "fetch.wait.max.ms": _END_WAIT_MS}
+            self._reader = self._made(Consumer, config | eager)
         reader, deadline = self._reader, time.monotonic() + self._patience_s
         try:
             where = TopicPartition(place.topic, place.partition)
             low, high = reader.get_watermark_offsets(where, timeout=self._patience_s)
             if low >= high:
-                return []
+                return Whole([], high)
             reader.assign([TopicPartition(place.topic, place.partition, low)])
             return _up_to(reader, high, deadline)
         except KafkaException as error:
@@ -209,8 +213,8 @@ def _add(records: dict[str, list[Read]], message: Message) -> None:
     records.setdefault(key, []).append(Read(offset, message.key(), message.value()))
 
 
-def _up_to(reader: Consumer, end: int, deadline: float) -> list[Read]:
-    """Compaction may have taken the last records before `end`: then the end of the log tells."""
+def _up_to(reader: Consumer, end: int, deadline: float) -> Whole:
+    """Until the log ends, at `end` or further on."""
     found: list[Read] = []
     while True:
         left_s = deadline - time.monotonic()
@@ -218,15 +222,14 @@ def _up_to(reader: Consumer, end: int, deadline: float) -> list[Read]:
             raise DriverError("_TIMED_OUT", f"read {len(found)} records and not all up to {end}")
         for message in _consume(reader, left_s):
             problem, offset = message.error(), message.offset()
-            if problem is not None and problem.code() != KafkaError._PARTITION_EOF:
-                raise driver_error(problem)
             assert offset is not None, "records and the end of a log have offsets"
-            if offset >= end:
-                return found
             if problem is None:
                 found.append(Read(offset, message.key(), message.value()))
-                if offset + 1 == end:
-                    return found
+            elif problem.code() != KafkaError._PARTITION_EOF:
+                raise driver_error(problem)
+            elif offset >= end:
+                # A leader that was deposed may tell an end before this one; then it goes on.
+                return Whole([read for read in found if read.offset < offset], offset)
 
 
 def _check(driver: ConfluentDriver) -> Driver:

@@ -58,6 +58,13 @@ class Read(NamedTuple):
     payload: bytes | None
 
 
+class Whole(NamedTuple):
+    """Everything of a partition below `end`, as far as compaction has left it."""
+
+    records: list[Read]
+    end: int
+
+
 @dataclass(slots=True)
 class Polled:
     """What came, and what was told beside it. Keys stand in the order in which they came."""
@@ -91,10 +98,11 @@ class Driver(Protocol):
         """As soon as there is something, or when the time for a poll is up."""
         ...
 
-    async def read_all(self, place: Place) -> list[Read]:
-        """The whole partition, up to the high watermark of the moment at which this begins.
+    async def read_all(self, place: Place) -> Whole:
+        """The whole partition, up to the high watermark that was told last, as this ended.
 
-        At read_committed up to the last stable offset.
+        The one told first would not do: a record below it may be compacted away for one above it
+        before it is read. At read_committed it is the last stable offset.
         """
         ...
 

@@ -114,7 +114,7 @@ class InstantClient:
                     configs = {**topics[topic]["configs"], **value["configs"]}
                     topics[topic]["configs"] = {k: v for k, v in configs.items() if v is not None}
             case "describe":
-                return {"topic": topic, **topics.get(topic, {"partitions": None})}
+                return {**value, **topics.get(topic, {"partitions": None})}
             case _:
                 raise ValueError(f"no client here can do {f!r}")
         return value

@@ -85,8 +85,8 @@ class KafkaClient:
         if name in _WRITES:
             _acknowledge(micro_op, await self._produce(key, micro_op[2]))
         elif name == "r":
-            read = await self.driver.read_all(place_of(key))
-            micro_op[2] = [_value(record, key) for record in read]
+            whole = await self.driver.read_all(place_of(key))
+            micro_op[2] = [_value(record, key) for record in whole.records]
         elif name == "get":
             micro_op[2] = await self._get(key)
         else:
@@ -112,15 +112,20 @@ class KafkaClient:
         if polled.error is not None:
             raise polled.error
 
-    async def _get(self, key: str) -> Any:
-        """The last value of this name in its partition; None if it has none, or was deleted."""
+    async def _get(self, key: str) -> list[Any]:
+        """The last value of this name in its partition; None if it has none, or was deleted.
+
+        With it goes how far was read: the leader that was asked may have been deposed, so what is
+        beyond may have been acknowledged long ago.
+        """
         place = place_of(key)
         name = None if place.name is None else place.name.encode()
         last: Read | None = None
-        for record in await self.driver.read_all(place):
+        whole = await self.driver.read_all(place)
+        for record in whole.records:
             if record.key == name:
                 last = record
-        return None if last is None or last.payload is None else decode(last.payload, key)
+        return [whole.end, None if last is None else decode(last.payload, key)]
 
     async def _went_back(self, first_polled: Mapping[str, int]) -> bool:
         """A client that cannot must be thrown away: it would skip what it was given last."""
@@ -191,7 +196,7 @@ class KafkaClient:
             found = await self.driver.describe_topic(topic)
         except DriverError as error:
             return Completion(_CHANGES_NOTHING, value, str(error))
-        return Completion("ok", {"topic": topic, **(found or {"partitions": None})})
+        return Completion("ok", {**value, **(found or {"partitions": None})})
 
     async def _crash(self, value: None) -> Completion:
         """What was under way is lost with the client, which is thrown away after this."""

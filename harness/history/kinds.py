@@ -34,12 +34,13 @@ STABLE: Final = 23
 IN: Final = 24
 OUT: Final = 25
 EXTRA: Final = 26
+GET_AT: Final = 27
 
 NAMES: Final = (
     *("value", "send", "sent", "poll", "polled-nothing", "polled-empty", "record", "append"),
     *("read", "read-empty", "read-element", "write", "put", "put-at", "get", "assign"),
     *("assign-at", "group", "member", "commit", "owned", "low", "high", "stable", "in", "out"),
-    "extra",
+    *("extra", "get-at"),
 )
 """By number."""
 

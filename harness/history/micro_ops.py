@@ -97,5 +97,5 @@ _BY_NAME: dict[str, _Take] = {
     "r": _read,
     "w": _plain(kinds.WRITE),
     "put": _placed(kinds.PUT, kinds.PUT_AT),
-    "get": _plain(kinds.GET),
+    "get": _placed(kinds.GET, kinds.GET_AT),
 }

@@ -18,7 +18,7 @@ _PLAIN = {
     kinds.PUT: "put",
     kinds.GET: "get",
 }
-_PLACED = {kinds.SENT: "send", kinds.PUT_AT: "put"}
+_PLACED = {kinds.SENT: "send", kinds.PUT_AT: "put", kinds.GET_AT: "get"}
 _END_OFFSETS = {kinds.LOW: "low", kinds.HIGH: "high", kinds.STABLE: "stable"}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from checkers import check
 from checkers.contract import Contract
+from checkers.kept.lists import LIST_APPEND, list_verdict
 from checkers.verdict import Validity, Verdict
 from harness.history.errors import HistoryError
 from harness.history.history import History
@@ -24,9 +25,19 @@ _TOO_FEW = "too few writes went well"
 _WRITES_MIN = 50
 """With fewer, a run has not shown much."""
 _WRITES = ("send", "put", "txn", "create", "alter", "delete")
-_STANDING = ("duplicate", "inconsistent-offsets", "G1a", "nonmonotonic-poll", "phantom-read")
+_STANDING = (
+    "duplicate",
+    "inconsistent-offsets",
+    "G1a",
+    "nonmonotonic-poll",
+    "phantom-read",
+    LIST_APPEND,
+    "phantom-append",
+    "replaced-get",
+    "phantom-topic",
+)
 """Once seen they stay; what looks lost now may still be read later."""
-_NEEDS_ALL_READ = "unseen"
+_NEEDS_ALL_READ = frozenset({"unseen", "lost-append", "lost-put", "lost-change"})
 _NO_END = "the run came to no end"
 
 
@@ -84,12 +95,21 @@ def _verdicts(
     except HistoryError as error:
         return (Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error)),), []
     # What nobody has tried to read is not missing.
-    names = [name for name in workload.checkers if is_read_back or name != _NEEDS_ALL_READ]
-    verdicts = check(history, contract_of(plan), names)
+    names = [name for name in workload.checkers if is_read_back or name not in _NEEDS_ALL_READ]
+    verdicts = _checked(history, plan, names)
     went_well = _count_writes(history)
     if went_well < _WRITES_MIN:
         return tuple(verdicts), [f"{_TOO_FEW}: {went_well} of at least {_WRITES_MIN}"]
     return tuple(verdicts), []
+
+
+def _checked(history: History, plan: Plan, names: Sequence[str]) -> list[Verdict]:
+    """In the order of the names; list-append is a model of its own, not one anomaly."""
+    contract = contract_of(plan)
+    verdicts = check(history, contract, [name for name in names if name != LIST_APPEND])
+    if LIST_APPEND in names:
+        verdicts.insert(names.index(LIST_APPEND), list_verdict(history, contract))
+    return verdicts
 
 
 def anomaly_so_far(directory: Path, plan: Plan) -> str | None:
@@ -99,7 +119,7 @@ def anomaly_so_far(directory: Path, plan: Plan) -> str | None:
     except HistoryError:
         return None
     names = [name for name in workload_of(plan).checkers if name in _STANDING]
-    for verdict in check(history, contract_of(plan), names):
+    for verdict in _checked(history, plan, names):
         for anomaly in verdict.anomalies:
             return f"{anomaly.type}: {anomaly.because}"
     return None

@@ -17,6 +17,9 @@ from workloads.base import Workload
 _NS = 1_000_000_000
 _STUCK_NS = 10 * _NS
 """A reader without progress for so long is opened anew: its client may have got stuck."""
+_SETTLE_NS = 1 * _NS
+"""Before the last questions: what one broker was told reaches the others after a moment."""
+_LAST_TRIES = 3
 
 Emit = Callable[[int, int, OpType, str, Any, str | None, str | None], None]
 """time_ns, process, type, f, value, error, node."""
@@ -95,11 +98,14 @@ class Life:
         it, and what was acknowledged beyond it is gone. `ends` are for logs that do not tell.
         """
         mine = {key: ends[key] for key in self._workload.drained_keys(self._number) if key in ends}
-        if not mine:
-            return {}
         # The end of a load may have asked for a stop that had nothing to end any more.
         self._is_stopped = False
-        mine = await self._latest(mine)
+        left = await self._read_back(mine, deadline_ns) if mine else {}
+        await self._close_up(deadline_ns)
+        return left
+
+    async def _read_back(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
+        mine = await self._latest(ends)
         reached = dict.fromkeys(mine, 0)
         progress_ns = 0
         while not self._is_stopped and self._clock.now_ns() < deadline_ns:
@@ -120,6 +126,22 @@ class Life:
             elif completion.type == "info":
                 progress_ns = 0
         return {key: max(0, end - reached[key]) for key, end in mine.items()}
+
+    async def _close_up(self, deadline_ns: int) -> None:
+        """The workload's last questions; they change nothing, so they may be asked again."""
+        questions = self._workload.closing(self._number, self._ordinal)
+        if not questions:
+            return
+        await self._clock.sleep_until_ns(self._clock.now_ns() + _SETTLE_NS)
+        for question in questions:
+            for _ in range(_LAST_TRIES):
+                if self._is_stopped or self._clock.now_ns() >= deadline_ns:
+                    return
+                completion = await self._do(question)
+                if completion.type == "ok":
+                    break
+                if completion.type == "info":
+                    await self._reopen()
 
     async def _latest(self, ends: Mapping[str, int]) -> dict[str, int]:
         """The history has to know log starts as well: what retention took is not lost."""

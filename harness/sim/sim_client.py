@@ -23,6 +23,7 @@ from harness.client.driver import (
     Positions,
     Read,
     Stored,
+    Whole,
     place_of,
 )
 from harness.client.kafka_client import KafkaClient
@@ -177,7 +178,7 @@ class SimDriver:
         self._positions[key] = fetched.next_offset
         return [Read(each.offset, each.key, each.value) for each in fetched.records]
 
-    async def read_all(self, place: Place) -> list[Read]:
+    async def read_all(self, place: Place) -> Whole:
         try:
             position = await self._offset(place, EARLIEST, READ_UNCOMMITTED)
             end = await self._offset(place, LATEST, self._isolation)
@@ -187,14 +188,13 @@ class SimDriver:
                     place.topic, place.partition, position, self._fetch
                 )
                 position = fetched.next_offset
-                found += [
-                    Read(each.offset, each.key, each.value)
-                    for each in fetched.records
-                    if each.offset < end
-                ]
+                found += [Read(each.offset, each.key, each.value) for each in fetched.records]
+                committed = self._isolation == READ_COMMITTED
+                told = fetched.last_stable_offset if committed else fetched.high_watermark
+                end = max(end, told)
         except ClientError as error:
             raise _driver_error(error) from error
-        return found
+        return Whole(found, max(position, end))
 
     async def end_offsets(self, keys: Sequence[str]) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {}

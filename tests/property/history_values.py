@@ -29,7 +29,7 @@ def pairs() -> st.SearchStrategy[list[Any]]:
 def micro_ops(keys: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
     polled = st.dictionaries(keys, st.lists(pairs(), max_size=3), max_size=3)
     return st.one_of(
-        st.tuples(st.sampled_from(["send", "put"]), keys, VALUES | pairs()).map(list),
+        st.tuples(st.sampled_from(["send", "put", "get"]), keys, VALUES | pairs()).map(list),
         st.just(["poll"]),
         st.tuples(st.just("poll"), polled).map(list),
         st.tuples(st.sampled_from(["append", "w", "get", "r"]), keys, VALUES).map(list),

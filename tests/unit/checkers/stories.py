@@ -27,3 +27,35 @@ def polled(process: int, key: str, *pairs: tuple[int | None, Any], outcome: OpTy
 
 def assigned(process: int, value: Any, outcome: OpType = "ok") -> Any:
     return process, outcome, "assign", value
+
+
+def appended(process: int, key: str, value: Any, outcome: OpType = "ok") -> Any:
+    return process, outcome, "txn", [["append", key, value]]
+
+
+def put(process: int, offset: int | None, value: Any, outcome: OpType = "ok") -> Any:
+    """To one name of the log x."""
+    return process, outcome, "put", [["put", "x/a", [offset, value]]]
+
+
+def got(process: int, end: int, value: Any) -> Any:
+    return process, "ok", "get", [["get", "x/a", [end, value]]]
+
+
+def made(process: int, outcome: OpType = "ok", **configs: Any) -> Any:
+    return process, outcome, "create", {"topic": "t", "partitions": 3, "configs": configs}
+
+
+def altered(process: int, outcome: OpType = "ok", **configs: Any) -> Any:
+    return process, outcome, "alter", {"topic": "t", "configs": configs}
+
+
+def deleted(process: int, outcome: OpType = "ok") -> Any:
+    return process, outcome, "delete", {"topic": "t"}
+
+
+def described(
+    process: int, partitions: int | None, *, settled: bool = False, **configs: Any
+) -> Any:
+    said = {"topic": "t", "partitions": partitions, "configs": configs}
+    return process, "ok", "describe", said | ({"settled": True} if settled else {})

@@ -13,7 +13,17 @@ from checkers import CHECKERS, check
 from checkers.contract import Contract
 from checkers.verdict import Anomaly, Validity
 from harness.history.history import History
-from tests.unit.checkers.stories import assigned, polled, sent, told
+from tests.unit.checkers.stories import (
+    appended,
+    assigned,
+    described,
+    got,
+    made,
+    polled,
+    put,
+    sent,
+    told,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -99,6 +109,12 @@ GUILTY = {
         (0, "ok", "put", [["put", "x/a", [1, None]]]),
         (1, "ok", "get", [["get", "x/a", 1]]),
     ),
+    "lost-append": (appended(0, "x", 1), appended(0, "x", 2), polled(1, "x", (1, 2))),
+    "phantom-append": (appended(0, "x", 1), (1, "ok", "txn", [["r", "x", [1, 2]]])),
+    "replaced-get": (put(0, 0, 1), put(0, 1, 2), got(1, 2, 1)),
+    "lost-put": (put(0, 0, 1), put(0, 1, 2), polled(1, "x", (0, 1))),
+    "phantom-topic": (made(0), described(1, 7)),
+    "lost-change": (made(0), described(1, None, settled=True)),
 }
 INNOCENT = {
     # Beyond the last record that anybody read a record is only late.
@@ -157,6 +173,22 @@ INNOCENT = {
         (0, "ok", "put", [["put", "x/a", [0, 1]]]),
         (1, "ok", "get", [["get", "x/a", 1]]),
     ),
+    # While all goes on a read may lack what was acknowledged elsewhere.
+    "lost-append": (
+        appended(0, "x", 1),
+        (1, "ok", "txn", [["r", "x", []]]),
+        polled(1, "x", (0, 1)),
+    ),
+    "phantom-append": (
+        (0, "info", "txn", [["append", "x", 1]]),
+        (1, "ok", "txn", [["r", "x", [1]]]),
+    ),
+    # What was replaced at or beyond the end that was read to may still be got.
+    "replaced-get": (put(0, 0, 1), put(0, 1, 2), got(1, 1, 1)),
+    "lost-put": (put(0, 0, 1), put(0, 1, 2), polled(1, "x", (1, 2))),
+    "phantom-topic": (made(0), described(1, None), described(1, 3)),
+    # A broker that has not heard of it yet says nothing of it.
+    "lost-change": (made(0), described(1, None), described(1, 3, settled=True)),
 }
 
 

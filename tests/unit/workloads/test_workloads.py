@@ -203,3 +203,14 @@ def test_a_name_nobody_knows_is_told() -> None:
 def test_a_workload_to_come_says_what_it_waits_for(name: str) -> None:
     with pytest.raises(ValueError, match="waits for"):
         make_workload(name, load())
+
+
+def test_an_administrator_asks_in_the_end_for_the_topics_it_had_last() -> None:
+    workload = make_workload("admin", load())
+    assert workload.closing(1, 0) == ()
+    made = [each.value["topic"] for each in drawn(workload, 1) if each.f == "create"]
+    asked = [each.value for each in workload.closing(1, len(drawn(workload, 1)))]
+    assert [each["topic"] for each in asked] == made[-4:]
+    assert all(each["settled"] for each in asked)
+    first = [each.value["topic"] for each in workload.closing(1, 8)]
+    assert first == made[:1], "the one that it has just made"

@@ -16,6 +16,7 @@ from harness.client.driver import (
     Positions,
     Read,
     Stored,
+    Whole,
     place_of,
 )
 from harness.client.kafka_client import KafkaClient
@@ -63,9 +64,9 @@ class FakeDriver:
     async def poll(self) -> Polled:
         return self.polls.pop(0)
 
-    async def read_all(self, place: Place) -> list[Read]:
+    async def read_all(self, place: Place) -> Whole:
         read: list[Read] = _answer(self.reads)
-        return read
+        return Whole(read, 9)
 
     async def end_offsets(self, keys: Sequence[str]) -> dict[str, dict[str, int]]:
         return {"high": dict.fromkeys(keys, 3)}
@@ -242,9 +243,13 @@ async def test_registers() -> None:
     assert driver.produced == [("a-0", b"x", encode("a-0/x", 1)), ("a-0", b"x", None)]
     log = [record("a-0", 0, 1, "x"), record("a-0", 1, 2, "x"), record("a-0", 2, 3, "y")]
     driver.reads = [log, [*log, Read(3, b"x", None)], []]
-    assert (await do(driver, "get", [["get", "a-0/x", None]])).value == [["get", "a-0/x", 2]]
-    assert (await do(driver, "get", [["get", "a-0/x", None]])).value == [["get", "a-0/x", None]]
-    assert (await do(driver, "get", [["get", "a-0/x", None]])).value == [["get", "a-0/x", None]]
+    assert (await do(driver, "get", [["get", "a-0/x", None]])).value == [["get", "a-0/x", [9, 2]]]
+    assert (await do(driver, "get", [["get", "a-0/x", None]])).value == [
+        ["get", "a-0/x", [9, None]]
+    ]
+    assert (await do(driver, "get", [["get", "a-0/x", None]])).value == [
+        ["get", "a-0/x", [9, None]]
+    ]
 
 
 async def test_end_offsets_are_of_what_is_assigned() -> None:

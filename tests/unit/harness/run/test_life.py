@@ -11,6 +11,7 @@ from harness.client.base import Completion, Invocation
 from harness.cluster.base import NewTopic
 from harness.run.clients import unread
 from harness.run.life import Life
+from workloads.base import Workload
 
 CLIENTS = 4
 STEP_NS = 1_000_000
@@ -44,6 +45,19 @@ class Sends:
     def drained_keys(self, client: int) -> Sequence[str]:
         return ["t-0", "t-1"]
 
+    def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:
+        return ()
+
+
+class Asks(Sends):
+    """Has questions left when everything is read back, and nothing to read."""
+
+    def drained_keys(self, client: int) -> Sequence[str]:
+        return []
+
+    def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:
+        return [Invocation("describe", {"topic": f"{client}-{ordinal}-{at}"}) for at in range(2)]
+
 
 class ScriptedClient:
     def __init__(self, answer: Callable[[Invocation], Completion], log: list[str]) -> None:
@@ -61,13 +75,15 @@ class ScriptedClient:
 
 
 class Story:
-    def __init__(self, answer: Callable[[Invocation], Completion]) -> None:
+    def __init__(
+        self, answer: Callable[[Invocation], Completion], workload: Workload | None = None
+    ) -> None:
         self.rows: list[tuple[Any, ...]] = []
         self.doors: list[str] = []
         self.life = Life(
             1,
             CLIENTS,
-            Sends(),
+            workload or Sends(),
             lambda process: ScriptedClient(answer, self.doors),
             StepClock(),
             lambda *row: self.rows.append(row),
@@ -236,3 +252,26 @@ def test_reading_back_goes_as_far_as_the_log_does() -> None:
     story = Story(beyond)
     assert story.drain({"t-0": 1}, 10_000 * STEP_NS) == {"t-0": 0}
     assert next(records, None) is None
+
+
+def test_last_of_all_the_workload_has_its_questions() -> None:
+    story = Story(ok, Asks())
+    assert story.drain({"t-0": 5}, 10**12) == {}
+    asked = [row[4]["topic"] for row in story.rows if row[2] == "invoke"]
+    assert asked == ["1-0-0", "1-0-1"]
+    assert story.rows[0][0] >= 10**9, "what one broker was told needs a moment"
+
+
+def test_a_last_question_is_asked_again_but_not_for_ever() -> None:
+    answers = [Completion("fail"), Completion("info"), Completion("ok"), *[Completion("fail")] * 9]
+    story = Story(lambda _: answers.pop(0), Asks())
+    story.drain({}, 10**12)
+    asked = [row[4]["topic"] for row in story.rows if row[2] == "invoke"]
+    assert asked == ["1-0-0"] * 3 + ["1-0-1"] * 3
+    assert story.doors == ["open", "close", "open"], "who does not know never speaks again"
+
+
+def test_no_question_is_asked_when_the_time_is_up() -> None:
+    story = Story(ok, Asks())
+    story.drain({}, 10**8)
+    assert not story.rows

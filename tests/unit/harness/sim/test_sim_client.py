@@ -79,10 +79,10 @@ async def test_lists_registers_and_ends(placed: Placed) -> None:
         assert (await do("txn", [["r", "t-0", None]])).value == [["r", "t-0", [1]]]
         assert (await do("put", [["put", "t-1/a", 2]])).value == [["put", "t-1/a", [0, 2]]]
         assert (await do("put", [["put", "t-1/a", 3]])).type == "ok"
-        assert (await do("get", [["get", "t-1/a", None]])).value == [["get", "t-1/a", 3]]
-        assert (await do("get", [["get", "t-1/b", None]])).value == [["get", "t-1/b", None]]
+        assert (await do("get", [["get", "t-1/a", None]])).value == [["get", "t-1/a", [2, 3]]]
+        assert (await do("get", [["get", "t-1/b", None]])).value == [["get", "t-1/b", [2, None]]]
         assert (await do("put", [["put", "t-1/a", None]])).type == "ok"
-        assert (await do("get", [["get", "t-1/a", None]])).value == [["get", "t-1/a", None]]
+        assert (await do("get", [["get", "t-1/a", None]])).value == [["get", "t-1/a", [3, None]]]
         assert (await do("end-offsets", ["t-0", "t-1"])).value == {
             "low": {"t-0": 0, "t-1": 0},
             "stable": {"t-0": 1, "t-1": 3},
