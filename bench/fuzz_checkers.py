@@ -20,21 +20,25 @@ from random import Random
 # Before this directory, where a module has the name of each package.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from checkers.verdict import Validity
+from tests.property import test_checkers_counts as counts
 from tests.property import test_checkers_linear as linear
 from tests.property import test_checkers_log as logs
 from tests.property import test_checkers_txn as transactions
+from tests.property.count_histories import PLAYS
 from tests.property.linear_histories import APPLY
 
 Trial = Callable[[Random], tuple[bool, bool]]
 """From dice to whether checker and oracle agree, and whether the history is invalid."""
 
-GENTLE, ROUGH, ROUGHEST = (0.05, 14), (0.3, 24), (0.5, 48)
+GENTLE, ROUGH, ROUGHEST = (0.05, 14), (0.3, 24), (0.45, 56)
 _BENDS = {
     "duplicate": GENTLE,
     "inconsistent-offsets": GENTLE,
     "int-nonmonotonic-poll": GENTLE,
     "unseen": GENTLE,
     "nonlinearizable-log": ROUGHEST,
+    "precommitted-read": ROUGHEST,
 }
 
 
@@ -44,6 +48,19 @@ def _log_trial(name: str) -> Trial:
     def trial(dice: Random) -> tuple[bool, bool]:
         found, defined = logs.difference(name, dice, bend, most)
         return found == defined, bool(defined)
+
+    return trial
+
+
+def _cycle_trial(dice: Random) -> tuple[bool, bool]:
+    found, there, true = logs.cycle_difference(dice, 0.25, 16)
+    return found == there and true, there
+
+
+def _count_trial(model: str) -> Trial:
+    def trial(dice: Random) -> tuple[bool, bool]:
+        found, defined = counts.difference(model, dice)
+        return found == defined, defined[0] is Validity.INVALID
 
     return trial
 
@@ -72,10 +89,12 @@ def _zone_trial(dice: Random) -> tuple[bool, bool]:
 
 
 TRIALS: dict[str, Trial] = {
-    **{name: _log_trial(name) for name in logs.CASES},
-    **{model: _txn_trial(model) for model in ("list-append", "rw-register")},
     **{model: _linear_trial(model) for model in APPLY},
     "zones": _zone_trial,
+    **{model: _count_trial(model) for model in PLAYS},
+    **{model: _txn_trial(model) for model in ("list-append", "rw-register")},
+    **{name: _log_trial(name) for name in logs.CASES},
+    "G1c": _cycle_trial,
 }
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from checkers.columns import OK, Columns
+from checkers.columns import OK
 from checkers.counts.told import Found, judged
 from checkers.linear.calls import Call, calls
 from checkers.models import Question
 from checkers.results import Result
+from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
 
 
-def bank(history: History, question: Question) -> Result:
+def bank(history: History | StoredHistory, question: Question) -> Result:
     """The total is given as initial value, a number or the accounts; else the first read's."""
-    columns = Columns(history)
+    columns = columns_of(history)
     reads = [
         call
         for call in calls(columns, "read")

@@ -4,51 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from checkers.columns import FAIL, OK, Columns
+from checkers.columns import FAIL, OK
 from checkers.counts.told import Found, judged
 from checkers.linear.calls import Call, calls, canonical
 from checkers.models import Question
 from checkers.results import Result
+from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
 
 
-def counter(history: History, question: Question) -> Result:
-    """A read is at least what had been added for certain when it began, and at most all that may
-    have been when it ended; additions that take away count the other way."""
-    columns = Columns(history)
+def counter(history: History | StoredHistory, question: Question) -> Result:
+    """A read is at least the least, and at most the most, that may have been there at a moment of
+    it: additions that had ended count, those that had begun by its end may, and failed ones do not.
+    """
+    columns = columns_of(history)
     initial = question.initial if isinstance(question.initial, int) else 0
-    lower = upper = initial
     events: list[tuple[int, Call, bool]] = []
     for call in calls(columns, "add", "inc", "increment", "dec", "decrement", "read"):
+        if call.outcome == FAIL:
+            continue
         events.append((call.call, call, True))
         if call.ret is not None:
             events.append((call.row, call, False))
-    bounds: dict[int, int] = {}
+    # What has ended, and what has begun; of each, all that adds and all that takes away.
+    ended, begun = [initial, initial], [initial, initial]
+    bounds: dict[int, tuple[int, int]] = {}
     found: list[Found] = []
     reads = 0
     for _, call, begins in sorted(events, key=lambda event: event[0]):
-        if call.f == "read":
-            if call.outcome != OK or not isinstance(call.value, int):
-                continue
+        if call.f != "read":
+            by = _by(call)
+            (begun if begins else ended)[by < 0] += by
+        elif call.outcome == OK and isinstance(call.value, int):
             if begins:
-                bounds[call.row] = lower
+                bounds[call.row] = (ended[0], ended[1])
                 continue
             reads += 1
-            if not bounds[call.row] <= call.value <= upper:
+            sure_more, sure_less = bounds[call.row]
+            lower, upper = sure_more + begun[1] - initial, begun[0] + sure_less - initial
+            if not lower <= call.value <= upper:
                 sentence = (
-                    f"a read gave {call.value}, when the counter was between {bounds[call.row]} "
-                    f"and {upper}"
+                    f"a read gave {call.value}, when the counter was between {lower} and {upper}"
                 )
-                witness = {"value": call.value, "lower": bounds[call.row], "upper": upper}
+                witness = {"value": call.value, "lower": lower, "upper": upper}
                 found.append(("out-of-bounds", (call.row,), sentence, witness))
-        elif call.outcome != FAIL:
-            by = _by(call)
-            if begins:
-                upper += max(by, 0)
-                lower += min(by, 0)
-            else:
-                lower += max(by, 0)
-                upper += min(by, 0)
     nothing = "" if reads else "the counter was never read"
     return judged(columns, question, found, {"reads": reads}, nothing)
 
@@ -58,8 +57,8 @@ def _by(call: Call) -> int:
     return -by if call.f.startswith("dec") else by
 
 
-def unique_ids(history: History, question: Question) -> Result:
-    columns = Columns(history)
+def unique_ids(history: History | StoredHistory, question: Question) -> Result:
+    columns = columns_of(history)
     given: dict[Hashable, Call] = {}
     found: list[Found] = []
     attempts = 0

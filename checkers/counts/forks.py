@@ -6,24 +6,29 @@ other did.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
-from checkers.columns import OK, Columns
+from checkers.columns import FAIL, OK
 from checkers.counts.told import Found, judged
 from checkers.linear.calls import calls, canonical
 from checkers.models import Question
 from checkers.results import Result
+from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
 
 
-def long_fork(history: History, question: Question) -> Result:
-    columns = Columns(history)
+def long_fork(history: History | StoredHistory, question: Question) -> Result:
+    columns = columns_of(history)
     groups: dict[frozenset[Any], dict[frozenset[Any], int]] = {}
     reads = 0
-    for call in calls(columns, "read", "txn", "r"):
+    writes: Counter[Any] = Counter()
+    for call in calls(columns, "read", "write", "txn", "r", "w"):
+        if call.outcome != FAIL and isinstance(call.value, list):
+            writes.update(canonical(part[1]) for part in call.value if _is(part, "w", "write"))
         if call.outcome != OK or not isinstance(call.value, list):
             continue
-        parts = [part for part in call.value if isinstance(part, list) and part[0] in ("r", "read")]
+        parts = [part for part in call.value if _is(part, "r", "read")]
         if len(parts) < 2:
             continue
         reads += 1
@@ -38,7 +43,15 @@ def long_fork(history: History, question: Question) -> Result:
                 if not one <= other:
                     found.append(_fork(one, other, views, keys))
     nothing = "" if reads else "no read had several keys"
+    twice = sorted(str(key) for key, times in writes.items() if times > 1)
+    if twice:
+        # Seen or not says nothing of the order then.
+        found, nothing = [], f"keys are to be written once, and these were not: {', '.join(twice)}"
     return judged(columns, question, found, {"reads": reads}, nothing)
+
+
+def _is(part: Any, *names: str) -> bool:
+    return isinstance(part, list) and len(part) == 3 and part[0] in names
 
 
 def _fork(one: Any, other: Any, views: dict[Any, int], keys: frozenset[Any]) -> Found:

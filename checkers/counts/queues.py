@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 
-from checkers.columns import INFO, OK, Columns
+from checkers.columns import INFO, OK
 from checkers.counts.told import Found, judged
 from checkers.linear.calls import Call, calls, canonical
 from checkers.models import Question
 from checkers.results import Result
+from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
 
 
@@ -20,10 +21,10 @@ def _dequeued(call: Call) -> list[Hashable]:
     return [] if call.value is None else [canonical(call.value)]
 
 
-def queue(history: History, question: Question) -> Result:
+def queue(history: History | StoredHistory, question: Question) -> Result:
     """Nothing comes out that did not go in, or more often than it went in: enqueues are counted
     when they are invoked, dequeues when they are ok."""
-    columns = Columns(history)
+    columns = columns_of(history)
     events: list[tuple[int, int, Call]] = []
     for call in calls(columns, "enqueue", "dequeue", "drain"):
         if call.f == "enqueue" and call.outcome in (OK, INFO):
@@ -37,17 +38,18 @@ def queue(history: History, question: Question) -> Result:
             inside[canonical(call.value)] += 1
             continue
         for value in _dequeued(call):
-            inside[value] -= 1
-            if inside[value] < 0:
+            if inside[value]:
+                inside[value] -= 1
+            else:
                 sentence = f"{value!r} was dequeued and was not in the queue"
                 found.append(("unexpected", (call.row,), sentence, {"value": value}))
     nothing = "" if events else "nothing was enqueued or dequeued"
     return judged(columns, question, found, {"events": len(events)}, nothing)
 
 
-def total_queue(history: History, question: Question) -> Result:
+def total_queue(history: History | StoredHistory, question: Question) -> Result:
     """What goes in must come out; only a history that drains the queue can tell."""
-    columns = Columns(history)
+    columns = columns_of(history)
     tried: Counter[Hashable] = Counter()
     acked: Counter[Hashable] = Counter()
     out: Counter[Hashable] = Counter()

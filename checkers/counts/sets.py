@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from checkers.columns import FAIL, INFO, OK, Columns
+from checkers.columns import FAIL, INFO, OK
 from checkers.counts.told import Found, judged
 from checkers.linear.calls import Call, calls, canonical
 from checkers.models import Question
 from checkers.results import Result
+from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
 
+_STRICT = ("linearizable", "strict-serializable", "strong-serializable")
+_LATE = "Only a set that is promised to be linearizable is never late."
 
-def whole_set(history: History, question: Question) -> Result:
+
+def whole_set(history: History | StoredHistory, question: Question) -> Result:
     """What was added for certain is in the last read, and nothing is that nobody added."""
-    columns = Columns(history)
+    columns = columns_of(history)
     adds = list(calls(columns, "add"))
     reads = [call for call in calls(columns, "read") if call.outcome == OK]
     reads = [call for call in reads if isinstance(call.value, list)]
@@ -38,9 +42,9 @@ def whole_set(history: History, question: Question) -> Result:
     return judged(columns, question, found, stats, "")
 
 
-def full_set(history: History, question: Question) -> Result:
+def full_set(history: History | StoredHistory, question: Question) -> Result:
     """Every read counts: an element that was added, or once seen, is in every later read."""
-    columns = Columns(history)
+    columns = columns_of(history)
     adds = {canonical(call.value): call for call in calls(columns, "add")}
     reads = [call for call in calls(columns, "read") if call.outcome == OK]
     reads = [call for call in reads if isinstance(call.value, list)]
@@ -60,36 +64,40 @@ def full_set(history: History, question: Question) -> Result:
                 sentence = f"a read has {value!r}, whose add failed"
                 rows = (adds[value].row, read.row)
                 found.append(("G1a", rows, sentence, {"value": value}))
-    lost, never = 0, 0
+    never, tested = 0, False
     for value, call in adds.items():
-        result = _fate(value, call, contents)
-        if result is not None:
-            found.append(result)
-            lost += 1
+        later, fate = _fate(value, call, contents)
+        tested |= later
+        if fate is not None:
+            found.append(fate)
         elif call.outcome == OK and not any(value in counts for _, counts in contents):
             never += 1
-    stats = {"attempts": len(adds), "reads": len(reads), "lost": lost, "never-read": never}
-    nothing = "" if reads and adds else "nothing was added and read"
-    return judged(columns, question, found, stats, nothing)
+    stats = {"attempts": len(adds), "reads": len(reads), "never-read": never}
+    nothing = "" if tested else "no read began after an element was known to be in the set"
+    strict = any(model in _STRICT for model in question.consistency_models)
+    return judged(columns, question, found, stats, nothing, {} if strict else {"stale": _LATE})
 
 
-def _fate(value: Any, call: Call, contents: list[tuple[Call, Counter[Any]]]) -> Found | None:
-    """Lost if a read that began after it was known lacks it, and so do all that began later."""
+def _fate(
+    value: Any, call: Call, contents: list[tuple[Call, Counter[Any]]]
+) -> tuple[bool, Found | None]:
+    """Whether a read began after it was known; and what became of it: lost if such a read lacks it,
+    and so do all that began later; stale if it came back."""
     known = call.row if call.outcome == OK else None
     witness = call.row
     for read, counts in contents:
         if value in counts and (known is None or read.row < known):
             known, witness = read.row, read.row
     if known is None:
-        return None
+        return False, None
     later = [(read, counts) for read, counts in contents if read.call > known]
     last_seen = max((read.call for read, counts in contents if value in counts), default=-1)
     missing = [read for read, counts in later if value not in counts and read.call > last_seen]
     if missing:
         sentence = f"{value!r} was in the set, and no later read has it"
-        return "lost", (witness, missing[0].row), sentence, {"value": value}
+        return True, ("lost", (witness, missing[0].row), sentence, {"value": value})
     stale = [read for read, counts in later if value not in counts]
     if stale:
         sentence = f"{value!r} was in the set, and a read that began after that lacks it"
-        return "stale", (witness, stale[0].row), sentence, {"value": value}
-    return None
+        return True, ("stale", (witness, stale[0].row), sentence, {"value": value})
+    return bool(later), None

@@ -15,6 +15,7 @@ from checkers.linear.search import Outcome, Search, Step, searched
 from checkers.linear.zones import unique_writes, zones
 from checkers.models import Question
 from checkers.results import Result, ruled
+from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
 
 _BASE = 0x100000001B3
@@ -53,18 +54,18 @@ def _register_steps(
     return steps
 
 
-def register(history: History, question: Question) -> Result:
+def register(history: History | StoredHistory, question: Question) -> Result:
     return _registers(history, question, "read", "write")
 
 
-def cas_register(history: History, question: Question) -> Result:
+def cas_register(history: History | StoredHistory, question: Question) -> Result:
     return _registers(history, question, "read", "write", "cas")
 
 
-def _registers(history: History, question: Question, *names: str) -> Result:
+def _registers(history: History | StoredHistory, question: Question, *names: str) -> Result:
     codes = _Codes()
     initial = codes.of(question.initial)
-    columns = Columns(history)
+    columns = columns_of(history)
     steps = _register_steps(calls(columns, *names), question, codes)
     objects: dict[Hashable, Any] = {
         key: _Decided(partial(zones, mine, initial))
@@ -86,9 +87,9 @@ class _Decided:
         return self._run()
 
 
-def mutex(history: History, question: Question) -> Result:
+def mutex(history: History | StoredHistory, question: Question) -> Result:
     """Acquire and release, of a lock that is free at first."""
-    columns = Columns(history)
+    columns = columns_of(history)
     moves = {"acquire": (0, 1), "release": (1, 0)}
     steps: dict[Hashable, list[Step]] = {}
     for call in calls(columns, *moves):
@@ -98,13 +99,13 @@ def mutex(history: History, question: Question) -> Result:
     return _judged(history, columns, question, searched(objects, question.budget), *moves)
 
 
-def kv_append(history: History, question: Question) -> Result:
+def kv_append(history: History | StoredHistory, question: Question) -> Result:
     """Texts by key: put replaces, append adds at the end, get returns the whole.
 
     A state is 64 bits of the text: each text is a polynomial in a prime base, so that the text of
     an append follows from the states before it.
     """
-    columns = Columns(history)
+    columns = columns_of(history)
     steps: dict[Hashable, list[Step]] = {}
     for call in calls(columns, "put", "append", "get"):
         mine = steps.setdefault(call.key, [])
@@ -135,9 +136,9 @@ def _signed(word: int) -> int:
     return word - (1 << 64) if word >> 63 else word
 
 
-def multi_register(history: History, question: Question) -> Result:
+def multi_register(history: History | StoredHistory, question: Question) -> Result:
     """Transactions of reads and writes over registers; together they are one object."""
-    columns = Columns(history)
+    columns = columns_of(history)
     given = question.initial if isinstance(question.initial, dict) else {}
     initial = tuple(sorted((str(name), canonical(value)) for name, value in given.items()))
     default = None if isinstance(question.initial, dict) else canonical(question.initial)
@@ -171,18 +172,23 @@ def _transaction(parts: Any, default: Hashable, *, silent: bool) -> Callable[[An
     return move
 
 
-def fifo_queue(history: History, question: Question) -> Result:
+def fifo_queue(history: History | StoredHistory, question: Question) -> Result:
     return _queues(history, question, {"enqueue", "offer"}, {"dequeue", "poll"}, first=True)
 
 
-def stack(history: History, question: Question) -> Result:
+def stack(history: History | StoredHistory, question: Question) -> Result:
     return _queues(history, question, {"push"}, {"pop"}, first=False)
 
 
 def _queues(
-    history: History, question: Question, puts: set[str], takes: set[str], *, first: bool
+    history: History | StoredHistory,
+    question: Question,
+    puts: set[str],
+    takes: set[str],
+    *,
+    first: bool,
 ) -> Result:
-    columns = Columns(history)
+    columns = columns_of(history)
     objects: dict[Hashable, list[Action]] = {}
     for call in calls(columns, *puts, *takes):
         if not happened(call):
@@ -216,7 +222,7 @@ def _take(value: Hashable, *, first: bool, unknown: bool) -> Callable[[Any], Any
 
 
 def _judged(
-    history: History,
+    history: History | StoredHistory,
     columns: Columns,
     question: Question,
     outcomes: dict[Hashable, Outcome],

@@ -7,6 +7,7 @@ known, a cycle can only be a poll that ended before a send it shows began: then 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ def cycles(facts: LogFacts, *, ww_deps: bool = False) -> Findings:
     source, target, number = edges_of_reads(*span, facts.values.writer)
     wr: Edges = (source, target, WR, number, number)
     graph = transaction_graph(columns, Scope(), wr, *([_log_order(facts)] if ww_deps else []))
+    # Whoever was shown a value before its send began was, even if that send failed.
+    graph = replace(graph, call=columns.call)
     findings: list[Finding] = []
     for group in suspects(graph).groups[:SHOWN]:
         for cycle in Group(graph, group).cycles():

@@ -206,7 +206,8 @@ def forbidden_by(models: tuple[str, ...]) -> frozenset[str]:
     return frozenset(forbidden | implying)
 
 
-def ruled_out(anomalies: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+@cache
+def ruled_out(anomalies: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The weakest models that these anomalies rule out, and all the stronger ones besides."""
     import networkx as nx
 

@@ -52,7 +52,7 @@ def judged(
     if not edges:
         why = "no transaction depends on another"
         anomalies.append(Anomaly(type=EMPTY, ops=(), because=why, severity="unknown", contract=""))
-    weakest, stronger = ruled_out(types)
+    weakest, stronger = ruled_out(frozenset(types))
     return Result(
         validity=Validity.INVALID if invalid else Validity.UNKNOWN if why else Validity.VALID,
         anomalies=tuple(anomalies),

@@ -21,6 +21,12 @@ def register_apply(state: Any, f: str, argument: Any, result: Any) -> tuple[bool
     return state == argument[0], argument[1]
 
 
+def text_apply(state: Any, f: str, argument: Any, result: Any) -> tuple[bool, Any]:
+    if f == "get":
+        return result == state, state
+    return True, argument if f == "put" else state + argument
+
+
 def mutex_apply(state: Any, f: str, argument: Any, result: Any) -> tuple[bool, Any]:
     return state == (f == "release"), f == "acquire"
 
@@ -47,6 +53,10 @@ def multi_apply(state: Any, f: str, argument: Any, result: Any) -> tuple[bool, A
 
 def _argument(dice: Random, model: str, number: int, *, unique: bool) -> tuple[str, Any]:
     value = number + 1 if unique else dice.randint(1, 3)
+    if model == "kv-append":
+        return dice.choice((("get", None), ("put", "ab"[value % 2]), ("append", "abc"[value % 3])))
+    if model == "register":
+        return ("read", None) if dice.random() < 0.5 else ("write", value)
     if model == "cas-register":
         f = dice.choice(("read", "read", "write", "cas"))
         old = dice.randint(1, number + 1) if unique else dice.randint(1, 3)
@@ -80,7 +90,7 @@ def _result(model: str, state: Any, f: str, argument: Any) -> tuple[Any, Any, bo
             return None, state, True
         first = f == "dequeue"
         return (state[0], state[1:], True) if first else (state[-1], state[:-1], True)
-    apply = {"cas-register": register_apply, "mutex": mutex_apply}.get(model, queue_apply)
+    apply = APPLY[model][0]
     legal, after = apply(state, f, argument, None)
     return argument, after if legal else state, legal
 
@@ -88,6 +98,8 @@ def _result(model: str, state: Any, f: str, argument: Any) -> tuple[Any, Any, bo
 def _bent(dice: Random, f: str, answer: Any, most: int) -> Any:
     if f in ("read", "dequeue", "pop"):
         return dice.choice((None, dice.randint(1, most)))
+    if f == "get":
+        return dice.choice((answer[1:], answer[::-1], answer + dice.choice("abc")))
     if f == "txn":
         return [
             [name, key, dice.randint(1, most) if name == "read" else value]
@@ -97,7 +109,9 @@ def _bent(dice: Random, f: str, answer: Any, most: int) -> Any:
 
 
 APPLY: dict[str, tuple[Apply, Any]] = {
+    "register": (register_apply, None),
     "cas-register": (register_apply, None),
+    "kv-append": (text_apply, ""),
     "mutex": (mutex_apply, False),
     "fifo-queue": (queue_apply, ()),
     "stack": (queue_apply, ()),
@@ -173,4 +187,4 @@ def _answers(state: Any, f: str, argument: Any, result: Any, type_: str) -> list
         return [result]
     if f in ("dequeue", "pop"):
         return [state[0] if f == "dequeue" else state[-1]] if state else []
-    return [state if f == "read" else argument]
+    return [state if f in ("read", "get") else argument]

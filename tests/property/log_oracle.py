@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -97,10 +98,17 @@ class Oracle:
 
     def index(self, key: str, value: Any) -> int | None:
         """By the last offset that the value stands for: there it is the least, integers first."""
-        stands = [
-            offset for offset, held in self.log[key].items() if min(held, key=self._order) == value
-        ]
+        stands = [offset for offset, least in self.least[key].items() if least == value]
         return self.rank[key][max(stands)] if stands else None
+
+    @cached_property
+    def least(self) -> dict[str, dict[int, Any]]:
+        """At each offset the value that stands for it."""
+        least: dict[str, dict[int, Any]] = defaultdict(dict)
+        for key, log in self.log.items():
+            for offset, held in log.items():
+                least[key][offset] = min(held, key=self._order)
+        return least
 
     def _order(self, value: Any) -> tuple[bool, int]:
         is_text = isinstance(value, str)
@@ -230,6 +238,16 @@ class Oracle:
                 if is_held and max(late, default=-1) > one.op.index:
                     found.append(("shown", one.op.index, key, at))
         return found
+
+    def reads_from(self) -> set[tuple[int, int]]:
+        """Who sent what whom polled, whatever they were told in the end."""
+        edges = set()
+        for one in self.done:
+            for key, _, value in one.polls:
+                writer = self.surest(key, value)
+                if writer is not None:
+                    edges.add((writer.op.index, one.op.index))
+        return {(source, target) for source, target in edges if source != target}
 
     def producer_order(self) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []

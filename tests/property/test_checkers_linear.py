@@ -8,19 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.columns import Columns
 from checkers.linear import zones as zone_rules
 from checkers.linear.calls import calls
 from checkers.linear.models import _Codes, _register_steps
 from checkers.models import Question, judge
 from checkers.verdict import Validity
-from harness.history.history import History
+from tests.property.light_history import LightHistory
 from tests.property.linear_histories import APPLY, is_linearizable, linear_history
 
 
 def difference(model: str, dice: Random) -> tuple[bool, bool]:
     rows = linear_history(dice, model)
-    result = judge(History.of(rows), model, Question())
+    result = judge(LightHistory(rows), model, Question())
     assert result.validity is not Validity.UNKNOWN, result.why
     return result.validity is Validity.VALID, is_linearizable(rows, model)
 
@@ -30,7 +29,7 @@ def zone_difference(dice: Random) -> tuple[bool, bool] | None:
     rows = linear_history(dice, "cas-register", unique=True)
     codes = _Codes()
     initial = codes.of(None)
-    columns = Columns(History.of(rows))
+    columns = LightHistory(rows).columns
     found = calls(columns, "read", "write", "cas")
     steps = _register_steps(found, Question(), codes).get(None, [])
     made = [step.b if step.kind == 2 else step.a for step in steps if step.kind]

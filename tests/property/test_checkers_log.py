@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -11,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.columns import Columns
 from checkers.findings import Finding, Findings
 from checkers.log.aborted_read import aborted_reads
 from checkers.log.contents import duplicates, inconsistent_offsets
+from checkers.log.cycles import cycles
 from checkers.log.facts import LogFacts
 from checkers.log.foreign import phantom_reads, precommitted_reads
 from checkers.log.jumps import (
@@ -30,9 +31,10 @@ from checkers.log.jumps import (
 from checkers.log.linear import nonlinearizable_logs
 from checkers.log.lost_write import lost_writes
 from checkers.log.unread import unseen
-from harness.history.history import History
+from tests.property.light_history import LightHistory
 from tests.property.log_histories import log_history
 from tests.property.log_oracle import Oracle
+from tests.property.txn_oracle import Txn, cycle_types
 
 Examine = Callable[[LogFacts], Findings]
 Facts = list[tuple[Any, ...]]
@@ -105,8 +107,8 @@ def difference(
     """What the checker finds and what the definition says; the same, one hopes."""
     examine, define, told = CASES[name]
     rows = log_history(dice, bend=bend, most=most)
-    history = History.of(rows)
-    findings = examine(LogFacts(Columns(history)))
+    history = LightHistory(rows)
+    findings = examine(LogFacts(history.columns))
     defined = sorted(define(Oracle(rows, history.values)), key=repr)
     found = sorted(map(told, findings.found), key=repr)
     if name == "nonlinearizable-log":
@@ -116,6 +118,54 @@ def difference(
         assert findings.count == len(defined)
         return found, [one for one in defined if one in found]
     return found, defined
+
+
+def cycle_difference(
+    dice: Random, bend: float | None = None, most: int = 14
+) -> tuple[bool, bool, bool]:
+    """Whether a cycle is found, whether there is one, and whether those found are true."""
+    rows = log_history(dice, bend=bend, most=most)
+    findings = cycles(LogFacts(LightHistory(rows).columns))
+    oracle = Oracle(rows)
+    reads = oracle.reads_from()
+    txns = [
+        Txn(one.op.index, oracle.calls.get(one.op.index, -1), one.type, one.process, [])
+        for one in oracle.done
+    ]
+    edges = {(source, target, "wr") for source, target in reads}
+    failed = [txn for txn in txns if txn.type == "fail"]
+    edges |= {
+        (one.index, other.index, "realtime")
+        for one in txns
+        for other in failed
+        if one.type == "ok" and one.index < other.call
+    }
+    defined = cycle_types(txns, edges)
+    by_index = {txn.index: txn for txn in txns}
+    true = all(
+        _is_step(by_index[one], by_index[other], step["type"], reads)
+        for finding in findings.found
+        for (one, other), step in zip(
+            pairwise(finding.witness["cycle"]), finding.witness["steps"], strict=True
+        )
+    )
+    return bool(findings.count), bool(defined), true
+
+
+def _is_step(one: Txn, other: Txn, kind: str, reads: set[tuple[int, int]]) -> bool:
+    if kind == "wr":
+        return (one.index, other.index) in reads
+    if kind == "process":
+        return one.process == other.process and one.index < other.index
+    return kind == "realtime" and one.type == "ok" and one.index < other.call
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_a_cycle_is_found_where_there_is_one(seed: int) -> None:
+    found, there, true = cycle_difference(Random(seed))
+    assert found == there
+    assert true
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checkers.models import Question, judge
 from checkers.verdict import Validity
-from harness.history.history import History
+from tests.property.light_history import LightHistory
 from tests.property.txn_histories import txn_history
 from tests.property.txn_oracle import (
     cycle_types,
@@ -29,7 +29,7 @@ def difference(
     """Types of cycles as found and as defined, and whether the verdict may stand."""
     lists = model == "list-append"
     rows = txn_history(dice, lists=lists, bend=bend)
-    result = judge(History.of(rows), model, Question())
+    result = judge(LightHistory(rows), model, Question())
     assert not result.why.startswith("the checker broke"), result.why
     found = {one.type for one in result.anomalies if one.type.startswith(CYCLES)}
     txns = transactions(rows)

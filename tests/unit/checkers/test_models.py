@@ -173,3 +173,41 @@ def test_a_consistency_model_that_nobody_knows_is_refused() -> None:
     )
     assert result.validity is Validity.UNKNOWN
     assert "no such consistency model: x" in result.why
+
+
+def test_what_is_taken_away_meanwhile_may_be_missing_from_a_read() -> None:
+    rows = [
+        Op(0, 0, 0, "invoke", "read"),
+        Op(1, 1, 1, "invoke", "add", -2),
+        Op(2, 2, 1, "ok", "add", -2),
+        Op(3, 3, 0, "ok", "read", -2),
+    ]
+    assert judge(History.of(rows), "counter", Question()).validity is Validity.VALID
+
+
+def test_one_record_too_many_makes_none_of_the_next_too_many() -> None:
+    history = told(ok(1, "dequeue", 1), ok(0, "enqueue", 1), ok(1, "dequeue", 1))
+    result = judge(history, "queue", Question())
+    assert result.stats["counts"] == {"unexpected": 1}
+
+
+def test_a_late_set_is_a_fault_only_of_one_that_must_be_linearizable() -> None:
+    history = told(ok(0, "add", 1), ok(1, "read", []), ok(1, "read", [1]))
+    result = judge(history, "set-full", Question())
+    assert result.validity is Validity.VALID
+    assert result.as_json()["allowed"] == ["stale"]
+    strict = Question(consistency_models=("linearizable",))
+    assert judge(history, "set-full", strict).validity is Validity.INVALID
+
+
+def test_a_set_that_is_never_read_afterwards_proves_nothing() -> None:
+    history = told(ok(1, "read", []), ok(0, "add", 1))
+    assert judge(history, "set-full", Question()).validity is Validity.UNKNOWN
+
+
+def test_a_key_that_is_written_twice_proves_nothing_of_forks() -> None:
+    written = [txn(0, ["w", "x", 1]), txn(0, ["w", "x", 2])]
+    operations, _ = GUILTY["long-fork"]
+    result = judge(told(*written, *operations), "long-fork", Question())
+    assert result.validity is Validity.UNKNOWN
+    assert result.why == "keys are to be written once, and these were not: x"
