@@ -22,6 +22,8 @@ _log = logging.getLogger(__name__)
 _ACCEPTS_PER_EVENT = 64
 _ACCEPT_PAUSE_S = 0.1
 _BUFFERS_PER_SENDMSG = 64
+_SENDFILE_MAX = 256 * 1024
+"""Sent of a file before others have their turn: a reader that catches up must delay nobody."""
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -46,6 +48,9 @@ class SocketConnection:
         self._unsent: deque[Buffer | FileSlice] = deque()
         self._reading = False
         self._writing = False
+        """What is unsent waits: for room in the socket, or for its next turn on the loop."""
+        self._watching = False
+        """It waits for room, so the loop watches the socket."""
 
     def start(self, receiver: Receiver) -> None:
         self._receiver = receiver
@@ -109,40 +114,49 @@ class SocketConnection:
         unsent = self._unsent
         try:
             while unsent:
-                if isinstance(unsent[0], FileSlice):
-                    self._send_slice(unsent[0])
-                else:
+                if not isinstance(unsent[0], FileSlice):
                     self._send_buffers()
+                elif not self._send_slice(unsent[0]):
+                    self._writing = True
+                    if not self._watching:
+                        self._loop.call_soon(self._flush)
+                    return
         except (BlockingIOError, InterruptedError):
-            if not self._writing:
-                self._writing = True
+            self._writing = True
+            if not self._watching:
+                self._watching = True
                 self._loop.add_writer(self._descriptor, self._flush)
             return
         except OSError as error:
             self._close(error)
             return
+        if self._watching:
+            self._watching = False
+            self._loop.remove_writer(self._descriptor)
         if self._writing:
             self._writing = False
-            self._loop.remove_writer(self._descriptor)
             if self._receiver is not None:
                 self._receiver.drained()
 
-    def _send_slice(self, piece: FileSlice) -> None:
+    def _send_slice(self, piece: FileSlice) -> bool:
+        """Whether there may be more in this turn."""
         if piece.data is not None or not self._use_sendfile or not hasattr(piece.file, "fileno"):
             data = piece.read()
             if len(data) != piece.length:
                 raise _cut_off(piece)
             self._unsent[0] = data
-            return
-        count = os.sendfile(self._descriptor, piece.file.fileno(), piece.position, piece.length)
+            return True
+        length = min(piece.length, _SENDFILE_MAX)
+        count = os.sendfile(self._descriptor, piece.file.fileno(), piece.position, length)
         if count == 0:
             raise _cut_off(piece)
         self.unsent_bytes -= count
         if count == piece.length:
             self._unsent.popleft()
-        else:
-            piece.position += count
-            piece.length -= count
+            return True
+        piece.position += count
+        piece.length -= count
+        return count < length
 
     def _send_buffers(self) -> None:
         """As many buffers as stand before the next file slice, in one call."""
@@ -182,7 +196,7 @@ class SocketConnection:
         self._loop.remove_reader(self._descriptor)
         self._loop.remove_writer(self._descriptor)
         self._descriptor = -1
-        self._reading = self._writing = False
+        self._reading = self._writing = self._watching = False
         self._sock.close()
         self._unsent.clear()
         self.unsent_bytes = 0

@@ -11,7 +11,7 @@ from broker.disk.files import FileDisk
 from broker.disk.interface import FileSlice
 from broker.disk.memory import MemoryDisk
 from broker.network.interface import Address, Connection
-from broker.network.sockets import SocketNetwork
+from broker.network.sockets import _SENDFILE_MAX, SocketNetwork
 
 LOOPBACK = Address("127.0.0.1", 0)
 
@@ -78,6 +78,43 @@ async def test_sendfile_and_its_twin_send_the_same_bytes(
     ]
     sent = await sent_through(SocketNetwork(use_sendfile=use_sendfile), chunks)
     assert sent == b"head" + content[17:4_000_017] + b"middle" + content[:1] + b"tail"
+    file.close()
+    await disk.close()
+
+
+async def test_of_a_long_slice_each_turn_of_the_loop_sends_a_part(tmp_path: Path) -> None:
+    disk = FileDisk(str(tmp_path))
+    file = await disk.create("segment")
+    content = Random(2).randbytes(3 * _SENDFILE_MAX)
+    file.append([content])
+    ours, theirs = await pair(SocketNetwork())
+    sender, receiver = Collector(), Collector(buffer_bytes=1 << 20)
+    ours.start(sender)
+    theirs.start(receiver)
+    ours.send([file.slice(0, len(content)), b"tail"])
+    assert ours.unsent_bytes >= 2 * _SENDFILE_MAX
+    ours.send([b"later"])
+    await asyncio.wait_for(sender.was_drained.wait(), 10)
+    ours.close()
+    assert await asyncio.wait_for(receiver.ended, 10) is None
+    assert bytes(receiver.data) == content + b"taillater"
+    file.close()
+    await disk.close()
+
+
+async def test_a_connection_may_close_between_two_parts_of_a_slice(tmp_path: Path) -> None:
+    disk = FileDisk(str(tmp_path))
+    file = await disk.create("segment")
+    file.append([bytes(3 * _SENDFILE_MAX)])
+    ours, theirs = await pair(SocketNetwork())
+    sender, receiver = Collector(), Collector()
+    ours.start(sender)
+    theirs.start(receiver)
+    ours.send_file(file.slice(0, file.size))
+    ours.close()
+    assert await asyncio.wait_for(receiver.ended, 10) is None
+    assert len(receiver.data) <= _SENDFILE_MAX
+    assert not sender.was_drained.is_set()
     file.close()
     await disk.close()
 
