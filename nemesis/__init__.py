@@ -100,5 +100,6 @@ NEMESES = {
     "compact": "nemesis.compact:Compaction",
     "retention": "nemesis.retention:Retention",
     "membership": "nemesis.membership:Membership",
+    "client": "nemesis.client:ClientFaults",
 }
 """Where each lives: to name them must not load networkx."""

@@ -14,7 +14,7 @@ from random import Random
 from typing import ClassVar, Protocol, TypeVar
 
 from harness.cluster import Cluster
-from harness.cluster.capabilities import Node
+from harness.cluster.capabilities import ClientProcesses, Node
 from harness.cluster.errors import FaultMissedError
 from harness.errors import EnvironmentFailure
 from harness.schedule.faults import BrokerLeaves, Fault, Kill, PowerLoss, Stop
@@ -43,6 +43,8 @@ class Scene:
     """What a nemesis may know when it chooses."""
 
     cluster: Cluster
+    clients: ClientProcesses | None = None
+    """Of the run, once they have been started."""
     topics: tuple[str, ...]
     """Of the workload: leaders and in-sync replicas are theirs."""
     replication_factor: int = 3

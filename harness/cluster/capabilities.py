@@ -89,6 +89,43 @@ class Processes(Protocol):
     async def is_paused(self, node: Node) -> bool: ...
 
 
+class ClientProcesses(Protocol):
+    """The process of each client of a run, c1 for the first, wherever the clients live.
+
+    To ask for what already is does nothing.
+    """
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    @property
+    def is_over(self) -> bool:
+        """The run is done with its clients: nobody runs any more, nor is started."""
+        ...
+
+    def process(self, client: str) -> str:
+        """The one that it has now, or had last; by a word that no other of this client has."""
+        ...
+
+    async def kill(self, client: str) -> None:
+        """Returns when it is gone. Nobody takes its place before `start`."""
+        ...
+
+    async def start(self, client: str) -> None:
+        """Another process takes the place of the one that is gone, and goes on with its work."""
+        ...
+
+    async def pause(self, client: str) -> None: ...
+
+    async def resume(self, client: str) -> None: ...
+
+    async def is_running(self, client: str) -> bool:
+        """A paused process runs."""
+        ...
+
+    async def is_paused(self, client: str) -> bool: ...
+
+
 class Disks(Protocol):
     """Where the nodes keep their data. A fault that cannot be had here raises FaultMissedError."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from harness.cluster.capabilities import ClientProcesses
 
-class Clients(Protocol):
+
+class Clients(ClientProcesses, Protocol):
     async def open(self) -> None:
         """Returns when every client is ready to begin."""
         ...
@@ -25,7 +27,7 @@ class Clients(Protocol):
 
     @property
     def deaths(self) -> int:
-        """How many clients ended by themselves, or were killed by somebody else."""
+        """How many ended by themselves, or were killed by somebody who has no part in the run."""
         ...
 
     async def close(self) -> None:

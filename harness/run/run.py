@@ -106,6 +106,7 @@ class _Run:
             conductor = self._conductor(tally)
             settings = client_settings(plan, cluster.bootstrap())
             clients = stage.clients(settings, tally)
+            conductor.scene.clients = clients
 
             def salvage() -> None:
                 tally.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.client.base import ClientSettings
@@ -35,8 +35,10 @@ class WorkerClients:
         self._workers: dict[int, WorkerProcess] = {}
         self._task: Load | Drain | None = None
         """What they are at, for those who take the place of others."""
+        self._held: dict[int, asyncio.Event] = {}
+        """Those that were killed on purpose, and nobody is to take the place of yet."""
         self.deaths = 0
-        self._is_closed = False
+        self.is_over = False
 
     async def open(self) -> None:
         self._logs.mkdir(parents=True, exist_ok=True)
@@ -66,6 +68,7 @@ class WorkerClients:
 
     async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int | None]:
         self._task = Drain(dict(ends), time.monotonic_ns() + int(within_s * _NS))
+        self._release()
         for number, worker in self._workers.items():
             if worker.is_open:
                 worker.order(self._task)
@@ -80,11 +83,12 @@ class WorkerClients:
         found: dict[int, Mapping[str, int]] = {}
 
         async def one(number: int) -> None:
-            worker = self._workers[number]
-            answer = await worker.until(what)
-            while worker is not self._workers[number] and not self._is_closed:
+            worker, answer = None, None
+            while worker is not self._workers[number] and not self.is_over:
                 worker = self._workers[number]
                 answer = await worker.until(what)
+                if number in self._held:
+                    await self._held[number].wait()
             found[number] = answer or {}
 
         done, late = await asyncio.wait(
@@ -99,9 +103,53 @@ class WorkerClients:
     def stop(self) -> None:
         for worker in self._workers.values():
             worker.order(Stop())
+        # Nobody waits any more for those who would take the place of the killed.
+        for held in self._held.values():
+            held.set()
+
+    @property
+    def names(self) -> Sequence[str]:
+        return [f"c{number + 1}" for number in self._workers]
+
+    def process(self, client: str) -> str:
+        return f"process {self._worker(client).pid}"
+
+    async def kill(self, client: str) -> None:
+        worker = self._worker(client)
+        if worker.is_open:
+            self._held.setdefault(worker.number, asyncio.Event())
+            await worker.kill()
+
+    async def start(self, client: str) -> None:
+        worker = self._worker(client)
+        held = self._held.pop(worker.number, None)
+        if not worker.is_open and not self.is_over:
+            self._workers[worker.number] = self._heir(worker)
+        if held is not None:
+            held.set()
+
+    async def pause(self, client: str) -> None:
+        await self._worker(client).pause()
+
+    async def resume(self, client: str) -> None:
+        await self._worker(client).resume()
+
+    async def is_running(self, client: str) -> bool:
+        return self._worker(client).is_running()
+
+    async def is_paused(self, client: str) -> bool:
+        return self._worker(client).is_paused()
+
+    def _worker(self, client: str) -> WorkerProcess:
+        return self._workers[int(client.removeprefix("c")) - 1]
+
+    def _release(self) -> None:
+        while self._held:
+            self._held.popitem()[1].set()
 
     async def close(self) -> None:
-        self._is_closed = True
+        self.is_over = True
+        self._release()
         for worker in self._workers.values():
             worker.close()
             self._tally.abandon(time.monotonic_ns(), worker.process, "the run was over first")
@@ -130,8 +178,10 @@ class WorkerClients:
     def _replace(self, dead: WorkerProcess) -> None:
         """A client that died goes on as another process, with operations nobody has done yet."""
         self._tally.abandon(time.monotonic_ns(), dead.process, "the client's process ended")
+        if dead.number in self._held:
+            return
         self.deaths += 1
-        if not self._is_closed and self._task is not None and self.deaths <= _DEATHS_MAX:
+        if not self.is_over and self._task is not None and self.deaths <= _DEATHS_MAX:
             self._workers[dead.number] = self._heir(dead)
 
     def _heir(self, dead: WorkerProcess) -> WorkerProcess:
@@ -142,8 +192,8 @@ class WorkerClients:
             ordinal=dead.invocations + 1,
         )
         heir.invocations = dead.invocations + 1
-        assert self._task is not None
-        heir.order(self._task)
+        if self._task is not None:
+            heir.order(self._task)
         return heir
 
 

@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from harness.cluster.base import Place
+from harness.cluster.process_table import is_stopped, living_members
+from harness.cluster.waiting import wait_until
 from harness.errors import EnvironmentFailure
 from harness.run.frames import ROW, Begin, FrameReader, Order, order_line
 
 _PIPE_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
+_SIGNAL_WITHIN_S = 10.0
+_LOOK_EVERY_S = 0.01
 
 RowFrame = list[Any]
 
@@ -117,6 +121,40 @@ class WorkerProcess:
             assert pipe is not None
             with suppress(BrokenPipeError):
                 pipe.close()
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    def is_running(self) -> bool:
+        return self.is_open and bool(living_members(self.pid))
+
+    def is_paused(self) -> bool:
+        """All that belongs to it, down to the last thread."""
+        members = living_members(self.pid) if self.is_open else []
+        return bool(members) and all(map(is_stopped, members))
+
+    async def kill(self) -> None:
+        """Returns when all of it is gone, and what it said before has been heard."""
+        await self._signal(signal.SIGKILL, lambda: not self.is_open, "is gone")
+
+    async def pause(self) -> None:
+        await self._signal(signal.SIGSTOP, self.is_paused, "stands still")
+
+    async def resume(self) -> None:
+        await self._signal(signal.SIGCONT, lambda: not self.is_paused(), "goes on")
+
+    async def _signal(self, number: signal.Signals, is_done: Callable[[], bool], what: str) -> None:
+        if not self.is_open:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+        async def is_seen() -> bool:
+            return is_done()
+
+        what = f"the process of client {self.number + 1} {what}"
+        await wait_until(is_seen, within_s=_SIGNAL_WITHIN_S, what=what, every_s=_LOOK_EVERY_S)
 
     def close(self) -> None:
         """At once, and with all it started. What it said before is heard."""

@@ -57,6 +57,20 @@ class Pause(Fault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KillClient(Fault):
+    """The process of this client is gone. Another one takes its place later."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseClient(Fault):
+    """The process of this client stands still, as after SIGSTOP."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cut(Fault):
     links: Links
 
@@ -228,6 +242,8 @@ FAULTS: dict[str, type[Fault]] = {
     "compact_now": CompactNow,
     "delete_records": DeleteRecords,
     "tamper_messages": TamperMessages,
+    "kill_client": KillClient,
+    "pause_client": PauseClient,
 }
 """By the word in a schedule file."""
 

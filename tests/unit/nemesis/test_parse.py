@@ -10,6 +10,7 @@ import pytest
 
 from harness.schedule.faults import FAULTS
 from nemesis import NEMESES, described, for_fault, parse
+from nemesis.client import ClientFaults
 from nemesis.clock import ClockFaults
 from nemesis.compact import Compaction
 from nemesis.disk import DiskFaults
@@ -39,6 +40,7 @@ CLASSES: list[type] = [
     Compaction,
     Retention,
     Membership,
+    ClientFaults,
 ]
 
 

@@ -26,8 +26,10 @@ from harness.schedule.faults import (
     DiskReadOnly,
     DiskSlow,
     Kill,
+    KillClient,
     MoveLeader,
     Pause,
+    PauseClient,
     PowerLoss,
     RollingRestart,
     ShapeLinks,
@@ -80,6 +82,8 @@ FULL = Schedule(
         TamperMessages(
             name="f21", at_ms=1.0, match={"api": "Produce", "nth": 3}, action={"kind": "drop"}
         ),
+        KillClient(name="f22", at_ms=1.0, for_ms=500.0, client="c1"),
+        PauseClient(name="f23", at_ms=1.0, for_ms=500.0, client="c2"),
     ),
     message_faults=(
         MessageFault("late", Matcher(api="Fetch", node="n1", nth=3), Delay(2.5)),

@@ -1,0 +1,163 @@
+"""client: breaks the clients instead of the nodes: their processes, or their way to all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
+
+from harness.cluster import Cluster
+from harness.cluster.capabilities import ClientProcesses
+from harness.cluster.errors import FaultMissedError
+from harness.schedule.faults import Cut, Fault, KillClient, PauseClient, both_ways
+from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.partition import Partition
+from nemesis.targets import majority_of, minority_of
+
+TARGETS = ("one", "minority", "majority", "all")
+_NAMES = re.compile(r"c[1-9]\d*(\+c[1-9]\d*)*")
+_OTHERWISE = "partition:clients@n1 cuts them off from a node"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFaults:
+    """Kills or pauses the processes of clients, or cuts all clients off from every node."""
+
+    name: str
+    variant: str
+    target: str
+    kinds: ClassVar[tuple[type[Fault], ...]] = (KillClient, PauseClient, Cut)
+    variants: ClassVar[tuple[str, ...]] = ("kill", "pause", "cut")
+
+    def __post_init__(self) -> None:
+        if self.variant == "cut" and self.target:
+            raise ValueError(f"client:cut takes no target: it is for all clients; {_OTHERWISE}")
+        if self.target and self.target not in TARGETS and _NAMES.fullmatch(self.target) is None:
+            raise ValueError(
+                f"there is no target {self.target!r} among clients; "
+                f"try one of {', '.join(TARGETS)}, or clients such as c1+c3"
+            )
+
+    def why_not(self, cluster: Cluster) -> str | None:
+        return _why_no_cut(cluster) if self.variant == "cut" else None
+
+    async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        variant = self.variant or dice.choice(self._possible(scene))
+        if variant == "cut":
+            return (_cut_off(scene, moment),)
+        kind = KillClient if variant == "kill" else PauseClient
+        return tuple(
+            kind(
+                name=f"{moment.name}/{client}",
+                at_ms=moment.at_ms,
+                for_ms=moment.for_ms,
+                client=client,
+            )
+            for client in await self._aimed_at(scene, dice)
+        )
+
+    def _possible(self, scene: Scene) -> list[str]:
+        # Whoever names clients does not mean all of them, and a cut is for all.
+        is_cut_possible = not self.target and _why_no_cut(scene.cluster) is None
+        return [each for each in self.variants if each != "cut" or is_cut_possible]
+
+    async def _aimed_at(self, scene: Scene, dice: Random) -> list[str]:
+        if scene.clients is None:
+            raise NothingToStrikeError("the run has no clients yet")
+        names = scene.clients.names
+        chosen = _chosen(self.target or dice.choice(TARGETS), names, dice)
+        alive = [name for name in chosen if await scene.clients.is_running(name)]
+        if not alive:
+            raise NothingToStrikeError(f"{', '.join(chosen)}: gone already")
+        return alive
+
+    async def inject(self, scene: Scene, fault: Fault) -> str:
+        match fault:
+            case KillClient(client=client):
+                return await _kill(the(scene.clients), client)
+            case PauseClient(client=client):
+                return await _pause(the(scene.clients), client)
+            case _:
+                return await self._partition().inject(scene, fault)
+
+    async def heal(self, scene: Scene, fault: Fault) -> None:
+        clients = scene.clients
+        if isinstance(fault, Cut):
+            await self._partition().heal(scene, fault)
+        elif clients is None or clients.is_over:
+            return
+        elif isinstance(fault, KillClient):
+            if _is_the_last(scene, fault):
+                await _start(clients, fault.client)
+        elif isinstance(fault, PauseClient) and _is_the_last(scene, fault):
+            await clients.resume(fault.client)
+            if await clients.is_paused(fault.client):
+                raise FaultMissedError(f"{fault.client} stands still though it was resumed")
+
+    def _partition(self) -> Partition:
+        return Partition(self.name, "clients", "")
+
+
+def _why_no_cut(cluster: Cluster) -> str | None:
+    return Partition("partition:clients", "clients", "").why_not(cluster)
+
+
+def _is_the_last(scene: Scene, fault: KillClient | PauseClient) -> bool:
+    return all(other.client != fault.client for other in scene.others(fault, type(fault)))
+
+
+def _cut_off(scene: Scene, moment: Moment) -> Cut:
+    clients, nodes = the(scene.cluster.place.client_host), scene.cluster.nodes
+    links = both_ways(*((clients, node) for node in nodes))
+    return Cut(name=moment.name, at_ms=moment.at_ms, for_ms=moment.for_ms, links=links)
+
+
+def _chosen(word: str, names: Sequence[str], dice: Random) -> list[str]:
+    match word:
+        case "one":
+            count = 1
+        case "minority":
+            count = minority_of(len(names))
+        case "majority":
+            count = majority_of(len(names))
+        case "all":
+            count = len(names)
+        case _:
+            wanted = word.split("+")
+            unknown = [name for name in wanted if name not in names]
+            if unknown:
+                raise NothingToStrikeError(f"there is no {unknown[0]} among {len(names)} clients")
+            return wanted
+    drawn = dice.sample(names, count)
+    return [name for name in names if name in drawn]
+
+
+async def _kill(clients: ClientProcesses, client: str) -> str:
+    if not await clients.is_running(client):
+        raise NothingToStrikeError(f"{client} is gone already")
+    process = clients.process(client)
+    await clients.kill(client)
+    if await clients.is_running(client):
+        raise FaultMissedError(f"{client} still runs after it was killed")
+    return f"{process} of {client} is gone"
+
+
+async def _start(clients: ClientProcesses, client: str) -> None:
+    before = clients.process(client)
+    was_gone = not await clients.is_running(client)
+    await clients.start(client)
+    if not await clients.is_running(client):
+        raise FaultMissedError(f"{client} was started again and does not run")
+    if was_gone and clients.process(client) == before:
+        raise FaultMissedError(f"{client} still has the process that was killed")
+
+
+async def _pause(clients: ClientProcesses, client: str) -> str:
+    if not await clients.is_running(client):
+        raise NothingToStrikeError(f"{client} is gone, so it cannot be paused")
+    await clients.pause(client)
+    if not await clients.is_paused(client):
+        raise FaultMissedError(f"{client} goes on though it was paused")
+    return f"no thread of {client} runs, {clients.process(client)}"
