@@ -11,26 +11,39 @@ from reports.sentences import Results
 _ANNOTATIONS_MAX = 10
 
 
-def workflow_commands(results: Results) -> list[str]:
-    """Workflow commands, one line each: the first of every type, and each doubt as a warning."""
+def workflow_commands(results: Results, of: str = "") -> list[str]:
+    """Workflow commands, one line each: the first of every type, and each doubt as a warning.
+
+    `of` names the run where there are several.
+    """
     said = []
+    prefix = f"{of}: " if of else ""
     counted = sentences.counts(results)
     for type_, anomaly in sentences.forbidden(results):
         if type_ in counted:
             count = counted.pop(type_)
             title = f"{count:,} {type_}" if count > 1 else type_
-            said.append(f"::error title={_property(title)}::{_data(anomaly['because'])}")
+            said.append(f"::error title={_property(prefix + title)}::{_data(anomaly['because'])}")
     if sentences.validity(results) == "unknown":
-        said.append(f"::warning title=unknown::{_data(sentences.verdict(results))}")
+        title = _property(f"{prefix}unknown")
+        said.append(f"::warning title={title}::{_data(sentences.verdict(results))}")
     return said[:_ANNOTATIONS_MAX]
 
 
+def no_end(of: str, why: str) -> str:
+    """A run that could not be made."""
+    return f"::error title={_property(f'{of}: no end')}::{_data(why)}"
+
+
 def step_summary(lines: Sequence[str]) -> str:
-    """The summary's own lines, as text: fenced, so that no value becomes Markdown."""
+    """The summary's own lines, as text: fenced, so that no value becomes Markdown.
+
+    They begin with the verdict.
+    """
     longest = max((len(run) for line in lines for run in _ticks(line)), default=0)
     fence = "`" * max(3, longest + 1)
     first, *more = lines
-    sign = {"valid": "✅", "invalid": "❌"}.get(first.partition(":")[0], "❔")
+    sign = {"valid": "✅", "invalid": "❌", "no end": "❌"}.get(first.partition(":")[0], "❔")
     return "\n".join([f"{sign}", "", f"{fence}text", first, *more, fence, ""])
 
 

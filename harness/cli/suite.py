@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.plan_options import plan_of, plan_options
-from harness.cli.testing import STORE, carry_out
+from harness.cli.testing import STORE, carry_out, tell_github
 from harness.errors import EnvironmentFailure
 
 
@@ -36,7 +36,9 @@ def suite(
 ) -> int:
     """Run every workload with every nemesis. A run that cannot be made does not end the others."""
     from harness.decisions import Decisions
+    from harness.run.judging import summary
     from harness.run.outcome import worst_exit
+    from reports import github
     from reports.junit import no_end, write_junit
 
     pairs = list(product(workload_names.split(","), nemesis_names.split()))
@@ -48,15 +50,18 @@ def suite(
     for plan, number in product(plans, range(test_count)):
         seeds = Decisions(plans[0].seed).of("suite", f"{plan.workload} {plan.nemesis}")
         plan = plan.with_seed(int(seeds.at(number) * 2**32))
+        pair = f"{plan.workload} × {plan.nemesis}"  # noqa: RUF001
         try:
             outcome = carry_out(plan, store_root, is_silent=True, has_color=False)
         except EnvironmentFailure as failure:
-            click.echo(f"no end: {plan.workload} × {plan.nemesis}: {failure}")  # noqa: RUF001
+            click.echo(f"no end: {pair}: {failure}")
+            tell_github([github.no_end(pair, str(failure))], [f"no end: {pair}: {failure}"])
             codes.append(255)
             told.append((plan.name, no_end(plan.command(), str(failure))))
             continue
-        click.echo(f"{plan.workload} × {plan.nemesis}: {outcome.sentence()}")  # noqa: RUF001
+        click.echo(f"{pair}: {outcome.sentence()}")
         click.echo(f"run it again with: {outcome.command}")
+        tell_github(github.workflow_commands(outcome.results(), of=pair), summary(outcome))
         codes.append(outcome.exit_code)
         told.append((plan.name, outcome.results()))
     if junit is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +103,7 @@ def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool)
 
 def tell(outcome: Outcome, *, as_json: bool) -> None:
     from harness.run.judging import summary
+    from reports.github import workflow_commands
 
     if as_json:
         click.echo(json.dumps(outcome.results()))
@@ -109,14 +111,16 @@ def tell(outcome: Outcome, *, as_json: bool) -> None:
     lines = summary(outcome)
     for line in lines:
         click.echo(line)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        _tell_github(outcome, lines)
+    tell_github(workflow_commands(outcome.results()), lines)
 
 
-def _tell_github(outcome: Outcome, lines: list[str]) -> None:
-    from reports.github import workflow_commands, write_step_summary
+def tell_github(annotations: Sequence[str], lines: Sequence[str]) -> None:
+    """Where somebody reads them: under GitHub Actions. `lines` begin with a verdict."""
+    from reports.github import write_step_summary
 
-    for line in workflow_commands(outcome.results()):
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    for line in annotations:
         click.echo(line)
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
         write_step_summary(lines, Path(path))

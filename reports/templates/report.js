@@ -21,13 +21,55 @@ for (const button of all("button[data-copy]")) {
   });
 }
 
-// Strips keep the times of what they show, so they can be drawn at any scale.
+// Strips keep the times of what they show, so they can be drawn at any scale. Even time gives each
+// beginning and end of an operation the same room, so that what took no time can be read, too.
 const LEFT = 64, WIDTH = 1060;
 for (const svg of all("svg.strip[data-from]")) {
-  const home = [Number(svg.dataset.from), Number(svg.dataset.to)];
-  const at = Number(svg.dataset.at);
-  let [from, to] = home;
-  const x = (time) => LEFT + (time - from) / (to - from) * (WIDTH - LEFT);
+  const span = [Number(svg.dataset.from), Number(svg.dataset.to)];
+  const bars = all("a > rect", svg);
+  const times = [...new Set(bars.flatMap((bar) => [Number(bar.dataset.b), Number(bar.dataset.e)]))].sort((a, b) => a - b);
+  let isEven = false;
+  const even = (time) => {
+    let low = 0, high = times.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (times[middle] <= time) low = middle; else high = middle;
+    }
+    return low + (time - times[low]) / (times[high] - times[low]);
+  };
+  const place = (time) => isEven ? even(time) : time;
+  const home = () => isEven ? [-1, times.length] : span;
+  let [from, to] = home();
+  const x = (time) => LEFT + (place(time) - from) / (to - from) * (WIDTH - LEFT);
+  const text = (at, words, kind) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", "text");
+    made.setAttribute("x", at[0]);
+    made.setAttribute("y", at[1]);
+    made.setAttribute("class", kind);
+    made.textContent = words;
+    return made;
+  };
+  // Bars without room for words have none; at another scale they may have some.
+  for (const bar of bars) if (!bar.nextElementSibling && !bar.classList.contains("b-guilty")) {
+    const words = bar.firstElementChild.textContent.replace(/^[^:]*: /, "");
+    const label = text([0, Number(bar.getAttribute("y")) + 13], words, bar.classList.contains("b-info") ? "fits" : "on fits");
+    Object.assign(label.dataset, { b: bar.dataset.b, e: bar.dataset.e });
+    bar.after(label);
+  }
+  const ticks = () => {
+    const length = to - from;
+    if (isEven) {
+      const step = Math.max(1, Math.ceil(length / 10)), found = [];
+      for (let at = Math.max(0, Math.ceil(from)); at < Math.min(to, times.length); at += step) found.push([times[at], (times[at] / 1e9).toFixed(4) + " s"]);
+      return found;
+    }
+    const decade = 10 ** Math.floor(Math.log10(length / 4));
+    const step = [1, 2, 5, 10].map((each) => each * decade).find((each) => length / each <= 10);
+    const digits = Math.max(0, Math.min(4, Math.ceil(8.999 - Math.log10(step))));
+    const found = [];
+    for (let at = Math.ceil(from / step) * step; at < to; at += step) found.push([at, (at / 1e9).toFixed(digits) + " s"]);
+    return found;
+  };
   const draw = () => {
     for (const part of all("[data-b]", svg)) {
       const begin = x(Number(part.dataset.b)), end = x(Number(part.dataset.e));
@@ -44,37 +86,36 @@ for (const svg of all("svg.strip[data-from]")) {
         part.setAttribute("x2", part.dataset.b === part.dataset.e ? left : right);
       } else {
         part.setAttribute("x", left + 5);
-        if (part.classList.contains("on")) part.style.display = width > part.textContent.length * 7.3 + 8 ? "" : "none";
+        if (part.matches(".on, .fits")) part.style.display = width > part.textContent.length * 7.3 + 8 ? "" : "none";
       }
     }
-    const length = to - from;
-    const decade = 10 ** Math.floor(Math.log10(length / 4));
-    const step = [1, 2, 5, 10].map((each) => each * decade).find((each) => length / each <= 10);
-    const digits = Math.max(0, Math.min(4, Math.ceil(8.999 - Math.log10(step))));
-    const ticks = svg.querySelector(".ticks");
-    ticks.replaceChildren();
-    for (let at = Math.ceil(from / step) * step; at < to; at += step) {
-      const text = document.createElementNS("http://www.w3.org/2000/svg", "text");
-      text.setAttribute("x", x(at));
-      text.setAttribute("y", 14);
-      text.setAttribute("class", "mute");
-      text.textContent = (at / 1e9).toFixed(digits) + " s";
-      ticks.append(text);
-    }
+    svg.querySelector(".ticks").replaceChildren(...ticks().map(([at, words]) => text([x(at), 14], words, "mute")));
   };
   const move = (factor, share = 0.5, by = 0) => {
-    const length = Math.min(Math.max((to - from) * factor, 1e5), 120e9);
+    const [least, most] = isEven ? [2, times.length + 1] : [1e5, 120e9];
+    const length = Math.min(Math.max((to - from) * factor, least), most);
     const middle = from + (to - from) * share;
-    from = Math.max(0, middle - length * share + by * length);
+    from = Math.max(isEven ? -1 : 0, middle - length * share + by * length);
     to = from + length;
     draw();
   };
+  const button = svg.parentElement.querySelector("button[data-even]");
+  const turn = () => {
+    isEven = !isEven && times.length > 1;
+    button.setAttribute("aria-pressed", isEven);
+    [from, to] = home();
+    draw();
+  };
+  button.addEventListener("click", turn);
+  for (const label of all(".fits", svg)) label.style.display = "none";
+  const at = Number(svg.dataset.at);
   svg.setAttribute("tabindex", "0");
   svg.addEventListener("keydown", (event) => {
     const deeds = { ArrowLeft: [1, 0.5, -0.2], ArrowRight: [1, 0.5, 0.2], "+": [0.5], "=": [0.5], "-": [2] };
-    if (event.key === "0" || event.key === "Home") [from, to] = home, draw();
+    if (event.key === "0" || event.key === "Home") [from, to] = home(), draw();
+    else if (event.key === "e") turn();
     else if (event.key in deeds) {
-      const [factor, share = Math.min(Math.max((at - from) / (to - from), 0), 1), by] = deeds[event.key];
+      const [factor, share = Math.min(Math.max((place(at) - from) / (to - from), 0), 1), by] = deeds[event.key];
       move(factor, share, by);
     }
     else return;

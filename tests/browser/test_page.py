@@ -122,6 +122,34 @@ def test_the_strip_zooms_by_wheel_once_it_is_chosen(browser: Browser, report: st
     )
 
 
+def test_even_time_gives_what_is_close_room_and_real_time_comes_back(
+    browser: Browser, report: str
+) -> None:
+    page = opened(browser, report)
+    strip = page.locator("svg.strip").first
+    sends = strip.locator("rect.b-ok")
+    before = [sends.nth(at).get_attribute("width") for at in range(sends.count())]
+    button = page.locator("button[data-even]").first
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    even = [float(sends.nth(at).get_attribute("width") or 0) for at in range(sends.count())]
+    # Four milliseconds among three seconds: two pixels, and now as much as anything else.
+    assert all(float(width or 0) < 4 for width in before)
+    assert min(even) > 20
+    ticks = strip.locator(".ticks text").all_text_contents()
+    assert len(ticks) > 3
+    assert ticks == sorted(ticks)
+    # Room enough, at last, for the words of a bar that had none.
+    strip.focus()
+    for key in ["+"] * 3 + ["ArrowLeft"] * 4:
+        page.keyboard.press(key)
+    assert "103 @3" in (strip.locator("text.fits:visible").first.text_content() or "")
+    strip.focus()
+    page.keyboard.press("e")
+    after = [float(sends.nth(at).get_attribute("width") or 0) for at in range(sends.count())]
+    assert after == pytest.approx([float(width or 0) for width in before], abs=0.5)
+
+
 def test_the_history_is_filtered_as_one_types(browser: Browser, report: str) -> None:
     page = opened(browser, report)
     rows = page.locator("#calls tbody tr:visible")

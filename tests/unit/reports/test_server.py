@@ -117,4 +117,6 @@ def test_two_runs_are_compared_figure_by_figure(tmp_path: Path) -> None:
     assert found["anomalies: lost-write"] == ("1", "-")
     assert found["availability: ended ok"] == ("81.82 %", "100.00 %")
     assert found["recovery: longest time without an acknowledgement"][1] == "0.90 s"
+    assert found["recovery: kill"] == ("median 1.10 s, longest 1.10 s, of 1", "-")
+    assert found["changes of leader"] == ("1", "-")
     assert found["latency: send, median"] == ("4.0 ms", "4.0 ms")
