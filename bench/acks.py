@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import json
 import statistics
+import sys
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +21,8 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.real_cluster import KAFKA_DEFAULTS, real_cluster, run_bench
 from harness.cluster import Cluster

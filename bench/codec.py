@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as version_of
 from io import BytesIO
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
@@ -23,6 +24,8 @@ import kafka.protocol
 from kio.schema.index import schema_name_map
 from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from broker.protocol import codec
 from broker.protocol import messages as m

@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import json
 import math
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,6 +26,8 @@ from pathlib import Path
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.real_cluster import (
     KAFKA_DEFAULTS,

@@ -1,6 +1,6 @@
 """What it costs to record a row, and how fast a history is loaded again.
 
-    python -m bench.history --rows 10_000_000
+    .venv/bin/python bench/history.py [--rows 10_000_000]
 
 Rows are invocations and completions of sends and of polls of one record, with the completions of
 fifty processes out of order.
@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import argparse
 import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from harness.history.history import History, finish
 from harness.history.jsonl import write_jsonl

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -21,6 +22,8 @@ import psutil
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.real_cluster import QUICK_FAILOVER, real_cluster, run_bench, timeouts
 from harness.cluster import Cluster, Node

@@ -14,6 +14,22 @@ ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.bench
 
 
+COMMANDS = sorted(
+    path.name
+    for path in (ROOT / "bench").glob("*.py")
+    if "__main__" in path.read_text() and f"bench/{path.name} [--" in path.read_text()
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_bench_runs_by_its_path(command: str) -> None:
+    """There lie scripts beside it that are named like packages of ours."""
+    argv = [sys.executable, f"bench/{command}", "--help"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("usage:")
+
+
 def run_bench(home: Path, *arguments: str) -> dict[str, Any]:
     command = [sys.executable, "bench/broker.py", "--quick", *arguments]
     command += ["--storage", "tmpfs", "--seconds", "0.15"]
