@@ -49,6 +49,13 @@ class Contract:
     """More replicas may have lost their disk than the replication factor can bear."""
     ww_deps: bool = False
     """The log's own order of writes counts as an order of transactions."""
+    exact_polls: bool = False
+    """A poll shows all that there is, so what it does not show comes after it. Kafka's consumers do
+    not: they answer from what they have fetched so far."""
+    dense_offsets: bool = False
+    """Every offset is some send's: no transactions, no compaction, nothing from before."""
+    stale_bound_ms: float | None = None
+    """A poll may miss what has been there for no longer than this."""
     judged_by: JudgedBy = "safe"
 
     @classmethod

@@ -31,8 +31,6 @@ class Question:
     null_read: Reading = "ignored"
     budget: int = 20_000_000
     """Configurations that a search may visit before it gives up and says so."""
-    stale_bound_ms: float | None = None
-    """A poll that misses what had been there for longer is a stale read; no bound, no judgement."""
     replicas: tuple[Replica, ...] = ()
     """What brokers have stored, the ground truth of a log."""
 

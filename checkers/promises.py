@@ -248,8 +248,15 @@ _CLAUSES: dict[str, tuple[Clause, ...]] = {
         for suffix in ("", "-process", "-realtime")
     },
     **{f"G1c{suffix}": (NO_WW, WW) for suffix in ("", "-process", "-realtime")},
-    "G-single": (NO_WW, WW),
-    "G2-item": (allowed("Kafka's transactions do not promise to be serializable."),),
+    **{
+        f"{name}{suffix}": (
+            allowed(
+                "Kafka's transactions promise no snapshot: one may miss what another has written."
+            ),
+        )
+        for name in ("G-single-item", "G-nonadjacent-item", "G2-item")
+        for suffix in ("", "-process", "-realtime")
+    },
 }
 
 ROWS: dict[str, tuple[Row, ...]] = {

@@ -25,11 +25,11 @@ class Checker:
         # `harness checkers` tells what a thing is by its docstring.
         self.__doc__ = about
 
-    def examine(self, facts: LogFacts) -> Findings:
+    def examine(self, facts: LogFacts, contract: Contract) -> Findings:
         from checkers.kept.examiners import KEPT
-        from checkers.log.examiners import EXAMINERS
+        from checkers.log.examiners import examiner
 
-        return (EXAMINERS.get(self._name) or KEPT[self._name])(facts)
+        return (examiner(self._name, contract) or KEPT[self._name])(facts)
 
 
 CHECKERS: dict[str, Checker] = {
@@ -53,6 +53,7 @@ CHECKERS: dict[str, Checker] = {
         ("phantom-read", "A poll showed a value that nobody sent."),
         ("precommitted-read", "An operation polled what it sends itself."),
         ("nonlinearizable-log", "The order of a log contradicts the order of time."),
+        ("stale-read", "A poll misses what has been there for longer than was asked for."),
         ("watermark-regression", "The end of a log was told to be earlier than before."),
         ("hanging-transaction", "The last stable offset stays behind when no transaction is open."),
         ("commit-regression", "A committed offset came back that had been replaced."),
@@ -85,7 +86,7 @@ def check(history: History, contract: Contract, names: Sequence[str]) -> list[Ve
     verdicts = []
     for name in names:
         try:
-            verdicts.append(judged(name, CHECKERS[name].examine(facts), contract))
+            verdicts.append(judged(name, CHECKERS[name].examine(facts, contract), contract))
         except Exception as error:
             verdicts.append(_broken(name, error))
     return verdicts

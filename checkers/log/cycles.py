@@ -1,8 +1,10 @@
-"""G0 and G1c, with their process and realtime variants: operations that read each other's writes.
+"""G0 and G1c, with their process and realtime variants: operations that read each other's writes;
+and G-single, G-nonadjacent and G2, where reads assert an end.
 
 Whoever polls a value comes after whoever sent it. With ww_deps the log's own order of two records
-orders their senders, too. If nobody both sends and polls, and every operation's invocation is
-known, a cycle can only be a poll that ended before a send it shows began: then no graph is needed.
+orders their senders, too, and whoever was told the end of a log comes before what was sent beyond.
+If nobody both sends and polls, and every operation's invocation is known, a cycle can only be a
+poll that ended before a send it shows began: then no graph is needed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from checkers.arrays import Ints32
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.kernels.log import edges_of_reads, own_reads, reads_before_sends
+from checkers.log.ends import edges_of_ends
 from checkers.log.facts import LogFacts
 from checkers.log.words import of_number
 from checkers.transactions.cycles import Cycle, Group
@@ -32,19 +35,22 @@ from checkers.transactions.graph import (
 _NOTHING = "no operation polled what another sent"
 
 
-def cycles(facts: LogFacts, *, ww_deps: bool = False) -> Findings:
+def cycles(facts: LogFacts, *, ww_deps: bool = False, exact_polls: bool = False) -> Findings:
     columns = facts.columns
     span = (columns.outcome, facts.begin, facts.end, facts.role, facts.number)
     both, _, _ = own_reads(*span, 0)
     call = columns.call.astype(np.int32)
     reads, early_count, early = reads_before_sends(*span, facts.values.writer, call, SHOWN)
     known = bool((columns.call[columns.outcome > 0] >= 0).all())
-    if not both and known and not ww_deps:
+    if not both and known and not ww_deps and not exact_polls:
         found = tuple(_early(facts, int(element)) for element in early)
         return Findings(found=found, count=early_count, looked_at=reads, nothing=_NOTHING)
     source, target, number = edges_of_reads(*span, facts.values.writer)
     wr: Edges = (source, target, WR, number, number)
-    graph = transaction_graph(columns, Scope(), wr, *([_log_order(facts)] if ww_deps else []))
+    more = [_log_order(facts)] if ww_deps else []
+    if ww_deps or exact_polls:
+        more += edges_of_ends(facts, exact_polls=exact_polls)
+    graph = transaction_graph(columns, Scope(), wr, *more)
     # Whoever was shown a value before its send began was, even if that send failed.
     graph = replace(graph, call=columns.call)
     findings: list[Finding] = []

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
-from checkers.findings import Findings
+from checkers.contract import Contract
+from checkers.findings import SHOWN, Findings
 from checkers.log.aborted_read import aborted_reads
 from checkers.log.compaction import compaction_lost_keys, compaction_resurrected_keys
 from checkers.log.contents import duplicates, inconsistent_offsets
@@ -12,6 +15,7 @@ from checkers.log.cycles import cycles
 from checkers.log.exactly_once import exactly_once
 from checkers.log.facts import LogFacts
 from checkers.log.foreign import phantom_reads, precommitted_reads
+from checkers.log.gaps import unfilled_offsets
 from checkers.log.groups import commit_regressions, lost_commits, two_owners, zombie_commits
 from checkers.log.jumps import (
     int_nonmonotonic_polls,
@@ -23,6 +27,7 @@ from checkers.log.jumps import (
     poll_skips,
     producer_orders,
 )
+from checkers.log.lag import stale_reads
 from checkers.log.linear import nonlinearizable_logs, watermark_regressions
 from checkers.log.lost_write import lost_writes
 from checkers.log.transactions import hanging_transactions
@@ -47,6 +52,7 @@ EXAMINERS: dict[str, Callable[[LogFacts], Findings]] = {
     "phantom-read": phantom_reads,
     "precommitted-read": precommitted_reads,
     "nonlinearizable-log": nonlinearizable_logs,
+    "stale-read": stale_reads,
     "watermark-regression": watermark_regressions,
     "hanging-transaction": hanging_transactions,
     "commit-regression": commit_regressions,
@@ -57,3 +63,24 @@ EXAMINERS: dict[str, Callable[[LogFacts], Findings]] = {
     "compaction-lost-key": compaction_lost_keys,
     "compaction-resurrected-key": compaction_resurrected_keys,
 }
+
+
+def examiner(name: str, contract: Contract) -> Callable[[LogFacts], Findings] | None:
+    """With what the contract says of how a history is to be read. None: it is none of these."""
+    if name == "G1c":
+        return partial(cycles, ww_deps=contract.ww_deps, exact_polls=contract.exact_polls)
+    if name == "stale-read":
+        return partial(stale_reads, bound_ms=contract.stale_bound_ms)
+    if name == "nonlinearizable-log" and contract.dense_offsets:
+        return _linear_and_dense
+    return EXAMINERS.get(name)
+
+
+def _linear_and_dense(facts: LogFacts) -> Findings:
+    """Against time, and whether all offsets can have been filled in time."""
+    found, gaps = nonlinearizable_logs(facts), unfilled_offsets(facts)
+    return replace(
+        found,
+        found=tuple(sorted((*found.found, *gaps.found), key=lambda one: one.ops)[:SHOWN]),
+        count=found.count + gaps.count,
+    )

@@ -35,6 +35,8 @@ class _Ends:
     element: Ints64
     slot: Ints64
     """The first at or after the end; -1 if no record is known there."""
+    below: Ints64
+    """The last before it; -1 if there is none."""
 
 
 def nonlinearizable_logs(facts: LogFacts) -> Findings:
@@ -60,8 +62,8 @@ def nonlinearizable_logs(facts: LogFacts) -> Findings:
         latest,
         SHOWN,
     )
-    below = np.where(ends.slot > 0, ends.slot - 1, 0)
-    counted = np.flatnonzero((ends.slot > 0) & (latest[below] > ends.row) & _same_key(facts, ends))
+    asked = np.flatnonzero(ends.below >= 0)
+    counted = asked[latest[ends.below[asked]] > ends.row[asked]]
     story = _Story(facts, ends, latest, whose)
     found = [story.acked(int(slot)) for slot in late]
     found += [story.shown(int(element)) for element in early]
@@ -80,13 +82,9 @@ def _ends(facts: LogFacts) -> _Ends:
     row = elements.op[element].astype(np.int64)
     element, row = (column[columns.outcome[row] == OK] for column in (element, row))
     slot = np.array([facts.slot_from(int(one)) for one in element], np.int64)
-    return _Ends(row, element, slot)
-
-
-def _same_key(facts: LogFacts, ends: _Ends) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    key = facts.columns.elements.key[ends.element]
-    same: np.ndarray[tuple[int], np.dtype[np.bool_]] = ends.slot > facts.slots.start[key]
-    return same
+    key = elements.key[element]
+    below = np.where(slot >= 0, slot, facts.slots.start[key + 1]) - 1
+    return _Ends(row, element, slot, np.where(below >= facts.slots.start[key], below, -1))
 
 
 class _Story:
@@ -148,7 +146,7 @@ class _Story:
         element = int(self.ends.element[question])
         key = int(facts.columns.elements.key[element])
         end = int(facts.columns.elements.offset[element])
-        slot = int(self.ends.slot[question]) - 1
+        slot = int(self.ends.below[question])
         claim = f"was told of {end} as the end"
         return self._finding(slot, int(self.ends.row[question]), key, claim)
 

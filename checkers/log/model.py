@@ -6,8 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from checkers.contract import Contract
 from checkers.findings import Findings
-from checkers.log.cycles import cycles
 from checkers.log.facts import LogFacts
 from checkers.models import Question
 from checkers.registry import CHECKERS
@@ -21,12 +21,11 @@ _WORTH_IT = 1 << 20
 """Fewer elements than that are not worth a second thread."""
 
 
-def _examined(facts: LogFacts, *, ww_deps: bool) -> dict[str, Findings]:
+def _examined(facts: LogFacts, contract: Contract) -> dict[str, Findings]:
     """Kernels hold no lock, so checkers run side by side; what they find does not depend on it."""
     work: dict[str, Callable[[], Findings]] = {
-        name: partial(checker.examine, facts) for name, checker in CHECKERS.items() if name != "G1c"
+        name: partial(checker.examine, facts, contract) for name, checker in CHECKERS.items()
     }
-    work["cycles"] = partial(cycles, facts, ww_deps=ww_deps)
     if facts.number.size < _WORTH_IT:
         return {name: examine() for name, examine in work.items()}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -40,7 +39,7 @@ def _examined(facts: LogFacts, *, ww_deps: bool) -> dict[str, Findings]:
 
 def kafka(history: History | StoredHistory, question: Question) -> Result:
     facts = LogFacts(columns_of(history))
-    findings = _examined(facts, ww_deps=question.contract.ww_deps)
+    findings = _examined(facts, question.contract)
     if question.replicas:
         copies = question.contract.replication_factor
         findings["segments"] = Comparison(facts, question.replicas, copies).findings()
@@ -49,6 +48,7 @@ def kafka(history: History | StoredHistory, question: Question) -> Result:
         "ok-sends": facts.sends,
         "ok-polled": facts.polled,
         "counts": {name: found.count for name, found in findings.items() if found.count},
+        **findings["stale-read"].stats,
         **({"segments": findings["segments"].stats} if question.replicas else {}),
         "vacuous": [name for name, found in findings.items() if not found.looked_at],
     }

@@ -30,6 +30,12 @@ _CODES = {True: 0, False: 1, "unknown": 2}
     help="What was promised, for transactions; strict-serializable by default. May be repeated.",
 )
 @click.option("--ww-deps", is_flag=True, help="Let the order of a log order its writers.")
+@click.option(
+    "--exact-polls", is_flag=True, help="Polls show all there is: what they miss comes after them."
+)
+@click.option(
+    "--dense-offsets", is_flag=True, help="Every offset of a log is some send's: none may be free."
+)
 @click.option("--initial", help="The initial value, as JSON.")
 @click.option("--failed-cas", type=click.Choice(("asserts", "ignored")), default="ignored")
 @click.option("--null-read", type=click.Choice(("asserts", "ignored")), default="ignored")
@@ -141,6 +147,9 @@ def _question(options: dict[str, Any]) -> Question:
         faults=frozenset(filter(None, options["faults"].split(","))),
         unsafe_faults=options["unsafe_faults"],
         ww_deps=options["ww_deps"],
+        exact_polls=options["exact_polls"],
+        dense_offsets=options["dense_offsets"],
+        stale_bound_ms=options["stale_bound"],
         judged_by=options["contract"],
     )
     return Question(
@@ -151,7 +160,6 @@ def _question(options: dict[str, Any]) -> Question:
         failed_cas=options["failed_cas"],
         null_read=options["null_read"],
         budget=options["budget"],
-        stale_bound_ms=options["stale_bound"],
     )
 
 

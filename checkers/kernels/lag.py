@@ -1,0 +1,149 @@
+"""How far behind consumers are: polls that do not show what had been there for long.
+
+Times are rows of the history until the very end, where a difference of two becomes nanoseconds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.arrays import Ints8, Ints32, Ints64
+from checkers.kernels import kernel
+from harness.history.kinds import ASSIGN, ASSIGN_AT, OWNED, POLL, RECORD
+
+ASSIGNS, SUBSCRIBES, GIVES, TAKES = 1, 2, 3, 4
+_FREE, _WAITING = -1, -2
+"""Of a process on a key: it does not read it; it does, from a place that its next record tells."""
+
+
+@kernel
+def first_known(
+    outcome: Ints8,
+    committed: Ints8,
+    begin: Ints64,
+    end: Ints64,
+    role: Ints8,
+    key: Ints32,
+    offset: Ints64,
+    number: Ints32,
+    shift: Ints64,
+    start: Ints64,
+    known: Ints32,
+) -> None:
+    """The row by which each slot, or one above it, had been acknowledged or shown."""
+    for op in range(outcome.size):
+        if outcome[op] == 0:
+            continue
+        for element in range(begin[op], end[op]):
+            at = offset[element]
+            if number[element] < 0 or at < 0 or (role[element] == 1 and not committed[op]):
+                continue
+            slot = shift[key[element]] + at
+            if known[slot] < 0:
+                known[slot] = op
+    for one in range(start.size - 1):
+        for slot in range(start[one + 1] - 2, start[one] - 1, -1):
+            above = known[slot + 1]
+            if above >= 0 and (known[slot] < 0 or above < known[slot]):
+                known[slot] = above
+
+
+@kernel
+def move(
+    how: int,
+    lane: int,
+    begin: int,
+    end: int,
+    kind: Ints8,
+    key: Ints32,
+    start: Ints64,
+    placed: Ints64,
+    places: Ints64,
+    next_: Ints64,
+    scratch: Ints64,
+) -> None:
+    """What an assignment, or a group, does to the lanes of a process."""
+    keys = scratch.size
+    if how == 1 or how == 2:
+        for one in range(keys):
+            scratch[one] = next_[lane + one]
+            next_[lane + one] = -1
+    for element in range(begin, end):
+        one = key[element]
+        if kind[element] == ASSIGN_AT:
+            next_[lane + one] = places[np.searchsorted(placed, element)]
+        elif kind[element] == ASSIGN and how == 1:
+            next_[lane + one] = scratch[one] if scratch[one] >= 0 else start[one]
+        elif kind[element] == ASSIGN or (kind[element] == OWNED and how == 3):
+            next_[lane + one] = -2
+        elif kind[element] == OWNED:
+            next_[lane + one] = -1
+
+
+@kernel
+def lags(
+    outcome: Ints8,
+    process: Ints32,
+    moves: Ints8,
+    call: Ints64,
+    time_ns: Ints64,
+    begin: Ints64,
+    end: Ints64,
+    kind: Ints8,
+    role: Ints8,
+    key: Ints32,
+    offset: Ints64,
+    shift: Ints64,
+    start: Ints64,
+    floor: Ints64,
+    known: Ints32,
+    placed: Ints64,
+    places: Ints64,
+    keys: int,
+    processes: int,
+    bound_ns: int,
+    found: Ints64,
+) -> tuple[int, int, Ints64]:
+    """Places where an ok poll ended further behind than the bound, a row, a key and a slot each;
+    how many polls were asked, how many places there are, and the worst: its lag, row, key, slot."""
+    next_ = np.full(processes * keys, -2, np.int64)
+    scratch = np.empty(keys, np.int64)
+    worst = np.array([0, -1, -1, -1], np.int64)
+    asked, count = 0, 0
+    for op in range(outcome.size):
+        if outcome[op] == 0:
+            continue
+        lane = process[op] * keys
+        if moves[op]:
+            if outcome[op] != 3:
+                move(
+                    moves[op], lane, begin[op], end[op], kind, key, start, placed, places, next_,
+                    scratch,
+                )  # fmt: skip
+            continue
+        polls = False
+        for element in range(begin[op], end[op]):
+            polls |= POLL <= kind[element] <= RECORD
+            if outcome[op] == 1 and role[element] == 2 and offset[element] >= 0:
+                here = lane + key[element]
+                after = shift[key[element]] + offset[element] + 1
+                if next_[here] != -1 and after > next_[here]:
+                    next_[here] = after
+        if not polls or outcome[op] != 1 or call[op] < 0:
+            continue
+        for one in range(keys):
+            slot = next_[lane + one]
+            if slot < 0:
+                continue
+            slot = max(slot, floor[one])
+            asked += 1
+            if slot >= start[one + 1] or known[slot] < 0 or known[slot] >= call[op]:
+                continue
+            lag = time_ns[call[op]] - time_ns[known[slot]]
+            if lag > worst[0]:
+                worst[0], worst[1], worst[2], worst[3] = lag, op, one, slot
+            if 0 <= bound_ns < lag:
+                if count < found.shape[0]:
+                    found[count, 0], found[count, 1], found[count, 2] = op, one, slot
+                count += 1
+    return asked, count, worst
