@@ -12,7 +12,7 @@ from checkers.kernels import kernel
 from harness.history.kinds import ASSIGN, ASSIGN_AT, OWNED, POLL, RECORD
 
 ASSIGNS, SUBSCRIBES, GIVES, TAKES = 1, 2, 3, 4
-_FREE, _WAITING = -1, -2
+FREE, WAITING = -1, -2
 """Of a process on a key: it does not read it; it does, from a place that its next record tells."""
 
 
@@ -64,20 +64,44 @@ def move(
 ) -> None:
     """What an assignment, or a group, does to the lanes of a process."""
     keys = scratch.size
-    if how == 1 or how == 2:
+    if how in (ASSIGNS, SUBSCRIBES):
         for one in range(keys):
             scratch[one] = next_[lane + one]
-            next_[lane + one] = -1
+            next_[lane + one] = FREE
     for element in range(begin, end):
         one = key[element]
         if kind[element] == ASSIGN_AT:
             next_[lane + one] = places[np.searchsorted(placed, element)]
-        elif kind[element] == ASSIGN and how == 1:
+        elif kind[element] == ASSIGN and how == ASSIGNS:
             next_[lane + one] = scratch[one] if scratch[one] >= 0 else start[one]
-        elif kind[element] == ASSIGN or (kind[element] == OWNED and how == 3):
-            next_[lane + one] = -2
+        elif kind[element] == ASSIGN or (kind[element] == OWNED and how == GIVES):
+            next_[lane + one] = WAITING
         elif kind[element] == OWNED:
-            next_[lane + one] = -1
+            next_[lane + one] = FREE
+
+
+@kernel
+def read_on(
+    ok: bool,
+    lane: int,
+    begin: int,
+    end: int,
+    kind: Ints8,
+    key: Ints32,
+    offset: Ints64,
+    shift: Ints64,
+    next_: Ints64,
+) -> bool:
+    """What an operation polls moves its lanes on, if it is ok. Returns whether it polls at all."""
+    polls = False
+    for element in range(begin, end):
+        polls |= POLL <= kind[element] <= RECORD
+        if ok and kind[element] == RECORD and offset[element] >= 0:
+            here = lane + key[element]
+            after = shift[key[element]] + offset[element] + 1
+            if next_[here] != FREE and after > next_[here]:
+                next_[here] = after
+    return polls
 
 
 @kernel
@@ -90,7 +114,6 @@ def lags(
     begin: Ints64,
     end: Ints64,
     kind: Ints8,
-    role: Ints8,
     key: Ints32,
     offset: Ints64,
     shift: Ints64,
@@ -106,7 +129,7 @@ def lags(
 ) -> tuple[int, int, Ints64]:
     """Places where an ok poll ended further behind than the bound, a row, a key and a slot each;
     how many polls were asked, how many places there are, and the worst: its lag, row, key, slot."""
-    next_ = np.full(processes * keys, -2, np.int64)
+    next_ = np.full(processes * keys, WAITING, np.int64)
     scratch = np.empty(keys, np.int64)
     worst = np.array([0, -1, -1, -1], np.int64)
     asked, count = 0, 0
@@ -116,20 +139,12 @@ def lags(
         lane = process[op] * keys
         if moves[op]:
             if outcome[op] != 3:
-                move(
-                    moves[op], lane, begin[op], end[op], kind, key, start, placed, places, next_,
-                    scratch,
-                )  # fmt: skip
+                where = (lane, begin[op], end[op])
+                move(moves[op], *where, kind, key, start, placed, places, next_, scratch)
             continue
-        polls = False
-        for element in range(begin[op], end[op]):
-            polls |= POLL <= kind[element] <= RECORD
-            if outcome[op] == 1 and role[element] == 2 and offset[element] >= 0:
-                here = lane + key[element]
-                after = shift[key[element]] + offset[element] + 1
-                if next_[here] != -1 and after > next_[here]:
-                    next_[here] = after
-        if not polls or outcome[op] != 1 or call[op] < 0:
+        ok = outcome[op] == 1
+        polls = read_on(ok, lane, begin[op], end[op], kind, key, offset, shift, next_)
+        if not polls or not ok or call[op] < 0:
             continue
         for one in range(keys):
             slot = next_[lane + one]

@@ -42,7 +42,6 @@ def stale_reads(facts: LogFacts, *, bound_ms: float | None = None) -> Findings:
         facts.begin,
         facts.end,
         columns.elements.kind,
-        facts.role,
         columns.elements.key,
         facts.offset,
         facts.shift,
