@@ -50,7 +50,11 @@ class AiokafkaDriver:
     def __init__(self, settings: ClientSettings, client_id: str) -> None:
         self.mode = Mode(settings.acks, settings.enable_idempotence, retries=True)
         self._settings = settings
-        self._common = {"bootstrap_servers": settings.bootstrap, "client_id": client_id}
+        self._common = {
+            "bootstrap_servers": settings.bootstrap,
+            "client_id": client_id,
+            "metadata_max_age_ms": settings.metadata_max_age_ms,
+        }
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._producer: AIOKafkaProducer | None = None
         self._consumer: AIOKafkaConsumer | None = None

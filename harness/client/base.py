@@ -43,7 +43,11 @@ class ClientSettings:
     """None leaves it to the client, which then retries until the delivery times out."""
     isolation_level: IsolationLevel = "read_committed"
     delivery_timeout_ms: int = 10_000
-    request_timeout_ms: int = 3_000
+    request_timeout_ms: int = 2_000
+    """About as long as it takes to elect another leader in the place of one that was cut off."""
+    metadata_max_age_ms: int = 500
+    """A leader that was cut off and deposed answers its clients still, but acknowledges nothing. A
+    request that times out sends no client to look for another leader; only old metadata does."""
     poll_ms: int = 100
     producer_config: Mapping[str, str] = field(default_factory=dict)
     consumer_config: Mapping[str, str] = field(default_factory=dict)

@@ -26,6 +26,7 @@ def _config(settings: ClientSettings, client_id: str) -> Config:
         "client.id": client_id,
         "socket.timeout.ms": settings.request_timeout_ms,
         "socket.connection.setup.timeout.ms": max(settings.request_timeout_ms, _CONNECT_MS_MIN),
+        "topic.metadata.refresh.interval.ms": settings.metadata_max_age_ms,
         # As Kafka's own clients: librdkafka's 10 s would outlast many a fault.
         "reconnect.backoff.ms": 50,
         "reconnect.backoff.max.ms": 1000,

@@ -62,6 +62,11 @@ def test_in_the_end_an_acknowledged_change_is_shown(story: tuple[Any, ...], show
         ((made(0), deleted(0, "info")), described(1, 3, settled=True)),
         ((made(0, "info"),), described(1, None, settled=True)),
         ((made(0), deleted(0), made(0)), described(1, 3, settled=True)),
+        # Which settings are of which life is not asked where there were several.
+        (
+            (made(0, a="1"), altered(0, a="2"), deleted(0, "info")),
+            described(1, 3, settled=True, a="1"),
+        ),
         ((made(0, a="1"), altered(0, "info", a="2")), described(1, 3, settled=True, a="1")),
         (
             (made(0), altered(0, "info", a="2"), altered(0, a="1")),

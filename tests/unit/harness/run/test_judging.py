@@ -1,0 +1,79 @@
+"""A stored run is judged by what its workload names, and by no more than was read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.history.recorder import Recorder
+from harness.run.judging import NOT_READ_BACK, anomaly_so_far, judge
+from harness.run.outcome import Outcome
+from harness.run.plan import Plan
+
+LATE = (f"{NOT_READ_BACK} within 1 s: all of append-0 is left",)
+
+
+def stored(directory: Path, *operations: tuple[str, str, Any]) -> None:
+    """One after the other, by one process each."""
+    recorder = Recorder(directory / "history")
+    for number, (type_, f, value) in enumerate(operations):
+        recorder.record(2 * number, number, "invoke", f, None)
+        recorder.record(2 * number + 1, number, type_, f, value)  # type: ignore[arg-type]
+    recorder.close()
+
+
+def appends(count: int) -> list[tuple[str, str, Any]]:
+    return [("ok", "txn", [["append", "append-0", value]]) for value in range(count)]
+
+
+def read(*values: int) -> tuple[str, str, Any]:
+    return "ok", "txn", [["r", "append-0", list(values)]]
+
+
+def polled(*values: int) -> tuple[str, str, Any]:
+    return "ok", "poll", [["poll", {"append-0": [[value, value] for value in values]}]]
+
+
+def judged(directory: Path, doubts: tuple[str, ...] = (), **wanted: Any) -> Outcome:
+    return judge(directory, Plan(workload="append", **wanted), doubts, {})
+
+
+def types(outcome: Outcome) -> set[str]:
+    return {anomaly.type for anomaly in outcome.anomalies}
+
+
+def test_a_run_of_appends_that_kept_everything_is_valid(tmp_path: Path) -> None:
+    stored(tmp_path, *appends(60), read(*range(60)), polled(*range(60)))
+    outcome = judged(tmp_path)
+    assert outcome.exit_code == 0, outcome.sentence()
+    assert [verdict.checker for verdict in outcome.verdicts][:2] == ["list-append", "lost-append"]
+
+
+def test_an_append_that_is_gone_in_the_end_is_found_only_if_all_was_read(tmp_path: Path) -> None:
+    stored(tmp_path, *appends(60), read(*range(60)), polled(*range(59)))
+    assert types(judged(tmp_path)) == {"lost-append"}
+    assert judged(tmp_path, LATE).exit_code == 2
+
+
+def test_lists_that_contradict_each_other_are_found_whatever_was_read(tmp_path: Path) -> None:
+    stored(tmp_path, *appends(60), read(*range(60)), read(*range(50), 55), polled(*range(60)))
+    assert types(judged(tmp_path, LATE)) == {"incompatible-order"}
+    so_far = anomaly_so_far(tmp_path, Plan(workload="append"))
+    assert so_far is not None
+    assert so_far.startswith("incompatible-order: ")
+
+
+def test_what_is_not_read_yet_stops_no_run(tmp_path: Path) -> None:
+    stored(tmp_path, *appends(60), read(*range(30)), polled(*range(30)))
+    assert anomaly_so_far(tmp_path, Plan(workload="append")) is None
+
+
+@pytest.mark.parametrize(("contract", "exit_code"), [("safe", 1), ("configured", 0)])
+def test_a_loss_is_judged_by_the_contract_that_was_asked_for(
+    tmp_path: Path, contract: str, exit_code: int
+) -> None:
+    stored(tmp_path, *appends(60), read(*range(60)), read(*range(50), 55), polled(*range(50), 55))
+    plan: dict[str, Any] = {"acks": "1", "enable_idempotence": False, "contract": contract}
+    assert judged(tmp_path, **plan).exit_code == exit_code
