@@ -2,7 +2,8 @@
 
 A read of a value comes after its writer. Of the order of versions only the first is known: null,
 the initial state, is before every value; so a transaction that read null comes before every writer
-of that key.
+of that key. What the promised order of processes or of time says of versions is tried, too, but for
+contradictions only: a cycle that needs it would be called graver than it is.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from checkers.transactions.graph import (
     transaction_graph,
 )
 from checkers.transactions.updates import lost_updates
-from checkers.transactions.verdicts import judged, scope_of
+from checkers.transactions.verdicts import PROVEN_BY, judged, ordered_keys, scope_of
+from checkers.transactions.versions import cyclic_versions, touches_of
 from harness.history import kinds
 from harness.history.history import History
 
@@ -74,18 +76,36 @@ def rw_register(history: History | StoredHistory, question: Question) -> Result:
     registers = Registers(columns_of(history))
     columns = registers.columns
     graph = _graph(registers, scope_of(question.consistency_models))
+    circles, orders = _circles(registers, question.consistency_models)
     found = [
         *_of_reads(registers),
         *lost_updates(
             columns, registers.reader, registers.read, registers.version, registers.value_of
         ),
+        *circles,
     ]
     for group in suspects(graph).groups[:SHOWN]:
         for cycle in Group(graph, group).cycles():
             found.append(told(cycle, graph, columns, registers.value_of, "wrote"))
     edges = edge_count(graph)
     stats = {"ops": len(history), "reads": int(registers.read.size), "edges": edges}
-    return judged(found, question.consistency_models, stats, edges=edges)
+    proven = {finding.type for finding in found if finding not in circles}
+    proven |= {PROVEN_BY[order] for order in orders}
+    return judged(found, question.consistency_models, stats, edges=edges, proven=proven)
+
+
+def _circles(registers: Registers, models: tuple[str, ...]) -> tuple[list[Finding], set[str]]:
+    """By the orders that were promised for each register."""
+    columns = registers.columns
+    key = columns.elements.key[registers.read]
+    outcome = np.where(registers.writer >= 0, columns.outcome[registers.writer], FAIL)
+    writes = np.flatnonzero((registers.final > 0) & (outcome != FAIL))
+    touches = touches_of(
+        (registers.reader, key, registers.version),
+        (registers.writer[writes], registers.key[writes], writes.astype(np.int32)),
+    )
+    orders = ordered_keys(models)
+    return cyclic_versions(columns, touches, registers.key.size, registers.value_of, orders)
 
 
 def _graph(registers: Registers, scope: Scope) -> Graph:

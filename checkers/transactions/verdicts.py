@@ -9,6 +9,7 @@ from checkers.findings import Finding
 from checkers.results import Result
 from checkers.transactions.graph import Scope
 from checkers.transactions.lattice import forbidden_by, known_models, ruled_out
+from checkers.transactions.versions import PROCESS, REALTIME
 from checkers.verdict import Anomaly, Validity
 
 DEFAULT = ("strict-serializable",)
@@ -24,10 +25,31 @@ def scope_of(models: tuple[str, ...]) -> Scope:
     )
 
 
+PROVEN_BY = {PROCESS: "cyclic-versions-process", REALTIME: "cyclic-versions-realtime"}
+"""What a circle of versions proves, by the order that it follows from."""
+
+
+def ordered_keys(models: tuple[str, ...]) -> list[str]:
+    """Orders that each register is promised to keep, the weaker first: where neither an older
+    version may be read nor a write be overtaken."""
+    forbidden = forbidden_by(models or DEFAULT)
+    return [
+        order
+        for order, suffix in ((PROCESS, "-process"), (REALTIME, "-realtime"))
+        if {f"G1c{suffix}", f"G-single-item{suffix}"} <= forbidden
+    ]
+
+
 def judged(
-    findings: Sequence[Finding], models: tuple[str, ...], stats: dict[str, Any], *, edges: int
+    findings: Sequence[Finding],
+    models: tuple[str, ...],
+    stats: dict[str, Any],
+    *,
+    edges: int,
+    proven: set[str] | None = None,
 ) -> Result:
-    """Elle's rule: without a single dependency nothing was put to the test."""
+    """Elle's rule: without a single dependency nothing was put to the test. `proven`: what the
+    findings prove, where that is less than their types say."""
     models = models or DEFAULT
     strange = sorted(set(models) - known_models())
     if strange:
@@ -52,7 +74,7 @@ def judged(
     if not edges:
         why = "no transaction depends on another"
         anomalies.append(Anomaly(type=EMPTY, ops=(), because=why, severity="unknown", contract=""))
-    weakest, stronger = ruled_out(frozenset(types))
+    weakest, stronger = ruled_out(frozenset(types if proven is None else proven))
     return Result(
         validity=Validity.INVALID if invalid else Validity.UNKNOWN if why else Validity.VALID,
         anomalies=tuple(anomalies),

@@ -14,6 +14,7 @@ from tests.property.light_history import LightHistory
 from tests.property.txn_histories import txn_history
 from tests.property.txn_oracle import (
     cycle_types,
+    cyclic_keys,
     is_strictly_serializable,
     list_edges,
     register_edges,
@@ -34,6 +35,10 @@ def difference(
     found = {one.type for one in result.anomalies if one.type.startswith(CYCLES)}
     txns = transactions(rows)
     defined = cycle_types(txns, (list_edges if lists else register_edges)(txns))
+    if not lists:
+        circles = [one for one in result.anomalies if one.type == "cyclic-versions"]
+        found |= {f"cyclic-versions of {one.witness['key']}" for one in circles}
+        defined |= {f"cyclic-versions of {key}" for key in cyclic_keys(txns)}
     guilty = result.validity is Validity.INVALID
     return found, defined, not (guilty and is_strictly_serializable(txns, lists=lists))
 

@@ -114,6 +114,35 @@ def register_edges(txns: Sequence[Txn]) -> set[Edge]:
     return {edge for edge in edges if edge[0] != edge[1]}
 
 
+def cyclic_keys(txns: Sequence[Txn]) -> set[str]:
+    """Registers whose versions go round in a circle, by what transactions that are one after the
+    other met and left."""
+    done = [(txn, *_met_and_left(txn)) for txn in txns if txn.type != "fail"]
+    keys = {key for _, met, _ in done for key in met}
+    cyclic = set()
+    for key in keys:
+        graph = nx.DiGraph()
+        for one, _, left in done:
+            for other, met, _ in done:
+                later = one.process == other.process and one.index < other.index
+                later |= one.type == "ok" and one.index < other.call
+                before, after = left.get(key), met.get(key)
+                if later and None not in (before, after) and before != after:
+                    graph.add_edge(before, after)
+        if not nx.is_directed_acyclic_graph(graph):
+            cyclic.add(key)
+    return cyclic
+
+
+def _met_and_left(txn: Txn) -> tuple[dict[str, Any], dict[str, Any]]:
+    wrote = {key: value for name, key, value in txn.ops if name == "w"}
+    read: dict[str, Any] = {}
+    for at, (name, key, value) in enumerate(txn.ops):
+        if name == "r" and txn.type == "ok" and all(other != key for _, other, _ in txn.ops[:at]):
+            read[key] = value
+    return {**wrote, **read}, {**read, **wrote}
+
+
 def cycle_types(txns: Sequence[Txn], data: set[Edge]) -> set[str]:
     """Of all simple cycles; in each strongly connected group, without what others imply."""
     edges = set(data)
