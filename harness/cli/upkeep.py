@@ -8,16 +8,25 @@ import click
 @click.command("heal")
 @click.option("--inventory", type=click.Path(exists=True, dir_okay=False),
               help="Also on the hosts of --on ssh; no run must be using them.")  # fmt: skip
-def heal(inventory: str | None) -> int:
-    """Remove what a run that was killed has left: hosts, mounts, cgroups, images."""
+@click.option("--force", is_flag=True,
+              help="Also what runs of other pid namespaces left, which may be alive.")  # fmt: skip
+def heal(inventory: str | None, force: bool) -> int:
+    """Remove what a run that was killed has left: hosts, mounts, cgroups, images.
+
+    A run of another pid namespace, a container's say, is left alone: from here nobody can tell
+    whether it lives.
+    """
     from harness.cluster.netns import heal as heal_netns
 
-    removed = heal_netns()
-    for each in removed:
+    healed = heal_netns(force=force)
+    for each in healed.removed:
         click.echo(f"removed {each}")
+    for each in healed.left:
+        click.echo(f"left {each}: nobody can tell from here whether it lives; run harness heal "
+                   "there, or if you know that it is over, harness heal --force")  # fmt: skip
     if inventory is not None:
         click.echo(f"healed {_heal_hosts(inventory)} hosts of {inventory}")
-    elif not removed:
+    elif not healed.removed and not healed.left:
         click.echo("nothing was left")
     return 0
 

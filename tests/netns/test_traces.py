@@ -17,7 +17,7 @@ import pytest
 
 from harness.cluster.netns import heal
 from harness.cluster.netns.machine import Machine
-from harness.cluster.netns.registry import Claim
+from harness.cluster.netns.registry import Claim, claim
 from harness.errors import EnvironmentFailure
 from tests.netns import traces
 from tests.netns.places import disks_of, hosts, network_of, started
@@ -173,7 +173,7 @@ def test_nobody_heals_the_living(tmp_path: Path) -> None:
 
     async def up() -> None:
         async with hosts(tmp_path, 1) as place:
-            healed.extend(await asyncio.to_thread(heal))
+            healed.extend((await asyncio.to_thread(heal)).removed)
             assert (await place.run("n1", ["hostname"])).stdout == "n1\n"
 
     asyncio.run(up())
@@ -184,15 +184,44 @@ def test_several_may_heal_at_once(tmp_path: Path) -> None:
     with subprocess.Popen(["true"]) as gone:
         pass
     image = tmp_path / "n1.img"
+    mine = claim()
+    mine.release()
+    _, _, namespace, boot, _ = mine.directory.name.split(".")
     for number in range(5):
-        entry = Claim(traces.REGISTRY / f"{gone.pid}.1.{number}")
+        entry = Claim(traces.REGISTRY / f"{gone.pid}.1.{namespace}.{boot}.{number}")
         (entry.directory / "n1").mkdir(parents=True)
         entry.will_make(image)
         entry.cgroup.below("n1").make()
     image.touch()
     with ThreadPoolExecutor(8) as threads:
         healed = [
-            line for each in [threads.submit(heal) for _ in range(8)] for line in each.result()
+            line
+            for each in [threads.submit(heal) for _ in range(8)]
+            for line in each.result().removed
         ]
     assert f"hosts of process {gone.pid}, which is gone" in healed
     assert traces.of_process(gone.pid, tmp_path, frozenset()) == []
+
+
+def test_a_run_is_not_taken_for_dead_from_within_another_pid_namespace() -> None:
+    """There its number is nobody's, though its cgroups and its book are to be seen."""
+    claimed = claim()
+    hosts = subprocess.Popen(["sleep", "600"])
+    try:
+        claimed.cgroup.make()
+        claimed.cgroup.doors[0].write_text(str(hosts.pid))
+        said = subprocess.run(
+            ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-m", "harness", "heal"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        assert f"left hosts of process {os.getpid()} in pid namespace" in said
+        assert "harness heal --force" in said
+        assert claimed.directory.is_dir()
+        assert hosts.poll() is None
+    finally:
+        claimed.release()
+        hosts.kill()
+        hosts.wait()

@@ -1,8 +1,11 @@
 """What runs have made on this machine, written down before it is made, so that it can be found.
 
-    /run/log-trial/<pid>.<start time>.<number>/     one place; nobody else's as long as <pid> lives
-    /run/log-trial/…/files                          what else it has made, a path to a line
-    <cgroups>/log-trial.<pid>.<start time>.<number> its processes
+    /run/log-trial/<owner>.<number>/     one place; nobody else's as long as its owner lives
+    /run/log-trial/…/files               what else it has made, a path to a line
+    <cgroups>/log-trial.<owner>.<number> its processes
+
+An owner is `<pid>.<start time>.<pid namespace>.<boot>`: the same number means another process in
+another pid namespace, such as a container's, and after another start of the machine.
 
 Namespaces, links, mounts and loop devices end with the processes that use them, and those end with
 the harness. What a kernel keeps is here, and `heal` removes it once the harness has died.
@@ -15,6 +18,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
@@ -25,7 +29,9 @@ from harness.errors import EnvironmentFailure
 
 _NAME = "log-trial"
 _FILES = "files"
-_CLAIM = re.compile(r"(\d+)\.(\d+)\.\d+")
+_CLAIM = re.compile(r"(\d+)\.(\d+)\.(\d+)\.([0-9a-f]+)\.\d+")
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_BOOT_DIGITS = 8
 _FROM_STATE_TO_START = 19
 
 
@@ -54,7 +60,8 @@ class Claim:
 
 def claim() -> Claim:
     """For this process; a name tells whose it is, so that there is no moment without an owner."""
-    owner = f"{os.getpid()}.{_start_of(os.getpid())}"
+    pid = os.getpid()
+    owner = f"{pid}.{_start_of(pid)}.{_pid_namespace()}.{_boot()}"
     for number in count(1):
         directory = _registry() / f"{owner}.{number}"
         try:
@@ -69,16 +76,43 @@ def claim() -> Claim:
     raise AssertionError("numbers do not end")
 
 
-def heal() -> list[str]:
-    """Removes what dead runs left on this machine; returns what it was. Living runs are let be."""
-    healed = []
+@dataclass(frozen=True, slots=True)
+class Healed:
+    removed: list[str]
+    left: list[str]
+    """What nobody here can tell whether it is in use, and why."""
+
+
+def heal(*, force: bool = False) -> Healed:
+    """Removes what dead runs left on this machine. Living runs are let be.
+
+    So are runs of other pid namespaces, whose processes cannot be seen from here: only `force`
+    takes them for dead.
+    """
+    found = Healed([], [])
     for name in sorted(set(_names())):
         match = _CLAIM.fullmatch(name)
-        if match is None or _lives(int(match[1]), match[2]):
+        if match is None:
+            continue
+        pid, start, namespace, boot = match.groups()
+        is_ours = namespace == _pid_namespace() or boot != _boot()
+        if is_ours and boot == _boot() and _lives(int(pid), start):
+            continue
+        if not is_ours and not force:
+            found.left.append(f"hosts of process {pid} in pid namespace {namespace}")
             continue
         Claim(_registry() / name).release()
-        healed.append(f"hosts of process {match[1]}, which is gone")
-    return healed
+        gone = "which is gone" if is_ours else f"of pid namespace {namespace}"
+        found.removed.append(f"hosts of process {pid}, {gone}")
+    return found
+
+
+def _pid_namespace() -> str:
+    return str(Path("/proc/self/ns/pid").stat().st_ino)
+
+
+def _boot() -> str:
+    return _BOOT_ID.read_text().replace("-", "")[:_BOOT_DIGITS]
 
 
 def _names() -> Iterator[str]:
