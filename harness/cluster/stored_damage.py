@@ -43,6 +43,8 @@ def flip_bit(directory: Path, draw: float) -> str:
         file.write(bytes([flipped]))
         file.flush()
         os.fsync(file.fileno())
+    if _byte(segment, bit // 8) != flipped:
+        raise FaultMissedError(f"byte {bit // 8} of {segment} is as it was")
     return f"bit {bit % 8} of byte {bit // 8} of {segment.parent.name}/{segment.name}"
 
 
@@ -59,9 +61,18 @@ def truncate_tail(directory: Path, draw: float) -> str:
     size = segment.stat().st_size
     count, _ = _drawn(range(1, min(size, _TORN_BYTES_MAX) + 1), rest)
     os.truncate(segment, size - count)
+    if segment.stat().st_size != size - count:
+        raise FaultMissedError(f"{segment} is as long as it was")
     with segment.open("rb") as file:
         os.fsync(file.fileno())
     return f"the last {count} of {size} bytes of {segment.parent.name}/{segment.name}"
+
+
+def _byte(path: Path, position: int) -> int:
+    """Asked for anew, not of whoever has just written it."""
+    with path.open("rb") as file:
+        file.seek(position)
+        return file.read(1)[0]
 
 
 def _replicas(directory: Path) -> list[Path]:

@@ -72,8 +72,12 @@ class PlaceDisks:
         if self._nodes[node].is_running:
             raise FaultMissedError(f"{node} runs, and its files are not to be touched meanwhile")
         for disk in self._nodes[node].disks.values():
-            where = act(StoredLogs(disk))
+            logs = StoredLogs(disk)
+            before = logs.fingerprint()
+            where = act(logs)
             if where is not None:
+                if logs.fingerprint() == before:
+                    raise FaultMissedError(f"every log of {node} is as it was, though {where}")
                 self._tell("fault", node, where)
                 return f"{node}: {where}"
         raise FaultMissedError(f"{node} has stored nothing yet that could be damaged so")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
+from zlib import crc32
 
 from broker.disk.memory import MemoryDisk
 
@@ -30,6 +31,14 @@ class StoredLogs:
                 size = len(self._disk._now.files[path].content)
                 found.setdefault(int(index), []).append(size)
         return found
+
+    def fingerprint(self) -> int:
+        """Another one after any change of any of them."""
+        seen = 0
+        for segments in self._by_partition():
+            for segment in segments:
+                seen = crc32(self._disk._now.files[segment].content, crc32(segment.encode(), seen))
+        return seen
 
     def flip_bit(self, draw: float) -> str | None:
         """In the records of a batch of a segment that is not written to any more."""

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.cluster.capabilities import Link
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.run import execute
+from harness.run.sim_clients import SimClients
 from harness.run.watching import Silent
+from harness.sim.clock import SimClock
+from harness.sim.disk_faults import DiskFaults as SimDiskFaults
 from harness.sim.invariants.base import Violation
 from harness.sim.invariants.marks_rise import MarksRise
 from harness.sim.invariants.step import Step
+from harness.sim.links import Link as SimLink
+from harness.sim.node_process import NodeProcess
+from harness.sim.nodes import SimNode
+from harness.sim.place_clocks import PlaceClocks
 from harness.sim.place_network import PlaceNetwork
+from harness.sim.processes import SimProcess
+from harness.sim.sim_broker import SimBroker
+from harness.sim.stored_logs import StoredLogs
 from harness.store.store import Store
+from harness.wire.match import MessageFaults
 from nemesis import NEMESES
+from nemesis.disk import DiskFaults
 from tests.run.commands import harness
 
 PAIRS = [
@@ -100,17 +112,86 @@ def test_lost_writes_are_found_and_the_contract_says_who_promised_what(tmp_path:
     assert "does not promise it" in sentence
 
 
+async def pretend(*_: Any, **__: Any) -> Any:
+    """It says that it was done."""
+
+
+async def pretend_to_end(*_: Any, **__: Any) -> int:
+    return 0
+
+
+def nothing(*_: Any, **__: Any) -> Any:
+    """As above, of what happens at once."""
+
+
+EFFECTS: list[tuple[str, list[tuple[type, str, Any]], str]] = [
+    ("partition", [(PlaceNetwork, "cut", pretend)], "open though cut"),
+    ("partition:bridge", [(SimLink, "cut", nothing), (SimLink, "heal", nothing)], "still open"),
+    ("kill", [(NodeProcess, "kill", pretend)], "still runs after it was killed"),
+    ("pause", [(NodeProcess, "pause", pretend)], "goes on though it was paused"),
+    ("restart", [(NodeProcess, "terminate", pretend_to_end)], "asked to stop and still runs"),
+    ("move", [(SimBroker, "elect", pretend)], r"not within 15 s: n\d leads"),
+    ("packet:delay", [(SimLink, "slow_down", nothing), (SimLink, "speed_up", nothing)], "the link"),
+    ("clock:jump", [(PlaceClocks, "jump", pretend)], r"the clock of n\d moved by"),
+    ("clock:skew", [(PlaceClocks, "skew", pretend)], r"the clock of n\d gained"),
+    ("clock:strobe", [(SimClock, "jump", nothing)], r"the clock of n\d moved by"),
+    ("power", [(SimNode, "power_loss", lambda *_, **__: True)], "still has power"),
+    ("disk:full", [(SimDiskFaults, "fill", nothing)], "still has .* bytes of disk free"),
+    ("disk:read-only", [(SimDiskFaults, "make_read_only", nothing)], "can be written to"),
+    ("disk:slow", [(SimDiskFaults, "slow", nothing)], "an answer from its disk in less than"),
+    ("disk:eio", [(SimDiskFaults, "fail", nothing)], "a disk that works"),
+    ("disk:bit-flip", [(StoredLogs, "flip_bit", lambda *_: "it was flipped")], "as it was"),
+    ("disk:truncated-tail", [(StoredLogs, "truncate_tail", lambda *_: "cut off")], "as it was"),
+    ("wire", [(MessageFaults, "decide", lambda *_: ())], "a message comes by"),
+    ("compact", [(SimBroker, "alter_topic", pretend)], "it was told to wait|become smaller"),
+    ("retention", [(SimBroker, "delete_records", pretend)], "still begins at"),
+    ("membership", [(SimBroker, "reassign", pretend)], "keeps its replicas"),
+    ("client:kill", [(SimClients, "kill", pretend)], "still runs after it was killed"),
+    ("client:pause", [(SimProcess, "pause", nothing)], "goes on though it was paused"),
+    ("client:cut", [(PlaceNetwork, "cut", pretend)], "open though cut"),
+]
+"""A nemesis, what of the world is replaced so that it does nothing, and how that is told."""
+
+QUICK_MISSES = ("partition", "kill", "client:kill")
+
+
 class TestWithoutEffect:
     """A fault that did not happen makes a green run worthless, so it is not green."""
 
-    def test_a_cut_that_cuts_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        async def pretend(self: PlaceNetwork, links: list[Link]) -> None:
-            pass
-
-        monkeypatch.setattr(PlaceNetwork, "cut", pretend)
-        outcome = run(tmp_path, nemesis="partition")
-        assert outcome.exit_code == 2
+    @pytest.mark.parametrize(
+        ("nemesis", "taken_away", "said"),
+        [
+            pytest.param(
+                *each, marks=[] if each[0] in QUICK_MISSES else pytest.mark.slow, id=each[0]
+            )
+            for each in EFFECTS
+        ],
+    )
+    def test_a_fault_that_does_nothing(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        nemesis: str,
+        taken_away: list[tuple[type, str, Any]],
+        said: str,
+    ) -> None:
+        for owner, method, instead in taken_away:
+            monkeypatch.setattr(owner, method, instead)
+        workload = "register" if nemesis == "compact" else "queue"
+        # One stroke: of two that wait for long, each would have the other for an excuse.
+        once = {"nodes": 3, "time_limit_s": 10.0, "nemesis_interval_s": 20.0}
+        outcome = run(tmp_path, workload=workload, nemesis=nemesis, **once)
+        assert outcome.exit_code == 2, outcome.sentence()
         assert "did not take hold" in outcome.sentence()
+        assert not any("proof" in each for each in outcome.figures["faults"])
+        missed = [each["missed"] for each in outcome.figures["faults"] if "missed" in each]
+        assert missed
+        assert all(re.search(said, each) for each in missed), missed
+
+    def test_every_nemesis_is_among_them(self) -> None:
+        assert {nemesis.partition(":")[0] for nemesis, *_ in EFFECTS} == set(NEMESES)
+        disk = {nemesis.partition(":")[2].partition("@")[0] for nemesis, *_ in EFFECTS}
+        assert disk >= set(DiskFaults.variants)
 
     def test_a_run_with_next_to_no_load(self, tmp_path: Path) -> None:
         outcome = run(tmp_path, rate=1.0, time_limit_s=5.0)
