@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from broker.directory_assignments import DirectoryAssignments
 from broker.housekeeping import Housekeeping
 from broker.image_follower import ImageFollower
 from broker.isr_proposals import IsrProposals
@@ -19,6 +20,7 @@ from broker.metadata.broker_info import UNKNOWN_BROKER_EPOCH, Endpoint
 from broker.metadata.ids import new_id
 from broker.metadata.producer_ids import Block, ProducerIds
 from broker.network.interface import Address
+from broker.offline_directories import OfflineDirectories
 from broker.partition import Partition, Surroundings
 from broker.partitions import Partitions
 from broker.peers.backoff import Backoff
@@ -47,6 +49,8 @@ class BrokerRole:
     to_producer_ids: ToController
     fetchers: ReplicaFetchers
     proposals: IsrProposals
+    assignments: DirectoryAssignments
+    offline: OfflineDirectories
 
     def __init__(self, node: Node, directories: dict[str, LogDirectory]) -> None:
         self._node = node
@@ -79,11 +83,15 @@ class BrokerRole:
         await self._listen()
         self.proposals = self._make_proposals()
         self.fetchers = self._make_fetchers()
-        self.membership = self._make_membership()
+        directory_ids = _ids_of(self.partitions.directories)
+        self.offline = OfflineDirectories(self.partitions.directories, directory_ids)
+        self.assignments = self._make_assignments(directory_ids)
+        self.membership = self._make_membership(directory_ids)
         self.to_producer_ids = node.to_controller("producer-ids")
         self._is_started = True
         node.spawn(self.membership.run())
         node.spawn(self.proposals.run())
+        node.spawn(self.assignments.run())
         node.spawn(self.follower.run())
         self._housekeeping.start()
         self.is_following = True
@@ -147,7 +155,7 @@ class BrokerRole:
             told = advertised.get(entry.name, entry)
             node.addresses[entry.name] = Address(told.host or bound.host, told.port or bound.port)
 
-    def _make_membership(self) -> Membership:
+    def _make_membership(self, directory_ids: dict[str, bytes]) -> Membership:
         node, config = self._node, self._node.config
         directories = self.partitions.directories.values()
         card = Card(
@@ -159,7 +167,7 @@ class BrokerRole:
                 for name, address in node.addresses.items()
             ),
             rack=config.broker_rack,
-            log_dirs=tuple(_ids_of(directories)),
+            log_dirs=tuple(directory_ids.values()),
             last_life=_last_life([each.last_life for each in directories]),
         )
         return Membership(
@@ -170,6 +178,7 @@ class BrokerRole:
             backoff=self._backoff(),
             metadata_offset=lambda: node.metadata.applied_offset,
             is_ready=lambda epoch: self.follower.ready_epoch == epoch,
+            offline_dirs=self.offline.ids,
             on_registered=self.follower.look,
         )
 
@@ -178,6 +187,17 @@ class BrokerRole:
         return IsrProposals(
             node.node_id,
             node.to_controller("in-sync"),
+            broker_epoch=lambda: self.broker_epoch,
+            timeout_s=node.config.controller_quorum_request_timeout_ms / 1000,
+            backoff=self._backoff(),
+        )
+
+    def _make_assignments(self, directory_ids: dict[str, bytes]) -> DirectoryAssignments:
+        node = self._node
+        return DirectoryAssignments(
+            node.node_id,
+            node.to_controller("directories"),
+            ids=directory_ids,
             broker_epoch=lambda: self.broker_epoch,
             timeout_s=node.config.controller_quorum_request_timeout_ms / 1000,
             backoff=self._backoff(),
@@ -258,6 +278,8 @@ class BrokerRole:
     def _role_changed(self, partition: Partition) -> None:
         is_held = self.partitions.find(partition.topic, partition.index) is partition
         self.fetchers.role_changed(partition, is_held)
+        if is_held:
+            self.assignments.look_at(partition)
 
     def address_of(self, broker_id: int) -> Address | None:
         """Where other nodes reach that broker."""
@@ -315,11 +337,13 @@ class BrokerRole:
                 _log.error("%s: the next start has to scan its logs: %s", path, problem)
 
 
-def _ids_of(directories: Iterable[LogDirectory]) -> Iterator[bytes]:
-    for each in directories:
+def _ids_of(directories: Mapping[str, LogDirectory]) -> dict[str, bytes]:
+    ids: dict[str, bytes] = {}
+    for path, each in directories.items():
         if each.identity is not None:
             with suppress(ValueError):
-                yield id_of_text(each.identity.directory_id)
+                ids[path] = id_of_text(each.identity.directory_id)
+    return ids
 
 
 async def _refuse_for_lack_of_room() -> None:

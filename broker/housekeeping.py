@@ -86,15 +86,18 @@ class Housekeeping:
 
     async def _bring_back(self) -> None:
         """A log that a full or failing disk took offline is tried again."""
-        breather = Breather()
+        breather, role = Breather(), self._node.role
         for partition in self._node.partitions.offline():
             try:
                 if not await partition.bring_back(breather):
-                    await self._node.role.lose_trust(f"{partition.log.directory} has lost its end")
+                    await role.lose_trust(f"{partition.log.directory} has lost its end")
             except (OSError, KafkaError) as problem:
                 _log.debug("%s is still offline: %s", partition.log.directory, problem)
             else:
                 _log.info("%s is online again", partition.log.directory)
+        # What came back at the first try was no news for the controller.
+        if role.offline.judged() or role.offline.has_news():
+            role.membership.hurry()
 
 
 async def _compact_what_is_dirty(directory: LogDirectory) -> None:

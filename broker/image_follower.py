@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from broker.metadata.changes import (
     BrokerChanged,
+    BrokerDirectoriesChanged,
     BrokerEpochsUsed,
     BrokerRegistered,
     BrokerUnregistered,
@@ -84,6 +85,8 @@ class ImageFollower:
                 self._brokers_changed = True
             case ProducerIdsAllocated() | DeletionsRemembered() | BrokerEpochsUsed():
                 pass
+            case BrokerDirectoriesChanged():
+                pass  # what it means for the partitions comes as changes of their own
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()

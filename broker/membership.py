@@ -54,6 +54,7 @@ class Membership:
         backoff: Backoff,
         metadata_offset: Callable[[], int],
         is_ready: Callable[[int], bool],
+        offline_dirs: Callable[[], list[bytes]],
         on_registered: Callable[[], None],
     ) -> None:
         """`is_ready` says of a broker epoch whether this node has done what it came to know."""
@@ -64,6 +65,7 @@ class Membership:
         self._backoff = backoff
         self._metadata_offset = metadata_offset
         self._is_ready = is_ready
+        self._offline_dirs = offline_dirs
         self._on_registered = on_registered
         self._is_leaving = False
         self._beat_now = asyncio.Event()
@@ -166,6 +168,7 @@ class Membership:
                 current_metadata_offset=self._metadata_offset(),
                 want_fence=not self._is_ready(broker_epoch),
                 want_shut_down=self._is_leaving,
+                offline_log_dirs=self._offline_dirs(),
             ),
             timeout_s=self._timeout_s,
         )

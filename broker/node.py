@@ -348,15 +348,23 @@ async def _in_context(context: Context, work: Coroutine[Any, Any, _Result]) -> _
 
 
 async def _identify(directories: Mapping[str, LogDirectory], metadata_log_dir: str) -> None:
-    """Before anything in them is touched: all are this node's, and of one cluster."""
+    """Before anything in them is touched: all are this node's, of one cluster, and no copies."""
     clusters: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for path, directory in directories.items():
         try:
-            clusters[path] = (await directory.identify()).cluster_id
+            identity = await directory.identify()
         except OSError as problem:
             if path == metadata_log_dir:
                 raise
             directory.go_without(problem)
+            continue
+        clusters[path] = identity.cluster_id
+        twin = paths.setdefault(identity.directory_id or path, path)
+        if twin != path:
+            raise WrongDirectoryError(
+                f"{twin} and {path} have the same directory.id: one is a copy of the other"
+            )
     if len(set(clusters.values())) > 1:
         each = ", ".join(f"{path} to {cluster}" for path, cluster in clusters.items())
         raise WrongDirectoryError(f"log.dirs belong to different clusters: {each}")

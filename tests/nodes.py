@@ -12,7 +12,7 @@ from typing import Any
 from broker.config.broker import BrokerConfig
 from broker.disk.interface import Disk
 from broker.disk.memory import MemoryDisk
-from broker.log.identity import Identity, write_identity
+from broker.log.identity import Identity, text_of_id, write_identity
 from broker.metadata.changes import Change
 from broker.network.interface import Address
 from broker.network.sockets import SocketNetwork
@@ -30,9 +30,10 @@ PATIENCE_S = 20.0
 _lives = count(1)  # no two lives of a node draw the same ids
 
 
-async def formatted(disk: Disk) -> Disk:
+async def formatted(disk: Disk, *, directory: int = 1) -> Disk:
+    directory_id = text_of_id(directory.to_bytes(16, "big"))
     await write_identity(
-        disk, Identity(cluster_id=CLUSTER_ID, node_id=1, directory_id="AAAAAAAAAAAAAAAAAAAAAQ")
+        disk, Identity(cluster_id=CLUSTER_ID, node_id=1, directory_id=directory_id)
     )
     return disk
 

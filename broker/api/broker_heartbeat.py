@@ -27,6 +27,7 @@ async def broker_heartbeat(
         applied_end=body.current_metadata_offset,
         want_fence=body.want_fence,
         want_shut_down=body.want_shut_down,
+        offline_dirs=tuple(body.offline_log_dirs),
     )
 
     def look() -> HeartbeatAnswer:

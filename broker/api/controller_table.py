@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from broker.api.allocate_producer_ids import allocate_producer_ids
 from broker.api.alter_partition import alter_partition
 from broker.api.api_versions import api_versions
+from broker.api.assign_replicas_to_dirs import assign_replicas_to_dirs
 from broker.api.broker_heartbeat import broker_heartbeat
 from broker.api.broker_registration import broker_registration
 from broker.api.forwarding import envelope
@@ -36,5 +37,6 @@ CONTROLLER_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.BROKER_REGISTRATION, broker_registration),
         served(ApiKey.BROKER_HEARTBEAT, broker_heartbeat),
         served(ApiKey.ALLOCATE_PRODUCER_IDS, allocate_producer_ids),
+        served(ApiKey.ASSIGN_REPLICAS_TO_DIRS, assign_replicas_to_dirs),
     ]
 )

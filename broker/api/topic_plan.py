@@ -54,9 +54,13 @@ def place(node: Node, partitions: int, factor: int) -> Sequence[Sequence[int]]:
 def new_partitions(node: Node, lists: Sequence[Sequence[int]]) -> tuple[PartitionInfo, ...]:
     """A replica that is not there is not in sync; one of each partition must be."""
     brokers = _brokers(node)
+
+    def is_active(each: int, directory: bytes | None = None) -> bool:
+        return brokers[each].is_active and brokers[each].has_online(directory)
+
     infos = []
     for replicas in lists:
-        info = first_state(replicas, lambda each: brokers[each].is_active)
+        info = first_state(replicas, is_active)
         if info is None:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"none of the nodes {list(replicas)} is there"

@@ -138,6 +138,8 @@ def _check_eligible(image: Image, member: IsrMember, old: PartitionInfo) -> None
         why = "is fenced"
     elif broker.in_controlled_shutdown:
         why = "shuts down"
+    elif not broker.has_online(old.directory_of(member.broker_id)):
+        why = "cannot use the directory that its replica lies in"
     elif not is_known and member.broker_epoch != broker.broker_epoch:
         why = f"has restarted: its epoch is {broker.broker_epoch}, not {member.broker_epoch}"
     else:

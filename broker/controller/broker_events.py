@@ -7,12 +7,19 @@ leads only after it: at no point of the log is a fenced broker in an ISR.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from broker.controller.partition_change import next_state
 from broker.controller.partition_scan import change_partitions
-from broker.controller.topic_rules import RulesOf
+from broker.controller.topic_rules import RulesOf, TopicRules
 from broker.metadata.broker_info import BrokerInfo
-from broker.metadata.changes import BrokerChanged, BrokerUnregistered, Change, PartitionsChanged
+from broker.metadata.changes import (
+    BrokerChanged,
+    BrokerDirectoriesChanged,
+    BrokerUnregistered,
+    Change,
+    PartitionsChanged,
+)
 from broker.metadata.image import Image
 from broker.metadata.partition_info import NO_LEADER, PartitionInfo
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -47,8 +54,10 @@ def unfence_broker(image: Image, broker_id: int, rules_of: RulesOf) -> list[Chan
     broker = image.brokers[broker_id]
     unfenced = BrokerChanged(broker_id, broker.broker_epoch, fenced=False)
 
-    def is_active(each: int) -> bool:
-        return each == broker_id or image.is_active(each)
+    def is_active(each: int, directory: bytes | None = None) -> bool:
+        if each == broker_id:
+            return broker.has_online(directory)
+        return image.is_active(each, directory)
 
     led = change_partitions(
         image,
@@ -57,6 +66,37 @@ def unfence_broker(image: Image, broker_id: int, rules_of: RulesOf) -> list[Chan
         lambda info, rules: next_state(info, rules, is_active),
     )
     return [unfenced, *led]
+
+
+def change_offline_directories(
+    image: Image, broker_id: int, offline: tuple[bytes, ...], rules_of: RulesOf
+) -> list[Change]:
+    """Which directories have failed by now: what lies in others goes on as before (KIP-858).
+
+    A replica in one that failed is as good as on a fenced broker. When its directory is back, it
+    may lead again where it is eligible and nobody else does.
+    """
+    broker = replace(image.brokers[broker_id], offline_dirs=offline)
+
+    def is_active(each: int, directory: bytes | None = None) -> bool:
+        if each == broker_id:
+            return broker.is_active and broker.has_online(directory)
+        return image.is_active(each, directory)
+
+    def is_lost(info: PartitionInfo) -> bool:
+        return broker_id in info.isr and not broker.has_online(info.directory_of(broker_id))
+
+    def may_be_led(info: PartitionInfo) -> bool:
+        return info.leader == NO_LEADER and broker_id in info.replicas
+
+    def decide(info: PartitionInfo, rules: TopicRules) -> PartitionInfo | None:
+        return next_state(info, rules, is_active)
+
+    return [
+        *change_partitions(image, rules_of, is_lost, decide),
+        BrokerDirectoriesChanged(broker_id, broker.broker_epoch, offline),
+        *change_partitions(image, rules_of, may_be_led, decide),
+    ]
 
 
 def begin_controlled_shutdown(image: Image, broker_id: int, rules_of: RulesOf) -> list[Change]:
@@ -85,8 +125,8 @@ def partitions_without(
     def concerns(info: PartitionInfo) -> bool:
         return any(each in info.isr or (unclean and each in info.elr) for each in broker_ids)
 
-    def is_active(each: int) -> bool:
-        return each not in broker_ids and image.is_active(each)
+    def is_active(each: int, directory: bytes | None = None) -> bool:
+        return each not in broker_ids and image.is_active(each, directory)
 
     lost = broker_ids if unclean else ()
     return change_partitions(

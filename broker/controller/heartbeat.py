@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from broker.controller.broker_events import (
     begin_controlled_shutdown,
+    change_offline_directories,
     current_broker,
     fence_brokers,
     unfence_broker,
@@ -25,6 +26,7 @@ class Heartbeat:
     applied_end: int  # the offset after the last metadata record that it has applied
     want_fence: bool = False
     want_shut_down: bool = False
+    offline_dirs: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,12 @@ def answer_heartbeat(
     liveness.contacted(broker.broker_id, now=now, applied_end=beat.applied_end)
     is_fenced, should_shut_down = _next(image, liveness, broker, beat)
     changes: list[Change] = []
-    if is_fenced and not broker.fenced:
+    offline = tuple(each for each in sorted(set(beat.offline_dirs)) if each in broker.log_dirs)
+    if offline != broker.offline_dirs:
+        # Before it is let in. Whatever else it wants, it asks for again soon.
+        changes = change_offline_directories(image, broker.broker_id, offline, rules_of)
+        is_fenced, should_shut_down = broker.fenced, False
+    elif is_fenced and not broker.fenced:
         changes = fence_brokers(image, [broker.broker_id], rules_of)
     elif broker.fenced and not is_fenced:
         changes = unfence_broker(image, broker.broker_id, rules_of)

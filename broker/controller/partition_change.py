@@ -15,15 +15,19 @@ not count up when the ISR shrinks: the partition and broker epochs fence what is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from typing import Protocol
 
 from broker.controller.topic_rules import TopicRules
 from broker.metadata.partition_info import NO_LEADER, RECOVERING, PartitionInfo
 
-IsActive = Callable[[int], bool]
-"""Whether a broker may lead and be in an ISR: registered, not fenced, not shutting down."""
+
+class IsActive(Protocol):
+    def __call__(self, broker_id: int, directory: bytes | None = None, /) -> bool:
+        """Whether a broker may lead and be in an ISR: registered, not fenced, not shutting down,
+        and the directory in which its replica lies has not failed."""
 
 
 class Election(Enum):
@@ -74,6 +78,7 @@ def next_state(
     assignment: Assignment | None = None,
     unclean_replicas: Collection[int] = (),
     recovery_state: int | None = None,
+    directories: Mapping[int, bytes] | None = None,
     election: Election = Election.WHEN_NEEDED,
 ) -> PartitionInfo | None:
     """None when nothing changes. What is not given stays, as far as the brokers allow it.
@@ -82,16 +87,21 @@ def next_state(
     """
     target = assignment or Assignment.of(old)
     wanted = old.isr if isr is None else isr
+    lies_in = {**dict(old.directories), **(directories or {})}
+
+    def is_there(each: int) -> bool:
+        return is_active(each, lies_in.get(each))
+
     in_sync = tuple(
         each
         for each in target.replicas
-        if each in wanted and each not in unclean_replicas and is_active(each)
+        if each in wanted and each not in unclean_replicas and is_there(each)
     )
     if _is_complete(target, in_sync, rules):
         target = Assignment(replicas=target.staying)
         in_sync = tuple(each for each in in_sync if each in target.replicas)
     elr = _eligible(old, target.replicas, in_sync, unclean_replicas, rules)
-    outcome = _elect(old, target.replicas, in_sync, elr, rules, is_active, election)
+    outcome = _elect(old, target.replicas, in_sync, elr, rules, is_there, election)
     state = old.leader_recovery_state if recovery_state is None else recovery_state
     is_fencing = outcome.leader != old.leader or any(
         each not in target.replicas for each in old.replicas
@@ -107,6 +117,7 @@ def next_state(
         adding_replicas=target.adding,
         removing_replicas=target.removing,
         leader_recovery_state=RECOVERING if outcome.unclean else state,
+        directories=tuple((each, lies_in[each]) for each in target.replicas if each in lies_in),
     )
     if changed == old:
         return None
@@ -148,7 +159,7 @@ def _elect(
     isr: tuple[int, ...],
     elr: tuple[int, ...],
     rules: TopicRules,
-    is_active: IsActive,
+    is_there: Callable[[int], bool],
     election: Election,
 ) -> _Outcome:
     if isr:
@@ -156,7 +167,7 @@ def _elect(
             return _Outcome(replicas[0], isr, elr)
         return _Outcome(old.leader if old.leader in isr else isr[0], isr, elr)
     min_isr = rules.min_isr_of(len(replicas))
-    eligible = next((each for each in elr if is_active(each)), None)
+    eligible = next((each for each in elr if is_there(each)), None)
     if eligible is not None:
         others = tuple(each for each in elr if each != eligible) if min_isr > 1 else ()
         return _Outcome(eligible, (eligible,), others)
@@ -166,7 +177,7 @@ def _elect(
     if may_lose or (not elr and min_isr == 1):
         candidates = old.last_known_elr + (tuple(replicas) if may_lose else ())
         for each in candidates:
-            if each in replicas and is_active(each):
+            if each in replicas and is_there(each):
                 return _Outcome(each, (each,), (), unclean=True)
     return _Outcome(NO_LEADER, (), elr)
 

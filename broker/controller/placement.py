@@ -17,7 +17,7 @@ def place_replicas(
     `start` says who leads the first partition; take it at random, or small topics would all be
     led by the same broker.
     """
-    ring = _ring([broker for broker in brokers if broker.is_active])
+    ring = _ring([each for each in brokers if each.is_active and each.has_online(None)])
     if factor > len(ring):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from broker.controller.broker_events import partitions_without
 from broker.controller.liveness import BrokerLiveness
@@ -51,7 +51,10 @@ def register_broker(
         )
     known = image.brokers.get(wanted.broker_id)
     if known is not None and known.incarnation_id == wanted.incarnation_id:
-        again = _record(wanted, known.broker_epoch, known.fenced, known.in_controlled_shutdown)
+        again = replace(
+            _record(wanted, known.broker_epoch, known.fenced, known.in_controlled_shutdown),
+            offline_dirs=known.offline_dirs,
+        )
         changes: list[Change] = [] if _says_the_same(known, again) else [again]
     else:
         _check_nobody_else(known, liveness, wanted, now)

@@ -24,6 +24,7 @@ class BrokerInfo:
     endpoints: tuple[Endpoint, ...]
     rack: str | None = None
     log_dirs: tuple[bytes, ...] = ()  # their ids
+    offline_dirs: tuple[bytes, ...] = ()  # those of them that have failed, sorted
     fenced: bool = True
     in_controlled_shutdown: bool = False
 
@@ -31,3 +32,9 @@ class BrokerInfo:
     def is_active(self) -> bool:
         """Whether it may lead, and may come into an ISR."""
         return not self.fenced and not self.in_controlled_shutdown
+
+    def has_online(self, directory: bytes | None) -> bool:
+        """Whether a replica there can be used. None: nobody said so far in which one it lies."""
+        if directory is not None:
+            return directory in self.log_dirs and directory not in self.offline_dirs
+        return not self.log_dirs or len(self.offline_dirs) < len(self.log_dirs)

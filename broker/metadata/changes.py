@@ -69,6 +69,7 @@ class BrokerRegistered:
     log_dirs: tuple[bytes, ...] = ()
     fenced: bool = True
     in_controlled_shutdown: bool = False
+    offline_dirs: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,13 @@ class BrokerChanged:
     broker_epoch: int
     fenced: bool
     in_controlled_shutdown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerDirectoriesChanged:
+    broker_id: int
+    broker_epoch: int
+    offline_dirs: tuple[bytes, ...]  # all of them, sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +125,7 @@ Change = (
     | PartitionsChanged
     | BrokerRegistered
     | BrokerChanged
+    | BrokerDirectoriesChanged
     | BrokerUnregistered
     | BrokerEpochsUsed
     | ConfigChanged

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from broker.metadata.broker_info import BrokerInfo
 from broker.metadata.changes import (
     BrokerChanged,
+    BrokerDirectoriesChanged,
     BrokerEpochsUsed,
     BrokerRegistered,
     BrokerUnregistered,
@@ -88,10 +89,10 @@ class Image:
     def brokers_sorted(self) -> Iterator[BrokerInfo]:
         return iter([self.brokers[broker_id] for broker_id in sorted(self.brokers)])
 
-    def is_active(self, broker_id: int) -> bool:
-        """Whether it is registered, and neither fenced nor about to stop."""
+    def is_active(self, broker_id: int, directory: bytes | None = None) -> bool:
+        """Whether it is registered, neither fenced nor about to stop, and has the directory."""
         broker = self.brokers.get(broker_id)
-        return broker is not None and broker.is_active
+        return broker is not None and broker.is_active and broker.has_online(directory)
 
     def topic_configs(self, name: str) -> Mapping[str, str]:
         return self.configs.get((ResourceType.TOPIC, name), {})
@@ -138,6 +139,10 @@ class Image:
                     fenced=change.fenced,
                     in_controlled_shutdown=change.in_controlled_shutdown,
                 )
+            case BrokerDirectoriesChanged():
+                self.brokers[change.broker_id] = replace(
+                    self._current_broker(change), offline_dirs=change.offline_dirs
+                )
             case BrokerUnregistered():
                 self._current_broker(change)
                 del self.brokers[change.broker_id]
@@ -172,7 +177,9 @@ class Image:
         changed = topic.partitions.with_changed(change.partitions)
         self.topics[change.name] = replace(topic, partitions=changed)
 
-    def _current_broker(self, change: BrokerChanged | BrokerUnregistered) -> BrokerInfo:
+    def _current_broker(
+        self, change: BrokerChanged | BrokerDirectoriesChanged | BrokerUnregistered
+    ) -> BrokerInfo:
         broker = self.brokers.get(change.broker_id)
         if broker is None or broker.broker_epoch != change.broker_epoch:
             raise ConflictError(f"broker {change.broker_id} is no longer the one looked at")

@@ -26,6 +26,11 @@ class PartitionInfo:
     adding_replicas: tuple[int, ...] = ()
     removing_replicas: tuple[int, ...] = ()
     leader_recovery_state: int = RECOVERED
+    directories: tuple[tuple[int, bytes], ...] = ()
+    """Of brokers with several log directories: in which of them the replica lies."""
+
+    def directory_of(self, broker_id: int) -> bytes | None:
+        return next((each for replica, each in self.directories if replica == broker_id), None)
 
     @classmethod
     def in_sync(cls, replicas: Sequence[int]) -> PartitionInfo:

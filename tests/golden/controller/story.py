@@ -1,12 +1,14 @@
 """Plays stories of a controller: a command is one line, and so is each thing that it changes.
 
 cluster 1 2/rack 3              these brokers register and are let in, at time 0
+cluster 1:a,b 2 3               the same; the first one has two log directories
 topic t 1,2,3 2,3,1             a topic with these replicas; min.isr=2 is told by `config`
 place t partitions=3 factor=2 start=0
 config min.isr=2 unclean=yes
 wait 9 beats 2,3                seconds go by, while these brokers keep in touch
-beat 1 [wants fence|shutdown] [behind]
-restart 1 clean|unclean         the broker registers again, as a new process
+beat 1 [wants fence|shutdown] [behind] [offline=a,b]
+lies 1 t-0=a t-1=b              a broker says in which directories its replicas are
+restart 1 clean|unclean [dirs=a]    the broker registers again, as a new process
 alter t-0 by 1 isr 1,2@4 [leader-epoch=3] [partition-epoch=3] [broker-epoch=0]
 elect preferred|unclean t-0     balance 10
 reassign t-0 4,5,6|cancel       reassignments
@@ -31,6 +33,7 @@ from broker.controller.placement import place_replicas
 from broker.controller.producer_id_blocks import ProducerIdBlock, allocate_producer_ids
 from broker.controller.reassignment import ongoing_reassignments, reassign
 from broker.controller.registration import Registration, register_broker
+from broker.controller.replica_directories import Lying, assign_directories
 from broker.controller.rules_change import follow_new_rules
 from broker.controller.topic_rules import TopicRules
 from broker.metadata.broker_info import Endpoint
@@ -58,6 +61,7 @@ class Story:
             "config": self._config,
             "wait": self._wait,
             "beat": self._beat,
+            "lies": self._lies,
             "restart": self._restart,
             "alter": self._alter,
             "elect": self._elect,
@@ -101,13 +105,21 @@ class Story:
     def _new_liveness(self) -> BrokerLiveness:
         return BrokerLiveness(SESSION_S, self.image, now=self.now, metadata_end=self.image.version)
 
-    def _register(self, broker_id: int, rack: str | None, previous_epoch: int) -> list[str]:
+    def _register(
+        self,
+        broker_id: int,
+        previous_epoch: int,
+        *,
+        rack: str | None = None,
+        log_dirs: tuple[bytes, ...] = (),
+    ) -> list[str]:
         self.incarnations += 1
         wanted = Registration(
             broker_id=broker_id,
             incarnation_id=self.incarnations.to_bytes(16, "big"),
             endpoints=(Endpoint("PLAINTEXT", f"n{broker_id}", 9092),),
             rack=rack,
+            log_dirs=log_dirs,
             previous_broker_epoch=previous_epoch,
         )
         registered = register_broker(
@@ -122,8 +134,9 @@ class Story:
 
     def _cluster(self, words: list[str], options: dict[str, str]) -> list[str]:
         for word in words:
-            broker_id, _, rack = word.partition("/")
-            self._register(int(broker_id), rack or None, -1)
+            before, _, rack = word.partition("/")
+            broker_id, _, log_dirs = before.partition(":")
+            self._register(int(broker_id), -1, rack=rack or None, log_dirs=directories(log_dirs))
             self._beat([broker_id], {})
         return [
             f"broker {broker.broker_id}: registered with epoch {broker.broker_epoch}, unfenced"
@@ -185,6 +198,7 @@ class Story:
                 applied_end=self.image.version - ("behind" in words),
                 want_fence="fence" in words,
                 want_shut_down="shutdown" in words,
+                offline_dirs=directories(options.get("offline", "")),
             ),
             now=self.now,
             metadata_end=self.image.version,
@@ -197,11 +211,26 @@ class Story:
             said.append("may stop")
         return [*self._make(answer.changes), f"broker {broker_id} is answered: {', '.join(said)}"]
 
+    def _lies(self, words: list[str], options: dict[str, str]) -> list[str]:
+        broker_id = int(words[0])
+        asked = {}
+        for word, directory in options.items():
+            name, index, _ = self._partition(word)
+            topic_id = self.image.topics[name].topic_id
+            asked[Lying(directories(directory)[0], topic_id, index)] = word
+        epoch = self.image.brokers[broker_id].broker_epoch
+        done = assign_directories(self.image, broker_id, epoch, asked, self._rules_of)
+        refused = [f"{asked[each]}: {code.name}" for each, code in done.errors.items() if code]
+        return self._make(done.changes) + refused
+
     def _restart(self, words: list[str], options: dict[str, str]) -> list[str]:
         broker_id = int(words[0])
         known = self.image.brokers.get(broker_id)
         epoch = known.broker_epoch if known and words[1] == "clean" else -1
-        return self._register(broker_id, None, epoch)
+        log_dirs = known.log_dirs if known else ()
+        if "dirs" in options:
+            log_dirs = directories(options["dirs"])
+        return self._register(broker_id, epoch, log_dirs=log_dirs)
 
     def _alter(self, words: list[str], options: dict[str, str]) -> list[str]:
         name, index, info = self._partition(words[0])
@@ -292,6 +321,10 @@ class Story:
     def _partition(self, word: str) -> tuple[str, int, PartitionInfo]:
         name, _, index = word.rpartition("-")
         return name, int(index), self.image.topics[name].partitions[int(index)]
+
+
+def directories(word: str) -> tuple[bytes, ...]:
+    return tuple(each.encode().ljust(16) for each in word.split(",") if each)
 
 
 def numbers(word: str) -> list[int]:

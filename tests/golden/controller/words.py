@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from broker.metadata.changes import (
     BrokerChanged,
+    BrokerDirectoriesChanged,
     BrokerRegistered,
     BrokerUnregistered,
     Change,
@@ -34,6 +35,9 @@ def tell(before: Image, change: Change) -> Iterator[str]:
                 yield f"broker {change.broker_id}: {'fenced' if change.fenced else 'unfenced'}"
             else:
                 yield f"broker {change.broker_id}: in controlled shutdown"
+        case BrokerDirectoriesChanged(offline_dirs=offline):
+            names = ",".join(each.decode().strip() for each in offline)
+            yield f"broker {change.broker_id}: directories offline [{names}]"
         case BrokerUnregistered():
             yield f"broker {change.broker_id}: unregistered"
         case ProducerIdsAllocated():
@@ -51,6 +55,8 @@ def state(info: PartitionInfo) -> str:
             said.append(f"{name} {members(value)}")
     if info.leader_recovery_state == RECOVERING:
         said.append("recovering")
+    if info.directories:
+        said.append(f"in {_places(info)}")
     return " ".join([*said, f"partition epoch {info.partition_epoch}"])
 
 
@@ -70,6 +76,8 @@ def difference(old: PartitionInfo, info: PartitionInfo) -> str:
     if old.leader_recovery_state != info.leader_recovery_state:
         recovers = info.leader_recovery_state == RECOVERING
         said.append("recovering" if recovers else "recovered")
+    if old.directories != info.directories:
+        said.append(f"in {_places(info)}")
     said.append(f"partition epoch {old.partition_epoch}>{info.partition_epoch}")
     return " ".join(said)
 
@@ -81,6 +89,10 @@ def _rare(info: PartitionInfo) -> list[tuple[str, tuple[int, ...]]]:
         ("adding", info.adding_replicas),
         ("removing", info.removing_replicas),
     ]
+
+
+def _places(info: PartitionInfo) -> str:
+    return ",".join(f"{each}:{directory.decode().strip()}" for each, directory in info.directories)
 
 
 def members(brokers: Sequence[int]) -> str:

@@ -19,7 +19,7 @@ from tests.unit.broker.log.builders import batch
 async def two_disks() -> tuple[MemoryDisk, MemoryDisk]:
     one, other = MemoryDisk(), MemoryDisk()
     await formatted(one)
-    await formatted(other)
+    await formatted(other, directory=2)
     return one, other
 
 
@@ -47,7 +47,7 @@ async def test_a_bad_disk_does_not_keep_the_others_from_a_clean_stop() -> None:
 async def test_directories_of_two_clusters_are_refused_and_not_touched() -> None:
     one, other = await formatted(MemoryDisk()), MemoryDisk()
     identity = Identity(
-        cluster_id="BBBBBBBBBBBBBBBBBBBBBB", node_id=1, directory_id="AAAAAAAAAAAAAAAAAAAAAQ"
+        cluster_id="BBBBBBBBBBBBBBBBBBBBBB", node_id=1, directory_id="AAAAAAAAAAAAAAAAAAAAAg"
     )
     await write_identity(other, identity)
     await one.replace(CLEAN_SHUTDOWN, b"")
@@ -55,6 +55,13 @@ async def test_directories_of_two_clusters_are_refused_and_not_touched() -> None
         async with running_node(disks={"a": one, "b": other}):
             pass
     assert CLEAN_SHUTDOWN in await one.list("")
+
+
+async def test_a_copy_of_a_directory_is_refused_beside_it() -> None:
+    one, copy = await formatted(MemoryDisk()), await formatted(MemoryDisk())
+    with pytest.raises(WrongDirectoryError, match=r"a and b have the same directory\.id"):
+        async with running_node(disks={"a": one, "b": copy}):
+            pass
 
 
 @pytest.mark.parametrize(
@@ -108,3 +115,36 @@ async def test_partitions_may_go_while_somebody_walks_over_them() -> None:
                 await client.ask(ApiKey.DELETE_TOPICS, 5, request)
             seen.append(partition.topic)
         assert seen == ["a", "b", "c"]
+
+
+async def test_the_controller_knows_what_lies_where_and_which_directory_failed() -> None:
+    good, bad = await two_disks()
+    quickly = {"broker.heartbeat.interval.ms": "20"}
+    async with running_node(quickly, disks={"a": good, "b": bad}) as node, wire(node) as client:
+        await create_topic(client, "t", partitions=2)
+        image = node.metadata.image
+
+        def directories() -> list[bytes | None]:
+            return [each.directory_of(1) for each in image.topics["t"].partitions]
+
+        def leaders() -> list[int]:
+            return [each.leader for each in image.topics["t"].partitions]
+
+        ids = [number.to_bytes(16, "big") for number in (1, 2)]
+        await wait_until(lambda: directories() == ids)
+        for index in range(2):
+            assert (await produce(client, batch(b"x"), index=index)).error_code == 0
+        for operation in ("append", "open", "list"):
+            bad.fail(operation, "t-1*")
+        refused = await produce(client, batch(b"y"), index=1)
+        assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        await wait_until(lambda: leaders() == [1, -1])
+        assert image.brokers[1].offline_dirs == (ids[1],)
+        assert (await produce(client, batch(b"y"), index=0)).base_offset == 1
+        bad.heal()
+        await wait_until(lambda: leaders() == [1, 1])
+        assert not image.brokers[1].offline_dirs
+        partition = node.partitions.find("t", 1)
+        assert partition is not None
+        await wait_until(lambda: partition.leader is not None)
+        assert (await produce(client, batch(b"y"), index=1)).base_offset == 1

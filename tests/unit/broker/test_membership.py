@@ -45,6 +45,7 @@ class Stage:
         self.lets_go = False
         self.ready_epoch: int | None = None
         self.registrations = 0
+        self.offline_dirs: list[bytes] = []
         self.membership = Membership(
             CARD,
             self.controller.to_controller,
@@ -53,6 +54,7 @@ class Stage:
             backoff=Backoff(0.1, 1.0, Random(1)),
             metadata_offset=lambda: 77,
             is_ready=lambda epoch: self.ready_epoch == epoch,
+            offline_dirs=lambda: self.offline_dirs,
             on_registered=self._on_registered,
         )
         self.task = asyncio.ensure_future(self.membership.run())
@@ -121,6 +123,17 @@ async def test_once_let_in_it_beats_at_its_interval() -> None:
     assert 29 <= len(beats) <= 31
     assert stage.controller.asked(REGISTER) == []
     assert not any(each.body.want_fence or each.body.want_shut_down for each in beats)
+
+
+@in_virtual_time
+async def test_a_heartbeat_names_the_directories_that_failed() -> None:
+    stage = Stage()
+    await stage.let_in()
+    assert stage.controller.asked(BEAT)[-1].body.offline_log_dirs == []
+    stage.offline_dirs = [b"d" * 16]
+    stage.membership.hurry()
+    await asyncio.sleep(0.01)
+    assert stage.controller.asked(BEAT)[-1].body.offline_log_dirs == [b"d" * 16]
 
 
 @in_virtual_time

@@ -96,7 +96,7 @@ async def test_a_full_disk_takes_no_records_until_there_is_room_but_is_read() ->
 
 async def test_a_failing_directory_leaves_the_others_alone() -> None:
     broken, sound = MemoryDisk(), MemoryDisk()
-    disks = {"a": await formatted(broken), "b": await formatted(sound)}
+    disks = {"a": await formatted(broken), "b": await formatted(sound, directory=2)}
     async with running_node({"log.dirs": "a,b"}, disks=disks) as node, wire(node) as client:
         await create_topic(client, "t", partitions=4)
         homes = {partition.index: partition.log_dir for partition in node.partitions}
@@ -109,6 +109,8 @@ async def test_a_failing_directory_leaves_the_others_alone() -> None:
             assert codes[index] == (ErrorCode.KAFKA_STORAGE_ERROR if home == "a" else 0)
         broken.heal()
         await wait_until(lambda: not any(each.log.failure for each in node.partitions))
+        # The controller may have heard of it meanwhile.
+        await wait_until(lambda: all(each.leader for each in node.partitions))
         for index in homes:
             assert (await produce(client, batch(b"x"), index=index)).error_code == 0
 

@@ -127,7 +127,7 @@ async def test_a_topic_that_cannot_be_made_does_not_keep_another() -> None:
 
 async def test_a_log_goes_where_there_is_room() -> None:
     full, sound = MemoryDisk(), MemoryDisk()
-    disks = {"a": await formatted(full), "b": await formatted(sound)}
+    disks = {"a": await formatted(full), "b": await formatted(sound, directory=2)}
     async with running_node(disks=disks) as node, wire(node) as client:
         full.fail("make_directory", error=errno.ENOSPC)
         await create_topic(client, "t", partitions=3)
@@ -153,8 +153,8 @@ async def test_a_directory_of_no_topic_is_moved_aside_and_never_touched() -> Non
 
 async def test_of_two_logs_of_one_partition_the_longer_one_is_served() -> None:
     disks = {"a": MemoryDisk(), "b": MemoryDisk()}
-    for disk in disks.values():
-        await formatted(disk)
+    for number, disk in enumerate(disks.values()):
+        await formatted(disk, directory=number)
     async with running_node(disks={**disks}) as node, wire(node) as client:
         await create_topic(client, "t", partitions=2)
         assert node.partitions.directories["b"].logs[0].directory == "t-1"

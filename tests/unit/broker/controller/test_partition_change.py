@@ -18,7 +18,7 @@ ONE = TopicRules(min_isr=1)
 
 
 def active(*brokers: int) -> IsActive:
-    return lambda each: each in brokers
+    return lambda each, directory=None: each in brokers
 
 
 ALL = active(1, 2, 3, 4, 5, 6)

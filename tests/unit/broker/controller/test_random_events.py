@@ -14,6 +14,7 @@ from broker.controller.elect_leaders import ElectionType, elect_leader
 from broker.controller.heartbeat import Heartbeat, answer_heartbeat
 from broker.controller.reassignment import reassign
 from broker.controller.registration import Registration, register_broker
+from broker.controller.replica_directories import Lying, assign_directories
 from broker.controller.rules_change import follow_new_rules
 from broker.controller.topic_rules import TopicRules
 from broker.metadata.broker_info import Endpoint
@@ -24,6 +25,7 @@ from broker.protocol.errors import KafkaError
 from tests.unit.broker.controller.clusters import TOPIC_ID, cluster, partition, sessions
 
 BROKERS = (1, 2, 3, 4)
+DIRECTORIES = (b"a" * 16, b"b" * 16)
 
 
 class Life:
@@ -57,6 +59,8 @@ class Life:
             self.balance,
             self.unregister,
             self.configure,
+            self.assign,
+            self.fail_or_heal,
         ]
 
     def rules_of(self, topic: str) -> TopicRules:
@@ -79,6 +83,7 @@ class Life:
             broker_id=broker_id,
             incarnation_id=self.incarnation.to_bytes(16, "big"),
             endpoints=(Endpoint("PLAINTEXT", "n", 9092),),
+            log_dirs=self.some_directories(),
             previous_broker_epoch=known.broker_epoch if known and clean else -1,
         )
         now = self.random.choice([0.0, 1000.0])
@@ -86,15 +91,31 @@ class Life:
             self.image, self.liveness, wanted, now=now, metadata_end=0, rules_of=self.rules_of
         ).changes
 
-    def beat(self) -> list[Change]:
+    def some_directories(self) -> tuple[bytes, ...]:
+        return tuple(self.random.sample(DIRECTORIES, self.random.randint(0, 2)))
+
+    def assign(self) -> list[Change]:
         broker_id = self.some_broker()
         known = self.image.brokers.get(broker_id)
+        asked = Lying(self.random.choice(DIRECTORIES), TOPIC_ID, self.random.randrange(3))
+        epoch = known.broker_epoch if known else 0
+        return [*assign_directories(self.image, broker_id, epoch, [asked], self.rules_of).changes]
+
+    def fail_or_heal(self) -> list[Change]:
+        return self.beat(self.some_directories())
+
+    def beat(self, offline: tuple[bytes, ...] | None = None) -> list[Change]:
+        broker_id = self.some_broker()
+        known = self.image.brokers.get(broker_id)
+        if offline is None:
+            offline = known.offline_dirs if known else ()
         said = Heartbeat(
             broker_id=broker_id,
             broker_epoch=known.broker_epoch if known else 0,
             applied_end=100,
             want_fence=self.random.random() < 0.1,
             want_shut_down=self.random.random() < 0.1,
+            offline_dirs=offline,
         )
         return answer_heartbeat(
             self.image, self.liveness, said, now=0.0, metadata_end=0, rules_of=self.rules_of
@@ -160,7 +181,8 @@ class Life:
         assert not set(info.elr) & set(info.isr), problems
         assert len(set(info.replicas)) == len(info.replicas) > 0, problems
         assert (info.leader in info.isr) if info.isr else info.leader == NO_LEADER, problems
-        assert all(self.image.is_active(each) for each in info.isr), problems
+        assert all(self.image.is_active(each, info.directory_of(each)) for each in info.isr)
+        assert {each for each, _ in info.directories} <= set(info.replicas), problems
         if len(info.isr) >= self.rules.min_isr_of(len(info.replicas)):
             assert info.elr == (), problems
         assert info.leader_epoch >= old.leader_epoch, problems
