@@ -48,10 +48,10 @@ _CODES = {True: 0, False: 1, "unknown": 2}
 )
 @click.option("--subscribe", is_flag=True, help="Partitions came from a group.")
 @click.option("--idempotence/--no-idempotence", default=True)
-@click.option("--retries", type=int)
+@click.option("--retries", type=click.IntRange(min=0))
 @click.option("--unclean-leader-election", is_flag=True)
-@click.option("--replication-factor", type=int, default=3)
-@click.option("--min-insync-replicas", type=int, default=2)
+@click.option("--replication-factor", type=click.IntRange(min=1), default=3)
+@click.option("--min-insync-replicas", type=click.IntRange(min=1), default=2)
 @click.option("--transactions", is_flag=True, help="Records were sent in transactions.")
 @click.option("--flush", type=click.Choice(("os", "every-record")), default="os")
 @click.option("--faults", default="", metavar="A,B", help="The nemeses that were used.")
@@ -70,19 +70,22 @@ _CODES = {True: 0, False: 1, "unknown": 2}
     metavar="DIR",
     help="What brokers stored, as ground truth: a run, or NODE/TOPIC-PARTITION/*.log.",
 )
-@click.option("--budget", type=int, default=20_000_000, help="Configurations to search at most.")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=20_000_000,
+    help="Configurations to search at most.",
+)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
     """Judge FILE: a run, its Arrow or Parquet history, JSON Lines, or Jepsen's EDN."""
-    from checkers.stored import StoredHistory
+    from checkers.sound import sound_history
     from harness.history.errors import HistoryError
-    from harness.history.history import History
 
     _refuse_strangers(options["consistency_models"])
     question = _question(options)
     try:
-        stored = StoredHistory.at(file) if model in LEAN else None
-        history = History.load(file) if stored is None else stored
+        history = sound_history(file, model, lean=model in LEAN)
     except HistoryError as error:
         raise click.UsageError(str(error)) from error
     if options["segments"] is not None:
@@ -126,6 +129,18 @@ def _refuse_strangers(models: tuple[str, ...]) -> None:
             )
 
 
+def _faults(text: str) -> frozenset[str]:
+    from nemesis import NEMESES
+
+    names = frozenset(name.strip() for name in text.split(",")) if text else frozenset()
+    strange = sorted(names - set(NEMESES))
+    if strange:
+        raise click.UsageError(
+            f"no such nemesis: {', '.join(strange)}; there are {', '.join(NEMESES)}"
+        )
+    return names
+
+
 def _question(options: dict[str, Any]) -> Question:
     initial = None
     if options["initial"] is not None:
@@ -144,7 +159,7 @@ def _question(options: dict[str, Any]) -> Question:
         min_insync_replicas=options["min_insync_replicas"],
         transactions=options["transactions"],
         flush=options["flush"],
-        faults=frozenset(filter(None, options["faults"].split(","))),
+        faults=_faults(options["faults"]),
         unsafe_faults=options["unsafe_faults"],
         ww_deps=options["ww_deps"],
         exact_polls=options["exact_polls"],

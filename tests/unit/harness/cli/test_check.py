@@ -135,3 +135,68 @@ def test_segments_that_cannot_be_used_are_told_and_are_no_verdict(
     code, output = asked(run, "--model", model, "--segments", str(where))
     assert code == -1
     assert said in output
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (("--retries", "-1"), "not in the range"),
+        (("--replication-factor", "0"), "not in the range"),
+        (("--min-insync-replicas", "0"), "not in the range"),
+        (("--budget", "0"), "not in the range"),
+        (("--stale-bound", "-1"), "not in the range"),
+        (("--acks", "2"), "is not one of"),
+        (("--faults", "kill,rust"), "no such nemesis: rust"),
+    ],
+)
+def test_an_option_out_of_range_is_no_verdict(
+    tmp_path: Path, option: tuple[str, str], said: str
+) -> None:
+    FINE.write_parquet(tmp_path / "history.parquet")
+    code, output = asked(str(tmp_path), "--model", "kafka", *option)
+    assert code == -1
+    assert said in output
+
+
+CONFIGURED = ("--contract", "configured")
+STRUCK = ("--min-insync-replicas", "1", "--faults", "power")
+
+
+@pytest.mark.parametrize(
+    ("option", "code"),
+    [
+        ((), 1),
+        (("--faults", "power,disk", "--unsafe-faults"), 2),
+        ((*CONFIGURED, "--acks", "1"), 0),
+        ((*CONFIGURED, "--unclean-leader-election"), 0),
+        ((*CONFIGURED, *STRUCK), 0),
+        ((*CONFIGURED, *STRUCK, "--flush", "every-record"), 1),
+    ],
+)
+def test_the_configuration_decides_what_a_loss_is(
+    tmp_path: Path, option: tuple[str, ...], code: int
+) -> None:
+    told(sent(0, "x", (0, 1)), sent(1, "x", (1, 2)), polled(2, "x", (1, 2))).write_parquet(
+        tmp_path / "history.parquet"
+    )
+    assert asked(str(tmp_path), "--model", "kafka", *option)[0] == code
+
+
+def test_a_bound_makes_a_stale_read_an_anomaly(tmp_path: Path) -> None:
+    history = told((1, "ok", "assign", ["x"]), sent(0, "x", (0, 1)), polled(1, "x"))
+    fine = told((1, "ok", "assign", ["x"]), polled(1, "x"), sent(0, "x", (0, 1)))
+    for which, types in ((history, ["stale-read", "unseen"]), (fine, ["unseen"])):
+        which.write_parquet(tmp_path / "history.parquet")
+        _, output = asked(str(tmp_path), "--model", "kafka", "--stale-bound", "0", "--json")
+        assert json.loads(output)["anomaly-types"] == types
+
+
+def test_polls_are_exact_and_offsets_dense_only_if_somebody_says_so(tmp_path: Path) -> None:
+    history = told(sent(0, "x", (1, 1)), polled(1, "x"))
+    history.write_parquet(tmp_path / "history.parquet")
+    plain = json.loads(asked(str(tmp_path), "--model", "kafka", "--json")[1])
+    assert plain["anomaly-types"] == ["unseen"]
+    both = ("--exact-polls", "--dense-offsets", "--json")
+    strict = json.loads(asked(str(tmp_path), "--model", "kafka", *both)[1])
+    assert strict["anomaly-types"] == ["G-single-item-realtime", "nonlinearizable-log", "unseen"]
+    assert strict["allowed"] == ["G-single-item-realtime"]

@@ -1,0 +1,123 @@
+"""Whether a history is one that can be judged at all; if not, a sentence says why.
+
+Checkers trust their columns: a number that points nowhere would be read from beyond an array. What
+this program wrote is sound; what was damaged, or made by others, is looked at first. An operation
+whose value has not the shape of its model would be passed over, and a verdict that passed over
+half of a history is worth nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+from checkers.columns import Columns
+from checkers.stored import StoredHistory, columns_of
+from harness.history import kinds
+from harness.history.errors import HistoryError
+from harness.history.history import History
+
+_TXN = '[["append", k, v], ["r", k, [v, ...]], ["w", k, v], ...]'
+_LOG = '[["send", k, [offset, v]], ["poll", {k: [[offset, v], ...]}], ...]'
+_GROUP = '{"group": g, "generation": n, "member": m, "offsets": {k: offset}}'
+_OWNED = '{"group": g, "generation": n, "keys": [k, ...]}'
+_SHAPES: dict[str, dict[str, str]] = {
+    "list-append": {"txn": _TXN},
+    "rw-register": {"txn": _TXN},
+    "kafka": {
+        **dict.fromkeys(("send", "poll", "txn"), _LOG),
+        **dict.fromkeys(("commit", "committed"), _GROUP),
+        **dict.fromkeys(("assigned", "revoked", "lost"), _OWNED),
+        **dict.fromkeys(("assign", "subscribe"), "[k, ...] or {k: offset, ...}"),
+        "end-offsets": '{"low": {k: offset}, "high": {k: offset}, "stable": {k: offset}}',
+        "transform": '{"in": [[k, offset], ...], "out": [[k, [offset, v]], ...]}',
+    },
+}
+_SHOWN_MAX = 120
+_UNREADABLE = (pa.ArrowException, OSError, LookupError, ValueError, TypeError)
+
+
+def sound_history(file: Path, model: str, *, lean: bool) -> History | StoredHistory:
+    """Loaded; or HistoryError. `lean`: read of Parquet what is judged, and no more."""
+    try:
+        stored = StoredHistory.at(file) if lean else None
+    except (pa.ArrowException, OSError):
+        # Read as a whole, it says what is wrong with it in its own words.
+        stored = None
+    history = History.load(file) if stored is None else stored
+    columns = _loaded(history, file)
+    if file.is_dir():
+        _refuse_pointers(columns, file)
+    if model in _SHAPES:
+        _refuse_shapes(columns, file, _SHAPES[model])
+    return history
+
+
+def _loaded(history: History | StoredHistory, file: Path) -> Columns:
+    try:
+        return columns_of(history)
+    except (
+        pa.ArrowException,
+        OSError,
+        LookupError,
+        ValueError,
+        TypeError,
+        AssertionError,
+    ) as error:
+        History.load(file)
+        raise HistoryError(f"it cannot be read as a history ({error})", str(file)) from error
+
+
+def _refuse_pointers(columns: Columns, file: Path) -> None:
+    elements = columns.elements
+    limits = (
+        ("op", elements.op, 0, columns.ops.index.size),
+        ("kind", elements.kind, 0, len(kinds.NAMES)),
+        ("key", elements.key, -1, len(columns.history.keys)),
+        ("boxed value", elements.value[elements.boxed], 0, len(columns.history.values)),
+    )
+    for name, column, least, end in limits:
+        if column.size and not (least <= int(column.min()) and int(column.max()) < end):
+            raise HistoryError(
+                f"expected every {name} in elements from {least} to {end - 1}, found "
+                f"{column.min()} to {column.max()}",
+                str(file),
+            )
+    if bool((elements.op[1:] < elements.op[:-1]).any()):
+        raise HistoryError("expected elements in the order of their ops", str(file))
+
+
+def _refuse_shapes(columns: Columns, file: Path, shapes: dict[str, str]) -> None:
+    elements = columns.elements
+    whole = np.flatnonzero(elements.kind == kinds.VALUE)
+    clients = columns.ops.process[elements.op[whole]] >= 0
+    for element in whole[clients & columns.has_f(*shapes)[elements.op[whole]]].tolist():
+        value: Any = columns.value_of(element)
+        if value in ([], {}):
+            continue
+        row = int(elements.op[element])
+        f = columns.ops.names[int(columns.ops.f[row])]
+        shown = json.dumps(value, ensure_ascii=False)
+        raise HistoryError(
+            f"expected {shapes[f]} as value of {f}, found "
+            f"{shown if len(shown) <= _SHOWN_MAX else shown[:_SHOWN_MAX] + '...'}",
+            _where(file, row, columns.index_of(row)),
+        )
+
+
+def _where(file: Path, row: int, index: int) -> str:
+    """With the line, where an operation is one."""
+    if not file.is_file():
+        return f"{file}, operation {index}"
+    mark = ":type" if file.suffix == ".edn" else "{"
+    seen = -1
+    with file.open(errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            seen += mark in line
+            if seen == row:
+                return f"{file}, line {number}"
+    return f"{file}, operation {index}"

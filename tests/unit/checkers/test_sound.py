@@ -1,0 +1,127 @@
+"""What cannot be judged is refused with a sentence, before any checker has trusted it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
+import pytest
+
+from checkers.models import LEAN
+from checkers.sound import sound_history
+from harness.history.errors import HistoryError
+from tests.unit.checkers.stories import polled, sent, told
+
+FINE = told(sent(0, "x", (0, 1), (1, {"a": 2})), polled(1, "x", (0, 1)))
+
+
+def refusal(path: Path, model: str) -> str:
+    with pytest.raises(HistoryError) as caught:
+        sound_history(path, model, lean=model in LEAN)
+    return str(caught.value)
+
+
+def changed(column: str, value: int, type_: Any) -> Callable[[Path], None]:
+    def change(directory: Path) -> None:
+        path = directory / "elements.parquet"
+        table = pq.read_table(path)
+        at = table.schema.names.index(column)
+        values = table[column].to_pylist()
+        values[0] = value
+        pq.write_table(table.set_column(at, column, pa.array(values, type_)), path)
+
+    return change
+
+
+def boxed_beyond(directory: Path) -> None:
+    changed("boxed", True, pa.bool_())(directory)
+    changed("value", 9, pa.int64())(directory)
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "torn": (
+        lambda at: (at / "elements.parquet").write_bytes(b"PAR1"),
+        "cannot be read as Parquet",
+    ),
+    "no ops": (lambda at: (at / "ops.parquet").write_bytes(b""), "cannot be read as Parquet"),
+    "op": (changed("op", 77, pa.int32()), "77"),
+    "op before all": (changed("op", -1, pa.int32()), "every op in elements from 0"),
+    "order": (changed("op", 3, pa.int32()), "in the order of their ops"),
+    "kind": (changed("kind", 99, pa.int8()), "every kind in elements from 0"),
+    "key": (changed("key", 7, pa.int32()), "every key in elements from -1 to 0, found 0 to 7"),
+    "box": (boxed_beyond, "every boxed value in elements from 0 to 0, found 0 to 9"),
+}
+
+
+@pytest.mark.parametrize("model", ["kafka", "register"])
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damaged_columns_are_refused(tmp_path: Path, name: str, model: str) -> None:
+    FINE.write_parquet(tmp_path)
+    damage, said = DAMAGE[name]
+    damage(tmp_path)
+    assert said in refusal(tmp_path, model)
+
+
+@pytest.mark.parametrize("model", ["kafka", "list-append", "register"])
+def test_what_is_sound_is_let_in(tmp_path: Path, model: str) -> None:
+    FINE.write_parquet(tmp_path)
+    assert len(sound_history(tmp_path, model, lean=model in LEAN)) == len(FINE)
+
+
+GOOD = {"process": 0, "type": "ok", "f": "send", "value": [["send", "x", [0, 1]]]}
+
+
+@pytest.mark.parametrize(
+    ("model", "f", "value"),
+    [
+        ("kafka", "poll", [["poll", {"x": [0, 1]}]]),
+        ("kafka", "send", [["send", "x"]]),
+        ("kafka", "txn", "everything"),
+        ("kafka", "commit", {"x": 5}),
+        ("kafka", "assigned", ["x"]),
+        ("kafka", "end-offsets", {"high": {"x": "far"}}),
+        ("kafka", "transform", [1]),
+        ("list-append", "txn", [["append", "x"]]),
+        ("rw-register", "txn", [["w", "x", 1], ["read", "x", 1]]),
+    ],
+)
+def test_a_value_of_another_shape_is_refused_with_its_line(
+    tmp_path: Path, model: str, f: str, value: Any
+) -> None:
+    path = tmp_path / "history.jsonl"
+    bad = {"process": 1, "type": "ok", "f": f, "value": value}
+    path.write_text(f"{json.dumps(GOOD)}\n\n{json.dumps(bad)}\n")
+    said = refusal(path, model)
+    assert said.startswith(f"{path}, line 3: expected ")
+    assert said.endswith(f"as value of {f}, found {json.dumps(value)}")
+
+
+def test_the_line_of_an_operation_in_edn(tmp_path: Path) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text(
+        "[{:process 0 :type :ok :f :txn :value [[:append 1 1]]}\n"
+        " {:process 1 :type :ok :f :txn :value [[:append 1]]}]\n"
+    )
+    assert refusal(path, "list-append").startswith(f"{path}, line 2: expected ")
+
+
+@pytest.mark.parametrize(
+    ("f", "value"),
+    [
+        ("assign", []),
+        ("debug", "anything"),
+        ("crash", None),
+        ("poll", None),
+        ("describe", {"a": 1}),
+    ],
+)
+def test_what_the_model_does_not_know_is_passed_over(tmp_path: Path, f: str, value: Any) -> None:
+    path = tmp_path / "history.jsonl"
+    row = {"process": 1, "type": "ok", "f": f, "value": value}
+    nemesis = {"process": "nemesis", "type": "info", "f": "poll", "value": "partition"}
+    path.write_text("".join(json.dumps(one) + "\n" for one in (GOOD, row, nemesis)))
+    assert len(sound_history(path, "kafka", lean=True)) == 3
