@@ -35,8 +35,12 @@ def workers_of(pid: int) -> list[int]:
 
 @pytest.mark.parametrize("client", ["confluent", pytest.param("aiokafka", marks=pytest.mark.slow)])
 def test_a_kill_is_survived(tmp_path: Path, client: str) -> None:
-    words = ("--client", client, "--nemesis", "kill", "--nemesis-interval", "4")
-    said = harness("test", *QUICK, *words, "--time-limit", "8", "--json", cwd=tmp_path)
+    # One node at a time: some seeds kill all of them for most of the run, and then, where the
+    # machine is busy, too few writes go well for a verdict.
+    words = ("--client", client, "--nemesis", "kill:one", "--nemesis-interval", "4", "--seed", "1")
+    said = harness(
+        "test", *QUICK, *words, "--rate", "200", "--time-limit", "8", "--json", cwd=tmp_path
+    )
     assert said.exit_code == 0, str(said)
     assert any("proof" in each for each in said.results["figures"]["faults"])
     told = [
