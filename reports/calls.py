@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,11 @@ import numpy.typing as npt
 from harness.history.history import History
 from harness.history.op import NEMESIS, TYPES, Op
 from harness.history.schema import INFO, INVOKE
+from reports.lean_history import scan
 
 Ints = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.int16] | npt.NDArray[np.int32]
+Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 SENT: Final = (2, 13)
 """Kinds of elements that say where a value was put: sent, put-at."""
@@ -40,10 +43,11 @@ class Rows:
 class Elements:
     """What was sent or read, and where; other elements are left out."""
 
-    row: npt.NDArray[np.signedinteger[Any]]
-    kind: npt.NDArray[np.signedinteger[Any]]
-    key: npt.NDArray[np.signedinteger[Any]]
-    offset: npt.NDArray[np.signedinteger[Any]]
+    row: npt.NDArray[np.int32]
+    kind: npt.NDArray[np.int8]
+    key: Keys
+    offset: Offsets
+    """Nothing is -1."""
 
 
 class Calls:
@@ -101,36 +105,28 @@ class Calls:
     @cached_property
     def elements(self) -> Elements:
         """Of completions only."""
-        table = self.history.elements
-        keep = np.empty(len(table), np.bool_)
+        most, batches = scan(self.history)
+        is_kind = np.isin(np.arange(128), (*SENT, RECORD))
+        is_completion = self.rows.type != INVOKE
+        # As small as will do, since there are many millions; what is not written costs nothing.
+        row, kind = np.empty(most, np.int32), np.empty(most, np.int8)
+        key: Keys = np.empty(most, np.int32)
+        if len(self.history.keys) < 1 << 15:
+            key = np.empty(most, np.int16)
+        offset: Offsets = np.empty(most, np.int32)
         at = 0
-        for batch in table.to_batches():
-            of_it = np.isin(batch["kind"].to_numpy(), (*SENT, RECORD))
-            of_it &= self.rows.type[batch["op"].to_numpy()] != INVOKE
-            keep[at : at + len(of_it)] = of_it
-            at += len(of_it)
-        return Elements(
-            row=_kept(table["op"], keep),
-            kind=_kept(table["kind"], keep),
-            key=_kept(table["key"], keep),
-            offset=_kept(table["offset"], keep),
-        )
-
-
-def _kept(column: Any, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.signedinteger[Any]]:
-    """In numbers as small as will do: a run has many millions of them. Nothing is -1."""
-    import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
-
-    most = pc.max(column).as_py() or 0
-    sizes = (np.int8, np.int16, np.int32, np.int64)
-    size = next(each for each in sizes if most < np.iinfo(each).max)
-    found: npt.NDArray[np.signedinteger[Any]] = np.empty(int(np.sum(keep)), size)
-    read = kept = 0
-    for chunk in column.chunks:
-        chosen = chunk.fill_null(-1).to_numpy()[keep[read : read + len(chunk)]]
-        found[kept : kept + len(chosen)] = chosen
-        read, kept = read + len(chunk), kept + len(chosen)
-    return found
+        for batch in batches:
+            ops, kinds = batch["op"].to_numpy(), batch["kind"].to_numpy()
+            keep = is_kind[kinds] & is_completion[ops]
+            offsets = batch["offset"].fill_null(-1).to_numpy()[keep]
+            if len(offsets) and int(offsets.max()) >= 1 << 31 and offset.dtype == np.int32:
+                offset = offset.astype(np.int64)
+            end = at + len(offsets)
+            row[at:end], kind[at:end] = ops[keep], kinds[keep]
+            key[at:end] = batch["key"].fill_null(-1).to_numpy()[keep]
+            offset[at:end] = offsets
+            at = end
+        return Elements(row[:at], kind[:at], key[:at], offset[:at])
 
 
 def _rows(history: History) -> Rows:

@@ -13,13 +13,13 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from harness.errors import EnvironmentFailure
 from harness.history.errors import HistoryError
-from harness.history.history import History
 from harness.history.op import NEMESIS, Op
 from reports import faults
 from reports.calls import Calls
 from reports.clocks import as_set
 from reports.faults import Band
 from reports.leading import Leading, load_leading
+from reports.lean_history import load_history
 from reports.measures import Reading, rates, reading
 from reports.plots import Measured, over_time
 from reports.traced import Trace
@@ -59,7 +59,7 @@ def load_figures(directory: Path) -> Material:
     plan = read_json(directory / "plan.json")
     nodes = tuple(f"n{number + 1}" for number in range(int(plan.get("nodes", 0))))
     try:
-        history = History.load(directory)
+        history = load_history(directory)
     except HistoryError:
         return Material(directory, results, plan, nodes)
     # What decoding took is not needed again, and is as much as the history itself.

@@ -44,11 +44,15 @@ class Partition:
 
 @dataclass(slots=True)
 class Reading:
-    """For every record that was acknowledged with its offset: when, and when it was first read."""
+    """For every record that was acknowledged and read: when, and how long that took.
+
+    In numbers as small as will do: a run may have many millions of them.
+    """
 
     partitions: list[Partition]
-    sent_ns: Ints
-    read_ns: Ints
+    slot: npt.NDArray[np.int16]
+    """In which time slot it was acknowledged."""
+    waited_s: npt.NDArray[np.float32]
     unread: Floats
 
 
@@ -63,7 +67,9 @@ def reading(calls: Calls) -> Reading:
     elements, time_ns = calls.elements, calls.rows.time_ns
     ends = slots(calls.end_of_all_ns)
     unread = np.zeros(len(ends))
-    partitions, sent, read = [], [], []
+    width = _width(ends)
+    partitions: list[Partition] = []
+    slot, waited = [np.zeros(0, np.int16)], [np.zeros(0, np.float32)]
     is_ok = calls.rows.type[elements.row] == OK
     for number, key in enumerate(calls.history.keys):
         own = np.flatnonzero((elements.key == number) & (elements.offset >= 0))
@@ -75,12 +81,16 @@ def reading(calls: Calls) -> Reading:
         read_at = _first_read(offsets, elements.offset[records], time_ns[elements.row[records]])
         unread += _behind(ends, acked_at, offsets, time_ns[elements.row[records]],
                           elements.offset[records])  # fmt: skip
-        partitions.append(Partition(key, len(acks), int(np.sum(read_at != _NEVER))))
-        sent.append(acked_at)
-        read.append(read_at)
-    nothing = np.zeros(0, np.int64)
-    return Reading(partitions, np.concatenate([nothing, *sent]), np.concatenate([nothing, *read]),
-                   unread)  # fmt: skip
+        was_read = read_at != _NEVER
+        partitions.append(Partition(key, len(acks), int(np.sum(was_read))))
+        acked_at, read_at = acked_at[was_read], read_at[was_read]
+        slot.append(np.minimum(acked_at // width, len(ends) - 1).astype(np.int16))
+        waited.append((np.maximum(read_at - acked_at, 0) / _NS).astype(np.float32))
+    return Reading(partitions, np.concatenate(slot), np.concatenate(waited), unread)
+
+
+def _width(ends: Ints) -> int:
+    return int(ends[0]) if len(ends) else _NS
 
 
 def _first_read(acked: Ints, read: Ints, read_ns: Ints) -> Ints:
@@ -109,20 +119,17 @@ def _reached(ends: Ints, times_ns: Ints, offsets: Ints) -> Floats:
 
 def rates(calls: Calls, read: Reading) -> Rates:
     ends = slots(calls.end_of_all_ns)
-    width = int(ends[0]) if len(ends) else _NS
+    width = _width(ends)
     slot = calls.end_ns // width
     per_s = [
         np.bincount(slot[calls.type == type_], minlength=len(ends))[: len(ends)] / (width / _NS)
         for type_ in (OK, FAIL, INFO)
     ]
     p50, p99 = np.full(len(ends), np.nan), np.full(len(ends), np.nan)
-    was_read = read.read_ns != _NEVER
-    waits = np.maximum(read.read_ns[was_read] - read.sent_ns[was_read], 0) / _NS
-    at = np.minimum(read.sent_ns[was_read] // width, max(len(ends) - 1, 0))
-    order = np.argsort(at, kind="stable")
-    bounds = np.searchsorted(at[order], np.arange(len(ends) + 1))
+    order = np.argsort(read.slot, kind="stable")
+    bounds = np.searchsorted(read.slot[order], np.arange(len(ends) + 1))
     for number in range(len(ends)):
-        own = waits[order[bounds[number] : bounds[number + 1]]]
+        own = read.waited_s[order[bounds[number] : bounds[number + 1]]]
         if len(own):
             p50[number], p99[number] = np.quantile(own, (0.5, 0.99))
     ok, fail, info = per_s

@@ -79,10 +79,9 @@ def _never_reached(
 ) -> list[str]:
     """States that a run of this kind can reach; a green run that saw none of them proves little."""
     elements = calls.elements
-    reads = elements.row[elements.kind == RECORD]
-    # They are in order, so each row is where it differs from the one before.
-    others = reads[1:][reads[1:] != reads[:-1]]
-    of_fault = calls.of_row[np.concatenate([reads[:1], others])]
+    has_read = np.zeros(len(calls.rows.index), np.bool_)
+    has_read[elements.row[elements.kind == RECORD]] = True
+    of_fault = calls.of_row[has_read]
     states = {
         "a fault": bool(bands),
         "an operation that failed for certain": bool(np.any(calls.type == FAIL)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 
 import numpy as np
@@ -19,15 +19,15 @@ def recoveries(calls: Calls, bands: Sequence[Band]) -> list[float | None]:
     The time counts whole, also what lies before the fault or after its healing: a partition has
     recovered when it acknowledges again. None where nothing was acknowledged at all.
     """
-    gaps = _gaps(calls)
-    found: list[float | None] = []
-    for band in bands:
-        most = [
-            int(np.max((ends - begins)[near]))
-            for begins, ends in gaps
-            if np.any(near := (ends > band.begin_ns) & (begins < band.end_ns))
-        ]
-        found.append(max(most) / 1e9 if most else None)
+    found: list[float | None] = [None for _ in bands]
+    for begins, ends in _gaps(calls) if bands else ():
+        for number, band in enumerate(bands):
+            # Both are in order, so those around the fault lie side by side.
+            first = int(np.searchsorted(ends, band.begin_ns, side="right"))
+            last = int(np.searchsorted(begins, band.end_ns, side="left"))
+            if first < last:
+                most = int(np.max(ends[first:last] - begins[first:last])) / 1e9
+                found[number] = max(most, found[number] or 0.0)
     return found
 
 
@@ -43,17 +43,19 @@ def by_kind(bands: Sequence[Band], found: Sequence[float | None]) -> dict[str, s
     }
 
 
-def _gaps(calls: Calls) -> list[tuple[Ints, Ints]]:
+def _gaps(calls: Calls) -> Iterator[tuple[Ints, Ints]]:
     """Of each partition, or of all together where offsets are not known: from when to when."""
     everything = np.sort(calls.end_ns[acknowledged(calls)])
     if not len(everything):
-        return []
+        return
     elements = calls.elements
-    is_ack = np.isin(elements.kind, SENT) & (calls.rows.type[elements.row] == OK)
+    is_ack = (elements.kind == SENT[0]) | (elements.kind == SENT[1])
+    is_ack &= calls.rows.type[elements.row] == OK
     rows, keys = elements.row[is_ack], elements.key[is_ack]
-    times = [calls.rows.time_ns[rows[keys == key]] for key in np.unique(keys)] or [everything]
     # A load begins and ends with its first and last acknowledgement; what is before and after is
     # no silence.
-    edges = everything[:1], everything[-1:]
-    whole = [np.sort(np.concatenate([edges[0], own, edges[1]])) for own in times]
-    return [(own[:-1], own[1:]) for own in whole]
+    first, last = everything[:1], everything[-1:]
+    for key in np.unique(keys).tolist() or [None]:
+        own = everything if key is None else calls.rows.time_ns[rows[keys == key]]
+        whole = np.concatenate([first, own, last])
+        yield whole[:-1], whole[1:]

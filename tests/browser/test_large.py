@@ -1,0 +1,91 @@
+"""A run of a million operations: its page is made in time and in bounds, and answers at once."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from bench import checker_histories
+from harness.history.parquet import write_parquet
+from reports.lean_history import load_history
+from tests.unit.reports.stored_runs import results
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+
+MAKE = """
+import sys, time
+from pathlib import Path
+from reports.html import write_report
+write_report(Path(sys.argv[1]))
+memory = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
+print(time.process_time(), memory)
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Eight records to a send, up to 64 to a poll: 25 million of them, in a million operations."""
+    write_parquet(checker_histories.log_history(19_000_000), tmp_path / "history.parquet")
+    anomalies = list(_proofs(tmp_path))
+    kinds = {f"kind-{number}": anomalies[number * 10 : number * 10 + 10] for number in range(3)}
+    (tmp_path / "results.json").write_text(json.dumps(results(kinds)))
+    (tmp_path / "plan.json").write_text('{"workload": "queue", "nemesis": "kill", "nodes": 5}')
+    return tmp_path
+
+
+def _proofs(directory: Path) -> Iterator[dict[str, Any]]:
+    """Any sends will do: all over the run, so that nothing of it can be left unread."""
+    history, dice = load_history(directory), Random(1)
+    assert len(history) > 1_900_000
+    found = 0
+    while found < 30:
+        op = history.op(dice.randrange(len(history)))
+        if op.type == "ok" and op.f == "send":
+            found += 1
+            _, key, (offset, value) = op.value[0]
+            witness = {"key": key, "offset": offset, "value": value}
+            yield {"ops": [op.index], "because": f"{value} is gone", "severity": "error",
+                   "contract": "", "witness": witness}  # fmt: skip
+
+
+def test_the_page_of_a_million_operations_is_made_in_bounds_and_answers_at_once(run: Path) -> None:
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", MAKE, str(run)], cwd=root, check=True, capture_output=True, text=True
+    )
+    cpu_s, memory_kib = map(float, done.stdout.split())
+    # Its own time, since others may be at work on the machine.
+    assert cpu_s < 20
+    assert memory_kib < 800 * 1024
+    page_path = run / "report.html"
+    assert page_path.stat().st_size < 5_000_000
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = browser.new_page()
+        page.goto(page_path.as_uri())
+        took_ms = page.evaluate(
+            """() => {
+                const timed = (act) => { const began = performance.now(); act(); document.body.offsetHeight; return performance.now() - began; };
+                const words = document.querySelector("input[name=words]");
+                const strip = document.querySelector("svg.strip");
+                return {
+                    load: performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd,
+                    filter: timed(() => { words.value = "poll"; words.dispatchEvent(new Event("input", { bubbles: true })); }),
+                    zoom: timed(() => strip.dispatchEvent(new KeyboardEvent("keydown", { key: "+" }))),
+                    even: timed(() => document.querySelector("button[data-even]").click()),
+                };
+            }"""  # noqa: E501
+        )
+        browser.close()
+    assert took_ms["load"] < 3000, took_ms
+    for name in ("filter", "zoom", "even"):
+        assert took_ms[name] < 1000, took_ms
