@@ -1,10 +1,11 @@
 """Checkers against exhaustive oracles, on as many small histories as one has time for.
 
-    python bench/fuzz_checkers.py [--histories 62500] [--only NAME ...] [--seed 0] [--state FILE]
+    python bench/fuzz_checkers.py [--histories 50000] [--only NAME ...] [--seed 0] [--state FILE]
 
 For each checker so many histories are drawn, from the seeds that follow one another; a difference
-prints its seed and ends the run with 1. What was done is kept in the state file, so that a run that
-was stopped goes on. The share of histories that are invalid must be between 20 and 80 %.
+prints its seed, leaves that checker and ends the run with 1. What was done is kept in the state
+file, so that a run that was stopped goes on where it was; a changed checker is to be forgotten
+there first (--forget). The share of histories that are invalid must be between 20 and 80 %.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -73,9 +75,9 @@ def _txn_trial(model: str) -> Trial:
     return trial
 
 
-def _linear_trial(model: str) -> Trial:
+def _linear_trial(model: str, *, unique: bool = False) -> Trial:
     def trial(dice: Random) -> tuple[bool, bool]:
-        found, there = linear.difference(model, dice)
+        found, there = linear.difference(model, dice, unique=unique)
         return found == there, not there
 
     return trial
@@ -91,6 +93,8 @@ def _zone_trial(dice: Random) -> tuple[bool, bool]:
 TRIALS: dict[str, Trial] = {
     **{model: _linear_trial(model) for model in APPLY},
     "zones": _zone_trial,
+    "unique-queue": _linear_trial("fifo-queue", unique=True),
+    "unique-stack": _linear_trial("stack", unique=True),
     **{model: _count_trial(model) for model in PLAYS},
     **{model: _txn_trial(model) for model in ("list-append", "rw-register")},
     **{name: _log_trial(name) for name in logs.CASES},
@@ -101,23 +105,32 @@ TRIALS: dict[str, Trial] = {
 class Progress:
     """How far each checker's seeds have been tried, and how many histories were invalid."""
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    def __init__(self, path: Path, seed: int) -> None:
+        self._path, self._seed = path, seed
         self.done: dict[str, list[int]] = {}
-        if path is not None and path.is_file():
-            self.done = json.loads(path.read_text())
+        if path.is_file():
+            kept = json.loads(path.read_text())
+            if kept["seed"] != seed:
+                raise SystemExit(
+                    f"{path} is of seed {kept['seed']}: name another file, or remove it"
+                )
+            self.done = kept["done"]
 
     def save(self) -> None:
-        if self._path is not None:
-            self._path.write_text(json.dumps(self.done))
+        self._path.write_text(json.dumps({"seed": self._seed, "done": self.done}))
 
 
 def fuzz(name: str, count: int, seed: int, progress: Progress) -> bool:
     tried, invalid = progress.done.get(name, [0, 0])
-    begun, saved = time.monotonic(), time.monotonic()
+    begun = saved = time.monotonic()
     while tried < count:
-        agree, is_invalid = TRIALS[name](Random(f"{name} {seed + tried}"))
+        try:
+            agree, is_invalid = TRIALS[name](Random(f"{name} {seed + tried}"))
+        except Exception:
+            print(f"{name}: BROKE at seed {seed + tried}", flush=True)
+            raise
         if not agree:
+            progress.save()
             print(f"{name}: DIFFERENCE at seed {seed + tried}", flush=True)
             return False
         tried, invalid = tried + 1, invalid + is_invalid
@@ -138,12 +151,16 @@ def fuzz(name: str, count: int, seed: int, progress: Progress) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--histories", type=int, default=62_500, help="for each checker")
+    parser.add_argument("--histories", type=int, default=50_000, help="for each checker")
     parser.add_argument("--only", nargs="*", choices=list(TRIALS), default=list(TRIALS))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--state", type=Path, help="where to note how far it got")
+    kept = Path(tempfile.gettempdir()) / "fuzz_checkers.json"
+    parser.add_argument("--state", type=Path, default=kept, help=f"how far it got ({kept})")
+    parser.add_argument("--forget", nargs="*", choices=list(TRIALS), default=[], help="begin anew")
     options = parser.parse_args()
-    progress = Progress(options.state)
+    progress = Progress(options.state, options.seed)
+    for name in options.forget:
+        progress.done.pop(name, None)
     good = True
     for name in options.only:
         good &= fuzz(name, options.histories, options.seed, progress)

@@ -11,6 +11,7 @@ from checkers.findings import Finding, Findings
 from checkers.kernels.wgl import APPEND, CAS, FAILED_CAS, READ, WRITE
 from checkers.linear.calls import Call, calls, canonical, happened
 from checkers.linear.objects import Action, ObjectSearch
+from checkers.linear.piles import NOTHING, Pile, decided
 from checkers.linear.search import Outcome, Search, Step, searched
 from checkers.linear.zones import unique_writes, zones
 from checkers.models import Question
@@ -189,7 +190,8 @@ def _queues(
     first: bool,
 ) -> Result:
     columns = columns_of(history)
-    objects: dict[Hashable, list[Action]] = {}
+    actions: dict[Hashable, list[Action]] = {}
+    piles: dict[Hashable, Pile] = {}
     for call in calls(columns, *puts, *takes):
         if not happened(call):
             continue
@@ -197,9 +199,23 @@ def _queues(
         value = None if unknown else canonical(call.value)
         move = _put(value) if call.f in puts else _take(value, first=first, unknown=unknown)
         name = (call.f in puts, value)
-        objects.setdefault(call.key, []).append(Action(call, move, name))
-    searches = {key: ObjectSearch(mine, ()) for key, mine in objects.items()}
-    outcomes = searched(searches, question.budget)
+        actions.setdefault(call.key, []).append(Action(call, move, name))
+        pile = piles.setdefault(call.key, Pile())
+        if call.f in puts:
+            pile.puts.append((call, value))
+        elif unknown:
+            pile.unsure.append(call)
+        elif value == NOTHING:
+            pile.empties.append(call)
+        else:
+            pile.takes.append((call, value))
+    objects: dict[Hashable, Any] = {
+        key: _Decided(partial(decided, pile, first=first))
+        if pile.is_decided(first=first)
+        else ObjectSearch(actions[key], ())
+        for key, pile in piles.items()
+    }
+    outcomes = searched(objects, question.budget)
     return _judged(history, columns, question, outcomes, *puts, *takes)
 
 
@@ -251,10 +267,14 @@ def _told(columns: Columns, key: Hashable, outcome: Outcome) -> Finding:
     assert stuck is not None
     index = columns.index_of(stuck.row)
     of = "" if key is None else f" of {key}"
+    sentence = (
+        f"no order of the operations{of} explains what process {columns.process_of(stuck.row)} saw "
+        f"by the end of op {index}: {stuck.f} {stuck.value!r}"
+    )
+    witness = {"key": key, "f": stuck.f, "value": stuck.value}
     return Finding(
         type="nonlinearizable",
-        ops=(index,),
-        because=f"no order of the operations{of} explains what process "
-        f"{columns.process_of(stuck.row)} saw by the end of op {index}: {stuck.f} {stuck.value!r}",
-        witness={"key": key, "f": stuck.f, "value": stuck.value, "minimal": False},
+        ops=tuple(sorted({columns.index_of(call.row) for call in outcome.proof or (stuck,)})),
+        because=f"{sentence}; {outcome.reason}" if outcome.reason else sentence,
+        witness=witness if outcome.proof else witness | {"minimal": False},
     )

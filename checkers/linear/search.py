@@ -33,6 +33,9 @@ class Outcome:
     """None: the budget was used up first."""
     visited: int
     stuck: Call | None = None
+    proof: tuple[Call, ...] = ()
+    """The few that prove it, if they are known, and the reason."""
+    reason: str = ""
 
 
 class Search:

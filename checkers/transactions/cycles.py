@@ -3,7 +3,8 @@
 From each operation all walks are followed, breadth first, with what matters of a walk as state:
 whether it used wr and process edges, how many rw edges, whether two of those were adjacent. The
 walk that first comes back in a given state is a shortest cycle of its type through there. A type
-that another one found in the same group implies is not told again.
+that another one found in the same group implies is not told again. Nor is a cycle that needs time
+twice: it can be cut short to one that needs it once, and has some of its other edges.
 """
 
 from __future__ import annotations

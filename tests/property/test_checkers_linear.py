@@ -17,8 +17,8 @@ from tests.property.light_history import LightHistory
 from tests.property.linear_histories import APPLY, is_linearizable, linear_history
 
 
-def difference(model: str, dice: Random) -> tuple[bool, bool]:
-    rows = linear_history(dice, model)
+def difference(model: str, dice: Random, *, unique: bool = False) -> tuple[bool, bool]:
+    rows = linear_history(dice, model, unique=unique)
     result = judge(LightHistory(rows), model, Question())
     assert result.validity is not Validity.UNKNOWN, result.why
     return result.validity is Validity.VALID, is_linearizable(rows, model)
@@ -45,6 +45,14 @@ def zone_difference(dice: Random) -> tuple[bool, bool] | None:
 @given(seed=st.integers(0, 2**32))
 def test_a_model_finds_an_order_where_there_is_one(model: str, seed: int) -> None:
     found, there = difference(model, Random(seed))
+    assert found == there
+
+
+@pytest.mark.parametrize("model", ["fifo-queue", "stack"])
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_values_that_are_put_once_need_no_search(model: str, seed: int) -> None:
+    found, there = difference(model, Random(seed), unique=True)
     assert found == there
 
 
