@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
+from bench.planted import with_planted
 from harness.history import kinds, schema
 from harness.history.op import Op
 from harness.history.parquet import write_parquet
@@ -125,11 +126,12 @@ def log_history(records: int, seed: int = 1, *, planted: bool = False) -> Tables
     _assign(rows)
     _send(rows, dice, key, kind, applied, producer, value, first)
     failed = np.flatnonzero((kind == schema.FAIL) & (key == PARTITIONS - 1))
-    bad = int(value[failed[-1], 0]) if planted else -1
+    bad = int(value[failed[-1], 0]) if planted and failed.size else -1
     for group in range(2):
         _poll(rows, dice, group, key, applied, value, bad)
     names = ("send", "poll", "assign")
-    return rows.tables(names, [f"t-{number}" for number in range(PARTITIONS)])
+    tables = rows.tables(names, [f"t-{number}" for number in range(PARTITIONS)])
+    return with_planted(tables, PRODUCERS) if planted else tables
 
 
 def _retired(process: Ints, kind: Ints, lanes: int) -> Ints:

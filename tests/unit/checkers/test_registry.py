@@ -13,23 +13,10 @@ from checkers import CHECKERS, check
 from checkers.contract import Contract
 from checkers.verdict import Anomaly, Validity, Verdict
 from harness.history.history import History
-from tests.unit.checkers.stories import (
-    appended,
-    assigned,
-    described,
-    got,
-    made,
-    polled,
-    put,
-    sent,
-    told,
-)
+from tests.unit.checkers.guilty import ASKED, GUILTY, INNOCENT
+from tests.unit.checkers.stories import assigned, polled, sent, told
 
 ROOT = Path(__file__).parents[3]
-
-
-ASKED = {"stale-read": Contract(stale_bound_ms=0)}
-"""What some checkers must be asked for."""
 
 
 def validity(name: str, history: History, contract: Contract | None = None) -> Validity:
@@ -39,167 +26,6 @@ def validity(name: str, history: History, contract: Contract | None = None) -> V
 
 def anomalies(name: str, history: History) -> tuple[Anomaly, ...]:
     return check(history, Contract.safe(), [name])[0].anomalies
-
-
-def commit(f: str, offset: int | None, generation: int = 1) -> Any:
-    told = {"group": "g", "generation": generation, "member": "m", "offsets": {"x": offset}}
-    return 0, "ok", f, told
-
-
-def owned(process: int, f: str, generation: int) -> Any:
-    return process, "ok", f, {"group": "g", "generation": generation, "keys": ["x"]}
-
-
-def transformed(process: int, offset: int, value: int) -> Any:
-    return process, "ok", "transform", {"in": [["x", offset]], "out": [["y", [value, value]]]}
-
-
-GUILTY = {
-    "lost-write": (sent(0, "x", (0, 1)), sent(0, "x", (1, 2)), polled(1, "x", (1, 2))),
-    "duplicate": (sent(0, "x", (0, 1)), polled(1, "x", (0, 1), (1, 1))),
-    "inconsistent-offsets": (sent(0, "x", (0, 1)), polled(1, "x", (0, 2))),
-    "G1a": (sent(0, "x", (None, 1), outcome="fail"), polled(1, "x", (0, 1))),
-    "nonmonotonic-poll": (
-        sent(0, "x", (0, 1), (1, 2)),
-        polled(1, "x", (0, 1), (1, 2)),
-        polled(1, "x", (1, 2)),
-    ),
-    "poll-skip": (
-        sent(0, "x", (0, 1), (1, 2), (2, 3)),
-        polled(1, "x", (0, 1)),
-        polled(1, "x", (2, 3)),
-    ),
-    "int-poll-skip": (sent(0, "x", (0, 1), (1, 2), (2, 3)), polled(1, "x", (0, 1), (2, 3))),
-    "int-nonmonotonic-poll": (sent(0, "x", (0, 1), (1, 2)), polled(1, "x", (1, 2), (0, 1))),
-    "nonmonotonic-send": (sent(0, "x", (1, 1)), sent(0, "x", (0, 2))),
-    "int-nonmonotonic-send": (sent(0, "x", (1, 1), (0, 2)),),
-    "int-send-skip": (sent(1, "x", (1, 7)), sent(0, "x", (0, 1), (2, 2))),
-    "producer-order": (sent(0, "x", (1, 1)), assigned(0, []), sent(0, "x", (0, 2))),
-    "G1c": (
-        (0, "ok", "txn", [["send", "x", [0, 1]], ["poll", {"y": [[0, 2]]}]]),
-        (1, "ok", "txn", [["send", "y", [0, 2]], ["poll", {"x": [[0, 1]]}]]),
-    ),
-    "unseen": (sent(0, "x", (0, 1)), polled(1, "x")),
-    "torn-transaction": (
-        (0, "ok", "txn", [["send", "x", [0, 1]], ["send", "y", [0, 2]]]),
-        sent(1, "y", (1, 3)),
-        polled(2, "x", (0, 1)),
-        polled(2, "y", (1, 3)),
-    ),
-    "phantom-read": (sent(0, "x", (0, 1)), polled(1, "y", (0, 1))),
-    "precommitted-read": ((0, "ok", "txn", [["send", "x", [0, 1]], ["poll", {"x": [[0, 1]]}]]),),
-    "nonlinearizable-log": (sent(0, "x", (1, 1)), sent(1, "x", (0, 2))),
-    "stale-read": (assigned(1, ["x"]), sent(0, "x", (0, 1)), polled(1, "x")),
-    "watermark-regression": (
-        (0, "ok", "end-offsets", {"high": {"x": 5}}),
-        (1, "ok", "end-offsets", {"high": {"x": 4}}),
-    ),
-    "hanging-transaction": (
-        (0, "ok", "txn", [["send", "x", [0, 1]]]),
-        (1, "ok", "end-offsets", {"high": {"x": 2}, "stable": {"x": 0}}),
-    ),
-    "commit-regression": (
-        commit("commit", 5),
-        commit("commit", 7),
-        commit("committed", 5),
-    ),
-    "lost-commit": (commit("commit", 5), commit("committed", None)),
-    "zombie-commit": (commit("commit", 5, 3), commit("commit", 4, 2)),
-    "two-owners": (owned(0, "assigned", 1), owned(1, "assigned", 1)),
-    "exactly-once": (transformed(0, 0, 1), transformed(1, 0, 2)),
-    "compaction-lost-key": (
-        (0, "ok", "put", [["put", "x/a", [0, 1]]]),
-        (1, "ok", "get", [["get", "x/a", None]]),
-    ),
-    "compaction-resurrected-key": (
-        (0, "ok", "put", [["put", "x/a", [0, 1]]]),
-        (0, "ok", "put", [["put", "x/a", [1, None]]]),
-        (1, "ok", "get", [["get", "x/a", 1]]),
-    ),
-    "lost-append": (appended(0, "x", 1), appended(0, "x", 2), polled(1, "x", (1, 2))),
-    "phantom-append": (appended(0, "x", 1), (1, "ok", "txn", [["r", "x", [1, 2]]])),
-    "replaced-get": (put(0, 0, 1), put(0, 1, 2), got(1, 2, 1)),
-    "lost-put": (put(0, 0, 1), put(0, 1, 2), polled(1, "x", (0, 1))),
-    "phantom-topic": (made(0), described(1, 7)),
-    "lost-change": (made(0), described(1, None, settled=True)),
-}
-INNOCENT = {
-    # Beyond the last record that anybody read a record is only late.
-    "lost-write": (sent(0, "x", (0, 1)), sent(0, "x", (1, 2)), polled(1, "x", (0, 1))),
-    # The same value in another log is another record.
-    "duplicate": (sent(0, "x", (0, 1)), sent(0, "y", (3, 1)), polled(1, "x", (0, 1))),
-    # Not even a client knows whether this one took effect, and nobody saw it.
-    "inconsistent-offsets": (sent(0, "x", (0, 1), outcome="info"), polled(1, "x", (0, 2))),
-    "G1a": (sent(0, "x", (None, 1), outcome="info"), polled(1, "x", (0, 1))),
-    "nonmonotonic-poll": (
-        sent(0, "x", (0, 1), (1, 2)),
-        polled(1, "x", (0, 1), (1, 2)),
-        assigned(1, ["y"]),
-        assigned(1, ["x"]),
-        polled(1, "x", (1, 2)),
-    ),
-    # A gap in the offsets is no record.
-    "poll-skip": (sent(0, "x", (0, 1), (2, 3)), polled(1, "x", (0, 1)), polled(1, "x", (2, 3))),
-    "int-poll-skip": (sent(0, "x", (0, 1), (2, 3)), polled(1, "x", (0, 1), (2, 3))),
-    "int-nonmonotonic-poll": (sent(0, "x", (0, 1), (1, 2)), polled(1, "x", (0, 1), (1, 2))),
-    "nonmonotonic-send": (sent(0, "x", (1, 1)), sent(1, "x", (0, 2))),
-    "int-nonmonotonic-send": (sent(0, "x", (0, 1), (4, 2)),),
-    # Nobody else is between them: there is no record at the offset left out.
-    "int-send-skip": (sent(1, "x", (3, 7)), sent(0, "x", (0, 1), (2, 2))),
-    "producer-order": (sent(0, "x", (1, 1)), sent(0, "y", (0, 2))),
-    "G1c": (
-        (0, "ok", "txn", [["send", "x", [0, 1]]]),
-        (1, "ok", "txn", [["send", "y", [0, 2]], ["poll", {"x": [[0, 1]]}]]),
-    ),
-    "unseen": (sent(0, "x", (0, 1)), polled(1, "x", (0, 1))),
-    # Nobody has read y so far.
-    "torn-transaction": (
-        (0, "ok", "txn", [["send", "x", [0, 1]], ["send", "y", [0, 2]]]),
-        polled(2, "x", (0, 1)),
-    ),
-    "phantom-read": (sent(0, "x", (0, 1), outcome="info"), polled(1, "x", (0, 1))),
-    "precommitted-read": ((0, "ok", "txn", [["send", "x", [1, 1]], ["poll", {"x": [[0, 0]]}]]),),
-    "nonlinearizable-log": (sent(0, "x", (0, 1)), sent(1, "x", (1, 2))),
-    "stale-read": (assigned(1, ["x"]), polled(1, "x"), sent(0, "x", (0, 1))),
-    "watermark-regression": (
-        (0, "ok", "end-offsets", {"high": {"x": 5}}),
-        (1, "ok", "end-offsets", {"high": {"x": 5}, "stable": {"x": 4}}),
-    ),
-    "hanging-transaction": (
-        (0, "ok", "txn", [["send", "x", [0, 1]]]),
-        (1, "ok", "end-offsets", {"high": {"x": 2}, "stable": {"x": 2}}),
-    ),
-    "commit-regression": (commit("commit", 7), commit("commit", 5), commit("committed", 5)),
-    "lost-commit": (commit("committed", None), commit("commit", 5), commit("committed", 5)),
-    "zombie-commit": (commit("commit", 5, 3), commit("commit", 6, 3)),
-    "two-owners": (owned(0, "assigned", 1), owned(0, "revoked", 1), owned(1, "assigned", 1)),
-    "exactly-once": (transformed(0, 0, 1), transformed(1, 1, 2)),
-    "compaction-lost-key": (
-        (0, "ok", "put", [["put", "x/a", [0, 1]]]),
-        (0, "ok", "put", [["put", "x/a", [1, None]]]),
-        (1, "ok", "get", [["get", "x/a", None]]),
-    ),
-    "compaction-resurrected-key": (
-        (0, "ok", "put", [["put", "x/a", [0, 1]]]),
-        (1, "ok", "get", [["get", "x/a", 1]]),
-    ),
-    # While all goes on a read may lack what was acknowledged elsewhere.
-    "lost-append": (
-        appended(0, "x", 1),
-        (1, "ok", "txn", [["r", "x", []]]),
-        polled(1, "x", (0, 1)),
-    ),
-    "phantom-append": (
-        (0, "info", "txn", [["append", "x", 1]]),
-        (1, "ok", "txn", [["r", "x", [1]]]),
-    ),
-    # What was replaced at or beyond the end that was read to may still be got.
-    "replaced-get": (put(0, 0, 1), put(0, 1, 2), got(1, 1, 1)),
-    "lost-put": (put(0, 0, 1), put(0, 1, 2), polled(1, "x", (1, 2))),
-    "phantom-topic": (made(0), described(1, None), described(1, 3)),
-    # A broker that has not heard of it yet says nothing of it.
-    "lost-change": (made(0), described(1, None), described(1, 3, settled=True)),
-}
 
 
 ALLOWED = {"int-send-skip"}
@@ -340,7 +166,7 @@ def test_a_broken_checker_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_same_history_gives_the_same_words_at_any_hash_seed() -> None:
     script = (
         "from checkers import check, CHECKERS; from checkers.contract import Contract\n"
-        "from tests.unit.checkers.test_registry import GUILTY; from tests.unit.checkers.stories "
+        "from tests.unit.checkers.guilty import GUILTY; from tests.unit.checkers.stories "
         "import told\n"
         "print([check(told(*ops), Contract(), list(CHECKERS)) for ops in GUILTY.values()])"
     )
