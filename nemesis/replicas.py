@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from random import Random
 
 from harness.cluster.capabilities import Node
+from harness.cluster.errors import NoAnswerError, RefusedError
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import Replicas
 from nemesis.base import NothingToStrikeError, Scene
 
 WITHIN_S = 60.0
+_ASK_AGAIN_S = 5.0
 
 
 async def held_by(scene: Scene, node: Node) -> Replicas:
@@ -45,16 +49,34 @@ async def move(scene: Scene, wanted: Replicas, *, within_s: float = WITHIN_S) ->
     To ask for what already is does nothing.
     """
     for key, replicas in wanted:
-        topic, _, index = key.rpartition("-")
-        if not await _has(scene, key, replicas):
-            await scene.cluster.system.reassign(topic, int(index), replicas.split())
+        await _ask(scene, key, replicas)
     for key, replicas in wanted:
+        await _arrival(scene, key, replicas, within_s)
 
-        async def has_arrived(key: str = key, replicas: str = replicas) -> bool:
-            return await _has(scene, key, replicas)
 
-        what = f"{key} is on {replicas}, all in sync"
-        await wait_until(has_arrived, within_s=within_s, what=what, every_s=0.2)
+async def _ask(scene: Scene, key: str, replicas: str) -> None:
+    topic, _, index = key.rpartition("-")
+    if not await _has(scene, key, replicas):
+        await scene.cluster.system.reassign(topic, int(index), replicas.split())
+
+
+async def _arrival(scene: Scene, key: str, replicas: str, within_s: float) -> None:
+    """Asks again from time to time: whoever asks for something else meanwhile has the last word."""
+    loop = asyncio.get_running_loop()
+    asked_s = loop.time()
+
+    async def has_arrived() -> bool:
+        nonlocal asked_s
+        if await _has(scene, key, replicas):
+            return True
+        if loop.time() - asked_s >= _ASK_AGAIN_S:
+            asked_s = loop.time()
+            with suppress(RefusedError, NoAnswerError):  # it may be possible the next time
+                await _ask(scene, key, replicas)
+        return False
+
+    what = f"{key} is on {replicas}, all in sync"
+    await wait_until(has_arrived, within_s=within_s, what=what, every_s=0.2)
 
 
 async def _has(scene: Scene, key: str, replicas: str) -> bool:

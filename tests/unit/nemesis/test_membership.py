@@ -67,3 +67,27 @@ async def test_one_who_keeps_its_replicas_has_not_left(stage: Stage) -> None:
         sabotage.setattr(SimBroker, "stop", nothing)
         with pytest.raises(FaultMissedError, match="n2 was asked to stop and still runs"):
             await strike(stage, "membership:n2")
+
+
+@on_stage(5, partitions=1)
+async def test_who_is_overruled_asks_again(stage: Stage) -> None:
+    """As by another nemesis, which gives the partition another order of its old replicas."""
+    (before,) = await replicas(stage)
+    reassign = SimBroker.reassign
+    asked: list[tuple[str, ...]] = []
+
+    async def overruled(system: SimBroker, topic: str, index: int, wanted: list[str]) -> None:
+        asked.append(tuple(wanted))
+        await reassign(system, topic, index, wanted)
+        if len(asked) == 1:
+            await reassign(system, topic, index, before[::-1])
+
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(SimBroker, "reassign", overruled)
+        begun_s = stage.simulation.now_s
+        (fault,), _ = await strike(stage, f"membership:{before[0]}")
+    assert len(asked) == 2
+    assert asked[0] == asked[1]
+    assert 5 <= stage.simulation.now_s - begun_s < 20
+    await mend(stage, f"membership:{before[0]}", [fault])
+    assert await replicas(stage) == [before]
