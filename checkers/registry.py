@@ -29,7 +29,7 @@ class Checker:
         from checkers.kept.examiners import KEPT
         from checkers.log.examiners import examiner
 
-        return (examiner(self._name, contract) or KEPT[self._name])(facts)
+        return (KEPT.get(self._name) or examiner(self._name, contract))(facts)
 
 
 CHECKERS: dict[str, Checker] = {

@@ -65,15 +65,15 @@ EXAMINERS: dict[str, Callable[[LogFacts], Findings]] = {
 }
 
 
-def examiner(name: str, contract: Contract) -> Callable[[LogFacts], Findings] | None:
-    """With what the contract says of how a history is to be read. None: it is none of these."""
+def examiner(name: str, contract: Contract) -> Callable[[LogFacts], Findings]:
+    """With what the contract says of how a history is to be read."""
     if name == "G1c":
         return partial(cycles, ww_deps=contract.ww_deps, exact_polls=contract.exact_polls)
     if name == "stale-read":
         return partial(stale_reads, bound_ms=contract.stale_bound_ms)
     if name == "nonlinearizable-log" and contract.dense_offsets:
         return _linear_and_dense
-    return EXAMINERS.get(name)
+    return EXAMINERS[name]
 
 
 def _linear_and_dense(facts: LogFacts) -> Findings:

@@ -8,9 +8,9 @@ from functools import partial
 
 from checkers.contract import Contract
 from checkers.findings import Findings
+from checkers.log.examiners import EXAMINERS, examiner
 from checkers.log.facts import LogFacts
 from checkers.models import Question
-from checkers.registry import CHECKERS
 from checkers.results import Result, ruled
 from checkers.segments.compare import Comparison
 from checkers.stored import StoredHistory, columns_of
@@ -24,7 +24,7 @@ _WORTH_IT = 1 << 20
 def _examined(facts: LogFacts, contract: Contract) -> dict[str, Findings]:
     """Kernels hold no lock, so checkers run side by side; what they find does not depend on it."""
     work: dict[str, Callable[[], Findings]] = {
-        name: partial(checker.examine, facts, contract) for name, checker in CHECKERS.items()
+        name: partial(examiner(name, contract), facts) for name in EXAMINERS
     }
     if facts.number.size < _WORTH_IT:
         return {name: examine() for name, examine in work.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bench.checker_histories import log_history
 from bench.planted import kinds_planted
-from checkers import CHECKERS
 from checkers.contract import Contract
 from checkers.models import Question, judge
 from checkers.verdict import Validity
@@ -22,7 +21,7 @@ def test_an_honest_history_has_no_anomaly() -> None:
 def test_one_anomaly_of_each_kind_is_found_at_the_end() -> None:
     honest, history = log_history(30_000), History(log_history(30_000, planted=True))
     result = judge(history, "kafka", ASKED)
-    assert set(result.as_json()["anomaly-types"]) == set(kinds_planted()) == CHECKERS.keys()
+    assert set(result.as_json()["anomaly-types"]) == set(kinds_planted())
     assert len(history) < 1.2 * len(honest.ops)
 
 
