@@ -1,6 +1,7 @@
 """What a run has on this machine: found while it is up, looked for when it should be gone.
 
-Only what belongs to one harness process is looked at, because other tests have hosts meanwhile.
+`of_process` looks at what belongs to one harness process, because other tests have hosts meanwhile;
+`of_machine` at everything, for whoever has the machine to himself.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def of_process(harness: int, directory: Path, namespaces: frozenset[str]) -> lis
             *(f"process {pid}" for pid in processes(harness)),
             *(f"loop device {line}" for line in _loop_devices(directory)),
             *(f"mount {line}" for line in _mounts(directory)),
-            *(f"disk {path}" for path in directory.glob("*.img")),
+            *(f"disk {path}" for path in directory.rglob("*.img")),
             *(f"namespace {name}" for name in namespaces & _all_namespaces()),
         }
     )
@@ -47,9 +48,30 @@ def processes(harness: int) -> list[int]:
     return found
 
 
+def of_machine() -> frozenset[str]:
+    """Everything of the kinds that hosts are made of, whoever made it."""
+    return frozenset(
+        {
+            *(f"entry {path}" for path in REGISTRY.glob("*")),
+            *(f"cgroup {path}" for path in _all_cgroups()),
+            *(f"process {pid}: {name}" for pid, name in _processes_of_hosts()),
+            *(f"loop device {line}" for line in _loop_devices(Path("/"))),
+            *(f"mount {line}" for line in _own_mounts()),
+            *(f"namespace {name}" for name in _all_namespaces()),
+            *(f"network {line}" for told in root_network() for line in told.splitlines()),
+        }
+    )
+
+
 def root_network() -> tuple[str, ...]:
-    """What of the network is the machine's own."""
-    commands = (("nft", "list", "ruleset"), ("ip", "-o", "addr"), ("ip", "route"), ("ip", "netns"))
+    """What of the network is the machine's own: firewall, links, addresses, routes, namespaces."""
+    commands = (
+        ("nft", "list", "ruleset"),
+        ("ip", "-o", "link"),
+        ("ip", "-o", "addr"),
+        ("ip", "route"),
+        ("ip", "netns"),
+    )
     return tuple(
         subprocess.run(argv, capture_output=True, text=True, check=True).stdout for argv in commands
     )
@@ -60,10 +82,30 @@ def _cgroups(harness: int) -> Iterator[Path]:
         yield from root.glob(f"log-trial.{harness}.*")
 
 
+def _all_cgroups() -> Iterator[Path]:
+    """Those of other programs come and go as they please."""
+    for root in (Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*/")):
+        yield from root.glob("log-trial.*")
+
+
+def _processes_of_hosts() -> Iterator[tuple[str, str]]:
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if "/log-trial." in (path / "cgroup").read_text():
+                yield path.name, (path / "comm").read_text().strip()
+
+
+def _own_mounts() -> list[str]:
+    """By place: the numbers before it change from one mount to the next."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    return [line.split()[4] for line in lines]
+
+
 def _loop_devices(directory: Path) -> Iterator[str]:
     for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
         with suppress(OSError):
-            if (line := backing.read_text().strip()).startswith(f"{directory}/"):
+            line = backing.read_text().strip()
+            if directory in Path(line).parents:
                 yield line
 
 
