@@ -96,9 +96,29 @@ def test_a_replay_in_the_simulator_is_the_same_run(tmp_path: Path) -> None:
     assert faults(again.results) == faults(first.results)
 
 
-def test_lost_writes_are_found_and_the_contract_says_who_promised_what(tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("workload", ["append", "register", "admin"])
+def test_no_seed_makes_a_sound_broker_guilty(tmp_path: Path, workload: str) -> None:
+    for seed in range(20, 26):
+        outcome = run(tmp_path, workload=workload, nemesis="partition,kill,pause", seed=seed)
+        assert outcome.exit_code == 0, (seed, outcome.sentence())
+
+
+@pytest.mark.parametrize(
+    ("workload", "loss"),
+    [
+        ("queue", "lost-write"),
+        pytest.param("append", "lost-append", marks=pytest.mark.slow),
+        pytest.param("register", "replaced-get", marks=pytest.mark.slow),
+    ],
+)
+def test_losses_are_found_and_the_contract_says_who_promised_what(
+    tmp_path: Path, workload: str, loss: str
+) -> None:
     outcome = run(
         tmp_path,
+        workload=workload,
         nemesis="kill:leader,partition:leader",
         acks="1",
         enable_idempotence=False,
@@ -107,8 +127,8 @@ def test_lost_writes_are_found_and_the_contract_says_who_promised_what(tmp_path:
         time_limit_s=40.0,
     )
     assert outcome.exit_code == 1, outcome.sentence()
-    assert "lost-write" in {each.type for each in outcome.anomalies}
-    [sentence] = {each.contract for each in outcome.anomalies if each.type == "lost-write"}
+    assert loss in {each.type for each in outcome.anomalies}
+    [sentence] = {each.contract for each in outcome.anomalies if each.type == loss}
     assert "does not promise it" in sentence
 
 
