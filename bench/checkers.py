@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 
+from bench import porcupine
 from bench.checker_histories import kept, list_history, log_history, register_history
 from checkers.columns import Columns
 from checkers.linear.calls import calls
@@ -76,7 +77,8 @@ def told(model: str, path: Path, count: int) -> None:
 
 
 def search_register() -> None:
-    history = History.of(register_history(30_000, 10))
+    rows = register_history(30_000, 10)
+    history = History.of(rows)
     question = Question(failed_cas="asserts", null_read="asserts")
     codes = _Codes()
     initial = codes.of(None)
@@ -87,6 +89,7 @@ def search_register() -> None:
     whole, _ = timed(lambda: judge(history, "cas-register", question))
     print(f"cas-register      30,000 ops at 10 processes: search {best * 1e3:.1f} ms, "
           f"with all around it {whole * 1e3:.0f} ms")  # fmt: skip
+    print(porcupine.compared(rows, best), flush=True)
 
 
 def main() -> None:
