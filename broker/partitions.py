@@ -11,6 +11,7 @@ from broker.config.topic import LogConfig
 from broker.log.breather import Breather
 from broker.log.log import Log
 from broker.log.log_directory import LogDirectory
+from broker.log.side_by_side import side_by_side
 from broker.metadata.image import Image, TopicInfo
 from broker.metadata.partition_info import PartitionInfo
 from broker.observe.events import emit
@@ -38,6 +39,7 @@ class Partitions:
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._behind: dict[tuple[str, int], None] = {}  # whose logs are not as the image says yet
         self._out_of_reach: set[tuple[bytes, int]] = set()
+        self._being_created: Counter[str] = Counter()  # by directory
 
     def __iter__(self) -> Iterator[Partition]:
         # A list: partitions may come and go while the caller waits for something.
@@ -67,6 +69,8 @@ class Partitions:
                 await self.directories[log_dir].release(log)
                 return
             await self.directories[held.log_dir].release(held.log)
+        # What the metadata says of its topic may have changed while the log was opened.
+        log.config = self._config_of(log.topic)
         self._partitions[log.topic, log.partition] = Partition(
             log, topic_id=topic_id, log_dir=log_dir, surroundings=self._surroundings
         )
@@ -108,10 +112,13 @@ class Partitions:
             except OSError as problem:
                 _log.warning("%s: a deleted log cannot be renamed: %s", path, problem)
         breather = Breather()
-        for key in list(self._behind):
+
+        async def follow_one(key: tuple[str, int]) -> None:
             if await self._follow_one(image, *key):
                 self._behind.pop(key, None)
             await breather.pause()
+
+        await side_by_side(list(self._behind), follow_one)
 
     async def _follow_one(self, image: Image, name: str, index: int) -> bool:
         topic = image.topic(name)
@@ -157,6 +164,7 @@ class Partitions:
 
     async def _create(self, topic: TopicInfo, index: int) -> Partition | None:
         for log_dir in self._emptiest_first():
+            self._being_created[log_dir] += 1
             try:
                 log = await self.directories[log_dir].create(
                     topic.name, index, topic.topic_id, self._config_of(topic.name)
@@ -164,6 +172,8 @@ class Partitions:
             except OSError as problem:
                 _log.error("%s: cannot create %s-%d: %s", log_dir, topic.name, index, problem)
                 continue
+            finally:
+                self._being_created[log_dir] -= 1
             await self.adopt(log, log_dir, topic.topic_id)
             return self.find(topic.name, index)
         _log.error("%s-%d found no log directory; this is tried again", topic.name, index)
@@ -193,4 +203,5 @@ class Partitions:
         if len(online) < 2:
             return online
         counts = Counter(partition.log_dir for partition in self._partitions.values())
+        counts.update(self._being_created)
         return sorted(online, key=counts.__getitem__)

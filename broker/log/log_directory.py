@@ -26,12 +26,15 @@ from broker.log.cleaner import Cleaner
 from broker.log.compaction import Compacted
 from broker.log.log import Log, parse_directory
 from broker.log.renamed_logs import DELETE_SUFFIX, STRAY_SUFFIX, missing_from, new_name
+from broker.log.side_by_side import side_by_side
 from broker.protocol.errors import KafkaError
 from broker.world import WallClock
 
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 METADATA_LOG = "__cluster_metadata-0"
 """Kept by the quorum: it is no partition, and no chore of this directory touches it."""
+
+_BEGINS_ANEW = "%s lost records, so the broker begins anew in the cluster: %s"
 
 _log = logging.getLogger(__name__)
 
@@ -112,18 +115,18 @@ class LogDirectory:
             self.last_life = await read_life(self.disk, boot_id)
         # Whatever happens from here on, this is not a clean stop any more.
         await self.disk.delete(CLEAN_SHUTDOWN)
-        recovery_points = await self._read(checkpoints.RECOVERY_POINT)
-        start_offsets = await self._read(checkpoints.LOG_START)
-        high_watermarks = await self._read(checkpoints.HIGH_WATERMARK)
+        points = await self._read(checkpoints.RECOVERY_POINT)
+        starts = await self._read(checkpoints.LOG_START)
+        marks = await self._read(checkpoints.HIGH_WATERMARK)
         await self.cleaner.load()
-        lost = self._tell_what_is_missing(names, was_clean, recovery_points)
-        found: list[Log] = []
-        for name in names:
-            if name.endswith(DELETE_SUFFIX):
-                self._renamed[name] = None
-            key = None if name == METADATA_LOG else parse_directory(name)
-            if key is None:
-                continue
+        lost = self._tell_what_is_missing(names, was_clean, points)
+        self._renamed.update((name, None) for name in names if name.endswith(DELETE_SUFFIX))
+        logs = [name for name in names if name != METADATA_LOG]
+        keys = {name: key for name in logs if (key := parse_directory(name)) is not None}
+        found: dict[str, Log] = {}
+
+        async def open_log(name: str) -> None:
+            key = keys[name]
             topic_id = await identity.read_topic_id(self.disk, name)
             log = await Log.open(
                 self.disk,
@@ -131,25 +134,24 @@ class LogDirectory:
                 config_of(key.topic),
                 clock=self._clock,
                 was_clean=was_clean,
-                recovery_point=recovery_points.get(key, 0),
-                start_offset=start_offsets.get(key, 0),
-                high_watermark=high_watermarks.get(key, 0),
+                recovery_point=points.get(key, 0),
+                start_offset=starts.get(key, 0),
+                high_watermark=marks.get(key, 0),
                 breather=self._breather,
                 random=self._random,
             )
             log.topic_id = topic_id
-            found.append(log)
-            if log.end_offset < max(recovery_points.get(key, 0), high_watermarks.get(key, 0)):
-                lost.append(name)
+            found[name] = log
+
+        await side_by_side(keys, open_log)
+        ends = {key: max(points.get(key, 0), marks.get(key, 0)) for key in keys.values()}
+        lost += [name for name, key in keys.items() if found[name].end_offset < ends[key]]
         if lost and self.last_life.is_unharmed:
-            logs = ", ".join(lost)
-            _log.error(
-                "%s lost records, so the broker begins anew in the cluster: %s", self.path, logs
-            )
+            _log.error(_BEGINS_ANEW, self.path, ", ".join(lost))
             await self.lose_trust()
         # All or nothing: no chore may touch a part of them.
-        for log in found:
-            self._adopt(log)
+        for name in keys:
+            self._adopt(found[name])
         self.is_loaded = True
         return self.logs
 
@@ -222,9 +224,10 @@ class LogDirectory:
     async def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
         """An empty log, or the one of this very topic if it is here. Raises OSError."""
         name = f"{topic}-{partition}"
-        if self._has_stale_offsets:
+        async with self._checkpointing:
             # What the checkpoints say of an older log of this name would be taken for this one's.
-            await self.checkpoint()
+            if self.is_loaded and self._has_stale_offsets:
+                await self._write_checkpoints()
         was_there = await self._make_way(name, topic_id)
         try:
             await self.disk.make_directory(name)
@@ -387,8 +390,7 @@ class LogDirectory:
         Of a broker that was never let in, it says what it said of the life before: the cluster
         knows no other.
         """
-        for log in self.logs:
-            await self._try(log.close)
+        await side_by_side(self.logs, lambda log: self._try(log.close))
         # A start that failed half-way says nothing about the logs that it did not reach.
         if not self.is_loaded or any(log.failure for log in self.logs):
             return
