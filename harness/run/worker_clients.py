@@ -138,7 +138,7 @@ class WorkerClients:
         return self._worker(client).is_running()
 
     async def is_paused(self, client: str) -> bool:
-        return self._worker(client).is_paused()
+        return await self._worker(client).is_paused()
 
     def _worker(self, client: str) -> WorkerProcess:
         return self._workers[int(client.removeprefix("c")) - 1]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cluster.base import Place
-from harness.cluster.process_table import is_stopped, living_members
+from harness.cluster.process_table import is_alive, is_stopped, living_members
 from harness.cluster.waiting import wait_until
 from harness.errors import EnvironmentFailure
 from harness.run.frames import ROW, Begin, FrameReader, Order, order_line
@@ -127,22 +127,22 @@ class WorkerProcess:
         return self._popen.pid
 
     def is_running(self) -> bool:
-        return self.is_open and bool(living_members(self.pid))
+        """It is open for as long as anything of it could write."""
+        return self.is_open and is_alive(self.pid)
 
-    def is_paused(self) -> bool:
+    async def is_paused(self) -> bool:
         """All that belongs to it, down to the last thread."""
-        members = living_members(self.pid) if self.is_open else []
-        return bool(members) and all(map(is_stopped, members))
+        return self.is_open and await asyncio.to_thread(_are_stopped, self.pid)
 
     async def kill(self) -> None:
         """Returns when all of it is gone, and what it said before has been heard."""
         await self._signal(signal.SIGKILL, lambda: not self.is_open, "is gone")
 
     async def pause(self) -> None:
-        await self._signal(signal.SIGSTOP, self.is_paused, "stands still")
+        await self._signal(signal.SIGSTOP, lambda: is_stopped(self.pid), "stands still")
 
     async def resume(self) -> None:
-        await self._signal(signal.SIGCONT, lambda: not self.is_paused(), "goes on")
+        await self._signal(signal.SIGCONT, lambda: not is_stopped(self.pid), "goes on")
 
     async def _signal(self, number: signal.Signals, is_done: Callable[[], bool], what: str) -> None:
         if not self.is_open:
@@ -167,3 +167,8 @@ class WorkerProcess:
                     self._take(data)
             self._forget()
             self._news.put_nowait(("ended", None))
+
+
+def _are_stopped(group: int) -> bool:
+    members = living_members(group)
+    return bool(members) and all(map(is_stopped, members))
