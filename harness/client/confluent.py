@@ -168,7 +168,7 @@ class ConfluentDriver:
             if low >= high:
                 return Whole([], high)
             reader.assign([TopicPartition(place.topic, place.partition, low)])
-            return _up_to(reader, high, deadline)
+            return _up_to(reader, low, high, deadline)
         except KafkaException as error:
             raise driver_error(error.args[0]) from error
         finally:
@@ -213,8 +213,8 @@ def _add(records: dict[str, list[Read]], message: Message) -> None:
     records.setdefault(key, []).append(Read(offset, message.key(), message.value()))
 
 
-def _up_to(reader: Consumer, end: int, deadline: float) -> Whole:
-    """Until the log ends, at `end` or further on."""
+def _up_to(reader: Consumer, begin: int, end: int, deadline: float) -> Whole:
+    """Until the log ends, at `end` or further on; or to `end`, if no record before it is gone."""
     found: list[Read] = []
     while True:
         left_s = deadline - time.monotonic()
@@ -225,6 +225,8 @@ def _up_to(reader: Consumer, end: int, deadline: float) -> Whole:
             assert offset is not None, "records and the end of a log have offsets"
             if problem is None:
                 found.append(Read(offset, message.key(), message.value()))
+                if offset + 1 == end and len(found) == end - begin:
+                    return Whole(found, end)
             elif problem.code() != KafkaError._PARTITION_EOF:
                 raise driver_error(problem)
             elif offset >= end:
