@@ -1,0 +1,42 @@
+"""The part of the graph of a long history in which a cycle can be.
+
+Without the order of logs a cycle goes from senders to those who polled them, and on by processes
+and by time. An operation that only polls hands on nothing but time; one that only sends takes
+nothing but time. So a way of two such steps or more leads through operations that do both, and of
+one step alone there is only a poll that ended before the send it shows began. Where each
+operation's invocation is known, it is enough to look for those, and to have the graph of the few
+that do both and of their neighbours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from checkers.arrays import Bools
+from checkers.columns import FAIL, OK
+from checkers.kernels.reads import reads_touching
+from checkers.log.facts import LogFacts
+from checkers.transactions.graph import NEVER, WR, Graph, graph_of, process_edges
+
+
+def mixed_graph(facts: LogFacts, mixed: Bools) -> Graph:
+    """Of the operations that both send and poll, and of whoever they read or are read by."""
+    columns = facts.columns
+    source, target, number = reads_touching(
+        columns.outcome,
+        facts.begin,
+        facts.end,
+        columns.elements.kind,
+        facts.number,
+        facts.values.writer,
+        mixed,
+    )
+    near = mixed.copy()
+    near[source] = near[target] = True
+    rows = np.arange(near.size, dtype=np.int64)
+    return graph_of(
+        np.where(near, columns.call, -1),
+        np.where(near & (columns.outcome == OK), rows, NEVER),
+        (source, target, WR, number, number),
+        process_edges(columns.ops.process, near & (columns.outcome != FAIL)),
+    )
