@@ -101,7 +101,7 @@ class Columns:
 
     def has_f(self, *names: str) -> Bools:
         wanted = np.array([name in names for name in self.ops.names] + [False], np.bool_)
-        return wanted[self.ops.f]
+        return wanted[self.ops.f] if wanted.any() else np.zeros(self.ops.f.size, np.bool_)
 
     def row_of(self, element: int) -> int:
         """The row of the operation, completed, that an element belongs to."""
@@ -179,6 +179,7 @@ def _processes(told: Ints32) -> tuple[Ints32, Ints64]:
 def elements_from(table: pa.Table) -> Elements:
     value = table["value"]
     told = np.ones(len(value), np.bool_) if not value.null_count else _plain(pc.is_valid(value))
+    told.flags.writeable = False
     return Elements(
         op=_plain(table["op"]),
         position=_plain(table["position"], 0),

@@ -36,6 +36,11 @@ def numbered(elements: Elements, wanted: Bools) -> Numbering:
     return Numbering(number, owner, strays)
 
 
+def room_for(width: Ints64, count: int) -> Ints64 | None:
+    """Where a table of so many values for each upper half would not be too wide: that table."""
+    return width if int(width.sum()) <= _WASTE * count + _SPARE else None
+
+
 def _codes(elements: Elements, wanted: Bools) -> tuple[Ints32, int]:
     if elements.boxed.any():
         plain = wanted & ~elements.boxed

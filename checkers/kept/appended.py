@@ -47,6 +47,9 @@ class _Lists:
 
 
 def lost_appends(facts: LogFacts) -> Findings:
+    nothing = "no append was acknowledged, or no list was read back"
+    if not facts.of_kind(kinds.APPEND).size:
+        return Findings(nothing=nothing)
     lists = _Lists(facts)
     acked, polled = lists.ok(kinds.APPEND), lists.ok(kinds.RECORD)
     lost = np.flatnonzero(acked & ~lists.has(polled)[lists.number])
@@ -67,13 +70,16 @@ def lost_appends(facts: LogFacts) -> Findings:
         lost[:SHOWN].tolist() if is_read_back else [],
         int(lost.size) if is_read_back else 0,
         looked_at=int(np.count_nonzero(acked)) if is_read_back else 0,
-        nothing="no append was acknowledged, or no list was read back",
+        nothing=nothing,
         told=told,
     )
 
 
 def phantom_appends(facts: LogFacts) -> Findings:
     """In lists that anybody has appended to; others are not lists of this kind."""
+    nothing = "no list was read"
+    if not facts.of_kind(kinds.APPEND).size:
+        return Findings(nothing=nothing)
     lists = _Lists(facts)
     keys = np.unique(lists.elements.key[lists.appends])
     shown: Bools = lists.ok(*_SHOWS) & np.isin(lists.elements.key, keys)
@@ -94,7 +100,7 @@ def phantom_appends(facts: LogFacts) -> Findings:
         strange[:SHOWN].tolist(),
         int(strange.size),
         looked_at=int(np.count_nonzero(shown)),
-        nothing="no list was read",
+        nothing=nothing,
         told=told,
     )
 

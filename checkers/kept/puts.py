@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from checkers.columns import FAIL, OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import LogFacts
@@ -76,7 +74,7 @@ class _Registers:
                 name.puts.append(put)
         self.polled: dict[str, dict[int, Any]] = defaultdict(dict)
         """By partition and offset."""
-        for row, key, offset, value in _told(facts, kinds.RECORD):
+        for row, key, offset, value in _told(facts, *([kinds.RECORD] if self.names else [])):
             if facts.columns.outcome[row] == OK:
                 self.polled[key_text(facts, key)][offset] = value
 
@@ -92,7 +90,7 @@ def _told(facts: LogFacts, *wanted: int) -> Iterator[tuple[int, int, int, Any]]:
     """Row, key, offset and value of completed operations; a value of null is None."""
     columns, elements = facts.columns, facts.columns.elements
     begin, end = columns.spans
-    for element in np.flatnonzero(np.isin(elements.kind, wanted)).tolist():
+    for element in facts.of_kind(*wanted).tolist():
         row = columns.row_of(element)
         is_told = columns.outcome[row] and begin[row] <= element < end[row]
         if is_told and columns.ops.process[row] >= 0:
@@ -171,7 +169,7 @@ def _lows(facts: LogFacts) -> dict[str, int]:
     """Where each log begins: what is below was deleted by retention."""
     lows: dict[str, int] = defaultdict(int)
     elements = facts.columns.elements
-    for element in np.flatnonzero((elements.kind == kinds.LOW) & (elements.offset > 0)).tolist():
+    for element in facts.of_kind(kinds.LOW).tolist():
         log = key_text(facts, int(elements.key[element]))
         lows[log] = max(lows[log], int(elements.offset[element]))
     return lows

@@ -1,7 +1,8 @@
 """How each process goes along each log: what its polls show and its sends append, in turn.
 
 A lane is one process on one key. A place where a lane jumps is a pair of elements; of each kind
-of jump the first few are kept and all are counted.
+of jump the first few are kept and all are counted. In a log without gaps and doubles a record's
+offset says its rank, if it is known to be there; in others the rank is looked up.
 """
 
 from __future__ import annotations
@@ -10,7 +11,11 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import kernel
-from harness.history.kinds import ASSIGN, OWNED
+from checkers.kernels.survey import blocks_of, role_of
+from checkers.kernels.tables import Cells, Lanes, Ranks, Rows
+from harness.history.kinds import ASSIGN, OWNED, RECORD
+
+SENDS, POLLS = 1, 2
 
 SKIP, BACK, INNER_SKIP, INNER_BACK, PRODUCER_BACK = 0, 1, 2, 3, 4
 
@@ -24,39 +29,56 @@ def note(found: Ints64, count: Ints64, what: int, before: int, after: int) -> No
 
 
 @kernel
-def reassign(
-    op: int, lane: int, begin: int, end: int, kind: Ints8, key: Ints32, kept: Ints32, epoch: int
-) -> None:
-    """A lane lives on only if the assignment lists its key without setting its position."""
-    for element in range(begin, end):
-        if kind[element] == ASSIGN:
-            if kept[lane + key[element]] >= epoch:
-                kept[lane + key[element]] = op
-        elif kind[element] == OWNED:
-            kept[lane + key[element]] = -1
-
-
-@kernel
-def jump(index: Ints32, number: Ints32, before: int, after: int) -> int:
+def jump(here: int, there: int) -> int:
     """How many ranks there are from one element to the next; 1, as it should be, if unknown."""
-    here, there = index[number[before]], index[number[after]]
     return there - here if here >= 0 and there >= 0 else 1
 
 
 @kernel
+def rank_of(value: int, key: int, ranks: Ranks) -> np.int64:
+    """-1 if it is not in the log."""
+    if ranks.doubtful[key]:
+        return np.int64(ranks.of_value[value])
+    slot = np.int64(ranks.first[value])
+    return slot - ranks.start[key] if slot >= 0 else slot
+
+
+@kernel
+def lanes_of(count: int) -> Lanes:
+    return Lanes(
+        np.full(count, -1, np.int32),
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+        np.full(count, -1, np.int32),
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+    )
+
+
+@kernel
+def forget(lanes: Lanes, first: int, last: int) -> None:
+    lanes.kept[first:last] = -1
+    lanes.since[first:last] = -1
+
+
+@kernel
+def reassign(op: int, lane: int, rows: Rows, cells: Cells, kept: Ints32, epoch: int) -> None:
+    """A lane lives on only if the assignment lists its key without setting its position."""
+    for element in range(rows.begin[op], rows.end[op]):
+        if cells.kind[element] == ASSIGN:
+            if kept[lane + cells.key[element]] >= epoch:
+                kept[lane + cells.key[element]] = op
+        elif cells.kind[element] == OWNED:
+            kept[lane + cells.key[element]] = -1
+
+
+@kernel
 def poll_jumps(
-    outcome: Ints8,
-    process: Ints32,
+    rows: Rows,
     moves: Ints8,
-    begin: Ints64,
-    end: Ints64,
-    kind: Ints8,
-    role: Ints8,
-    key: Ints32,
-    number: Ints32,
-    index: Ints32,
+    cells: Cells,
+    ranks: Ranks,
     exempt: Bools,
-    keys: int,
     processes: int,
     found: Ints64,
     count: Ints64,
@@ -65,99 +87,112 @@ def poll_jumps(
 
     `moves`: 1 for an operation that replaces what is assigned, 2 for one that adds or takes away.
     """
-    steps = 0
-    kept = np.full(processes * keys, -1, np.int32)
-    before = np.full(processes * keys, -1, np.int64)
-    within = np.full(processes * keys, -1, np.int64)
-    since = np.full(processes * keys, -1, np.int32)
+    steps, keys = 0, ranks.base.size
+    blocks, block = blocks_of(rows.process, rows.outcome, rows.roles, POLLS, processes)
+    owner, lanes = np.full(blocks, -1, np.int32), lanes_of(blocks * keys)
     epoch = np.zeros(processes, np.int32)
-    for op in range(outcome.size):
-        how, who = outcome[op], process[op]
-        if how == 0:
-            continue
+    for op in range(rows.outcome.size):
+        how, who = rows.outcome[op], rows.process[op]
+        mine = block[who]
         if moves[op]:
-            if how != 3:
-                reassign(op, who * keys, begin[op], end[op], kind, key, kept, epoch[who])
-                if moves[op] == 1:
-                    epoch[who] = op
+            if how in (1, 2) and mine >= 0 and owner[mine] == who:
+                reassign(op, mine * keys, rows, cells, lanes.kept, epoch[who])
+            if how in (1, 2) and moves[op] == 1:
+                epoch[who] = op
+        if how == 0 or moves[op] or not rows.roles[op] & POLLS:
             continue
-        for element in range(begin[op], end[op]):
-            if role[element] != 2 or number[element] < 0:
+        if owner[mine] != who:
+            owner[mine] = who
+            forget(lanes, mine * keys, (mine + 1) * keys)
+        lane, last, last_at = -1, -1, -1
+        for element in range(rows.begin[op], rows.end[op]):
+            if cells.kind[element] != RECORD or cells.number[element] < 0:
                 continue
-            lane = who * keys + key[element]
-            if since[lane] == op:
+            at, on = cells.offset[element], cells.key[element]
+            here = at - ranks.base[on]
+            if at < 0 or ranks.doubtful[on]:
+                here = rank_of(cells.number[element], on, ranks)
+            if mine * keys + on != lane:
+                if lane >= 0:
+                    lanes.within[lane], lanes.within_at[lane] = last, last_at
+                lane, last = mine * keys + on, -1
+                if lanes.since[lane] == op:
+                    last, last_at = lanes.within[lane], lanes.within_at[lane]
+                elif lanes.kept[lane] >= epoch[who]:
+                    steps += 1
+                    by = jump(lanes.before_at[lane], here)
+                    if by != 1:
+                        note(found, count, 0 if by > 1 else 1, lanes.before[lane], element)
+                lanes.since[lane] = op
+            if last >= 0:
                 steps += 1
-                by = jump(index, number, within[lane], element)
+                by = jump(last_at, here)
                 if by != 1 and not (exempt.size and exempt[element]):
-                    note(found, count, 2 if by > 1 else 3, within[lane], element)
-            elif kept[lane] >= epoch[who]:
-                steps += 1
-                by = jump(index, number, before[lane], element)
-                if by != 1:
-                    note(found, count, 0 if by > 1 else 1, before[lane], element)
-            within[lane], since[lane] = element, op
+                    note(found, count, 2 if by > 1 else 3, last, element)
+            last, last_at = element, here
             if how == 1:
-                kept[lane], before[lane] = op, element
+                lanes.kept[lane], lanes.before[lane], lanes.before_at[lane] = op, element, here
     return steps
 
 
 @kernel
 def send_jumps(
-    outcome: Ints8,
-    process: Ints32,
+    rows: Rows,
     moves: Ints8,
-    begin: Ints64,
-    end: Ints64,
-    kind: Ints8,
-    role: Ints8,
-    key: Ints32,
-    offset: Ints64,
-    number: Ints32,
-    index: Ints32,
-    keys: int,
+    cells: Cells,
+    ranks: Ranks,
     processes: int,
     found: Ints64,
     count: Ints64,
 ) -> int:
     """As poll_jumps; and, by acknowledged offsets alone and whatever is assigned, producers that
     go back."""
-    steps = 0
-    kept = np.full(processes * keys, -1, np.int32)
-    before = np.full(processes * keys, -1, np.int64)
-    within = np.full(processes * keys, -1, np.int64)
-    since = np.full(processes * keys, -1, np.int32)
-    acked = np.full(processes * keys, -1, np.int64)
-    epoch = np.zeros(processes, np.int32)
-    for op in range(outcome.size):
-        how, who = outcome[op], process[op]
+    steps, keys = 0, ranks.base.size
+    blocks, block = blocks_of(rows.process, rows.outcome, rows.roles, SENDS, processes)
+    owner, lanes = np.full(blocks, -1, np.int32), lanes_of(blocks * keys)
+    acked, epoch = np.full(blocks * keys, -1, np.int64), np.zeros(processes, np.int32)
+    offset = cells.offset
+    for op in range(rows.outcome.size):
+        how, who = rows.outcome[op], rows.process[op]
+        mine = block[who]
         if how == 0:
             continue
         if moves[op]:
-            if how != 3:
-                reassign(op, who * keys, begin[op], end[op], kind, key, kept, epoch[who])
-                if moves[op] == 1:
-                    epoch[who] = op
+            if how != 3 and mine >= 0 and owner[mine] == who:
+                reassign(op, mine * keys, rows, cells, lanes.kept, epoch[who])
+            if how != 3 and moves[op] == 1:
+                epoch[who] = op
             continue
-        for element in range(begin[op], end[op]):
-            if role[element] != 1 or number[element] < 0:
+        if not rows.roles[op] & SENDS:
+            continue
+        if owner[mine] != who:
+            owner[mine] = who
+            forget(lanes, mine * keys, (mine + 1) * keys)
+            acked[mine * keys : (mine + 1) * keys] = -1
+        for element in range(rows.begin[op], rows.end[op]):
+            if role_of(cells.kind[element]) != SENDS or cells.number[element] < 0:
                 continue
-            lane = who * keys + key[element]
-            if since[lane] == op:
-                by = jump(index, number, within[lane], element)
+            at, on = offset[element], cells.key[element]
+            here = at - ranks.base[on]
+            if how != 1 or at < 0 or ranks.doubtful[on]:
+                here = rank_of(cells.number[element], on, ranks)
+            lane = mine * keys + on
+            if lanes.since[lane] == op:
+                by = jump(lanes.within_at[lane], here)
                 if by != 1:
-                    note(found, count, 2 if by > 1 else 3, within[lane], element)
+                    note(found, count, 2 if by > 1 else 3, lanes.within[lane], element)
             elif (
                 how != 3
-                and kept[lane] >= epoch[who]
-                and jump(index, number, before[lane], element) < 1
+                and lanes.kept[lane] >= epoch[who]
+                and jump(lanes.before_at[lane], here) < 1
             ):
-                note(found, count, 1, before[lane], element)
-            if how == 1 and offset[element] >= 0:
+                note(found, count, 1, lanes.before[lane], element)
+            if how == 1 and at >= 0:
                 steps += 1
-                if acked[lane] >= 0 and offset[acked[lane]] >= offset[element]:
+                if acked[lane] >= 0 and offset[acked[lane]] >= at:
                     note(found, count, 4, acked[lane], element)
                 acked[lane] = element
-            within[lane], since[lane] = element, op
+            lanes.since[lane], lanes.within[lane], lanes.within_at[lane] = op, element, here
             if how != 3:
-                kept[lane], before[lane] = op, element
+                lanes.kept[lane], lanes.before[lane], lanes.before_at[lane] = op, element, here
     return steps

@@ -7,10 +7,78 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.arrays import Ints8, Ints32, Ints64
+from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import kernel
+from checkers.kernels.tables import Log, Places
 
 NEVER = 2**31 - 1
+
+
+@kernel
+def in_time(
+    low: int,
+    high: int,
+    start: Ints64,
+    log: Log,
+    clash: Ints8,
+    doubtful: Bools,
+    places: Places,
+    op: Ints32,
+    outcome: Ints8,
+    call: Ints32,
+) -> tuple[int, bool]:
+    """How many records of the keys from `low` on were acknowledged at offsets beyond doubt; and
+    whether it may be that one was acknowledged, or shown, before something at or below it was
+    begun. The first to be shown a value is enough: all others were shown it later."""
+    seen, late = 0, False
+    for key in range(low, high):
+        if doubtful[key]:
+            more, later = doubtful_in_time(
+                start[key], start[key + 1], log.held, clash, places, op, outcome, call
+            )
+            seen, late = seen + more, late or later
+            continue
+        latest = np.int32(-1)
+        for slot in range(start[key], start[key + 1]):
+            sender, reader = log.acked[slot], log.shown[slot]
+            if sender >= 0:
+                seen += 1
+                latest = max(latest, call[sender])
+                late |= latest > sender
+            elif places.writer[log.held[slot]] >= 0:
+                latest = max(latest, call[places.writer[log.held[slot]]])
+            late |= latest > reader >= 0
+    return seen, late
+
+
+@kernel
+def doubtful_in_time(
+    begin: int,
+    end: int,
+    held: Ints32,
+    clash: Ints8,
+    places: Places,
+    op: Ints32,
+    outcome: Ints8,
+    call: Ints32,
+) -> tuple[int, bool]:
+    """Of one key. Slots with doubtful contents say nothing of when they were sent."""
+    seen, late, latest = 0, False, np.int32(-1)
+    for slot in range(begin, end):
+        value = held[slot]
+        if value < 0:
+            continue
+        sender = places.writer[value]
+        if sender >= 0 and not clash[slot] and places.first[value] == places.last[value]:
+            latest = max(latest, call[sender])
+            if outcome[sender] == 1:
+                seen += 1
+                late |= latest > sender
+        if places.reader[value] >= 0:
+            late |= latest > op[places.reader[value]]
+        if places.other_reader[value] >= 0:
+            late |= latest > op[places.other_reader[value]]
+    return seen, late
 
 
 @kernel

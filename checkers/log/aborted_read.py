@@ -6,25 +6,19 @@ operation that polled it, so polls of info and fail operations count as well.
 
 from __future__ import annotations
 
-import numpy as np
-
-from checkers.columns import FAIL
 from checkers.findings import SHOWN, Finding, Findings, limited
+from checkers.kernels.values import ABORTED
 from checkers.log.facts import LogFacts
 from checkers.log.words import key_text, of_number, value_text, who
 
 
 def aborted_reads(facts: LogFacts) -> Findings:
-    values, outcome = facts.values, facts.columns.outcome
-    shown = (values.reader >= 0) | (values.other_reader >= 0)
-    # A value that nobody sent has no writer, and is another anomaly.
-    failed = (values.writer >= 0) & (outcome[values.writer] == FAIL)
-    found = np.flatnonzero(shown & failed)
+    found = facts.marks.having(ABORTED)
     return limited(
         "G1a",
         [int(number) for number in found[:SHOWN]],
         found.size,
-        looked_at=int(np.count_nonzero(shown)),
+        looked_at=facts.marks.shown,
         nothing="no record was polled",
         told=lambda number: _told(facts, number),
     )

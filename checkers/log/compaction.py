@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from checkers.columns import INFO, OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import LogFacts
@@ -22,7 +20,7 @@ _NEVER = 1 << 62
 def _accesses(facts: LogFacts, wanted: tuple[int, ...]) -> Iterator[tuple[int, int, Any]]:
     """Rows, keys and values of completed operations; a value of null is none."""
     columns, elements = facts.columns, facts.columns.elements
-    for element in np.flatnonzero(np.isin(elements.kind, wanted)).tolist():
+    for element in facts.of_kind(*wanted).tolist():
         row = int(elements.op[element])
         if columns.outcome[row]:
             value = columns.value_of(element) if elements.told[element] else None

@@ -9,6 +9,7 @@ import numpy as np
 from checkers.arrays import Ints64
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.log import elements_at
+from checkers.kernels.values import DOUBLE
 from checkers.log.facts import SEND, LogFacts
 from checkers.log.words import key_text, of_number, value_text, who
 
@@ -29,14 +30,14 @@ def inconsistent_offsets(facts: LogFacts) -> Findings:
         "inconsistent-offsets",
         [int(slot) for slot in clashing[:SHOWN]],
         clashing.size,
-        looked_at=_known_offsets(facts),
+        looked_at=facts.known,
         nothing=NOTHING,
         told=told,
     )
 
 
 def duplicates(facts: LogFacts) -> Findings:
-    double = np.flatnonzero(facts.values.first != facts.values.last)
+    double = facts.marks.having(DOUBLE)
     spoken = _spoken_of(facts, double[:SHOWN], by_value=True)
 
     def told(number: int) -> Finding:
@@ -46,14 +47,10 @@ def duplicates(facts: LogFacts) -> Findings:
         "duplicate",
         [int(number) for number in double[:SHOWN]],
         double.size,
-        looked_at=_known_offsets(facts),
+        looked_at=facts.known,
         nothing=NOTHING,
         told=told,
     )
-
-
-def _known_offsets(facts: LogFacts) -> int:
-    return int(np.count_nonzero(facts.slots.held >= 0))
 
 
 Spoken = dict[int, list[tuple[int, int]]]

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from checkers.arrays import Ints32
+from checkers.arrays import Bools, Ints32
 from checkers.findings import SHOWN, Finding, Findings
-from checkers.kernels.log import edges_of_reads, own_reads, reads_before_sends
+from checkers.kernels.log import edges_of_reads, reads_before_sends
+from checkers.kernels.values import EARLY, PHANTOM
 from checkers.log.ends import edges_of_ends
 from checkers.log.facts import LogFacts
+from checkers.log.mixed import mixed_graph
 from checkers.log.words import of_number
 from checkers.transactions.cycles import Cycle, Group
 from checkers.transactions.explain import told
@@ -26,6 +28,7 @@ from checkers.transactions.graph import (
     WR,
     WW,
     Edges,
+    Graph,
     Scope,
     graph_of,
     suspects,
@@ -33,18 +36,42 @@ from checkers.transactions.graph import (
 )
 
 _NOTHING = "no operation polled what another sent"
+_LONG = 1 << 20
+"""Of a history with more elements only the part is looked at in which a cycle can be."""
 
 
 def cycles(facts: LogFacts, *, ww_deps: bool = False, exact_polls: bool = False) -> Findings:
     columns = facts.columns
+    # What a group tells a member has no invocation; it sends and polls nothing, either.
+    took_part = (columns.outcome > 0) & (facts.survey.roles > 0)
+    marks = facts.marks
+    plain = not (ww_deps or exact_polls) and bool((facts.called >= 0).all(where=took_part))
+    simple = plain and not facts.both
+    late = facts.in_time[1] or bool(marks.having(EARLY).size)
+    if simple and not late and not marks.having(PHANTOM).size:
+        return Findings(looked_at=facts.polled, nothing=_NOTHING)
     span = (columns.outcome, facts.begin, facts.end, facts.role, facts.number)
-    both, _, _ = own_reads(*span, 0)
-    call = columns.call.astype(np.int32)
-    reads, early_count, early = reads_before_sends(*span, facts.values.writer, call, SHOWN)
-    known = bool((columns.call[columns.outcome > 0] >= 0).all())
-    if not both and known and not ww_deps and not exact_polls:
+    reads, early_count, early = reads_before_sends(*span, facts.values.writer, facts.called, SHOWN)
+    if simple:
         found = tuple(_early(facts, int(element)) for element in early)
         return Findings(found=found, count=early_count, looked_at=reads, nothing=_NOTHING)
+    findings: list[Finding] = []
+    if plain and facts.number.size > _LONG:
+        mixed = facts.mixed
+        graph = mixed_graph(facts, mixed)
+        apart = [int(one) for one in early if not _touches(facts, int(one), mixed)]
+        findings += [_early(facts, element) for element in apart]
+    else:
+        graph = _whole_graph(facts, ww_deps=ww_deps, exact_polls=exact_polls)
+    for group in suspects(graph).groups[:SHOWN]:
+        for cycle in Group(graph, group).cycles():
+            findings.append(told(cycle, graph, columns, _value_of(facts), "sent"))
+    return Findings(found=tuple(findings), count=len(findings), looked_at=reads, nothing=_NOTHING)
+
+
+def _whole_graph(facts: LogFacts, *, ww_deps: bool, exact_polls: bool) -> Graph:
+    columns = facts.columns
+    span = (columns.outcome, facts.begin, facts.end, facts.role, facts.number)
     source, target, number = edges_of_reads(*span, facts.values.writer)
     wr: Edges = (source, target, WR, number, number)
     more = [_log_order(facts)] if ww_deps else []
@@ -52,12 +79,13 @@ def cycles(facts: LogFacts, *, ww_deps: bool = False, exact_polls: bool = False)
         more += edges_of_ends(facts, exact_polls=exact_polls)
     graph = transaction_graph(columns, Scope(), wr, *more)
     # Whoever was shown a value before its send began was, even if that send failed.
-    graph = replace(graph, call=columns.call)
-    findings: list[Finding] = []
-    for group in suspects(graph).groups[:SHOWN]:
-        for cycle in Group(graph, group).cycles():
-            findings.append(told(cycle, graph, columns, _value_of(facts), "sent"))
-    return Findings(found=tuple(findings), count=len(findings), looked_at=reads, nothing=_NOTHING)
+    return replace(graph, call=columns.call)
+
+
+def _touches(facts: LogFacts, element: int, mixed: Bools) -> bool:
+    """Whether an operation that both sends and polls showed this, or sent it."""
+    writer = int(facts.values.writer[facts.number[element]])
+    return bool(mixed[facts.columns.row_of(element)] or mixed[writer])
 
 
 def _value_of(facts: LogFacts) -> Any:

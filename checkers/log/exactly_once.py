@@ -17,7 +17,8 @@ from harness.history import kinds
 
 def exactly_once(facts: LogFacts) -> Findings:
     columns, elements = facts.columns, facts.columns.elements
-    taken = np.flatnonzero((elements.kind == kinds.IN) & (elements.offset >= 0))
+    taken = facts.of_kind(kinds.IN)
+    taken = taken[elements.offset[taken] >= 0]
     rows = elements.op[taken]
     took_effect = (columns.outcome[rows] == OK) | (facts.committed[rows] > 0)
     taken, rows = taken[took_effect], rows[took_effect]

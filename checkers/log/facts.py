@@ -9,7 +9,6 @@ same history always gives the same ranks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,11 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import Columns
-from checkers.kernels import log as kernels
-from checkers.numbering import numbered
+from checkers.kernels.realtime import in_time
+from checkers.kernels.tables import Cells, Rows
+from checkers.log.survey import survey
+from checkers.log.values import Marks, fill, marks_of, settled_values
+from checkers.parts import at_once, in_halves
 from harness.history import kinds
 
 if TYPE_CHECKING:
@@ -33,81 +35,101 @@ _SPARSE = 4
 _SPARE = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
-    """By number of value; -1 where there is nothing to tell."""
-
-    key: Ints32
-    writer: Ints32
-    """The row of the operation that sent it; the surest, if several did."""
-    reader: Ints32
-    """The first element of an ok poll that shows it."""
-    other_reader: Ints32
-    """The first element that shows it in an operation that was not ok."""
-    first: Ints32
-    last: Ints32
-    """The first and the last slot that it is in."""
-    index: Ints32
-    """Its rank, by the last slot that it stands for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """By slot: an offset of a key."""
-
-    start: Ints64
-    """The first slot of each key, and the end of all."""
-    held: Ints32
-    clash: Ints8
-    rank: Ints32
-
-
 class LogFacts:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
-        elements = columns.elements
-        self.role: Ints8 = _ROLES[elements.kind]
-        wanted: Bools = (self.role > 0) & elements.told
-        numbering = numbered(elements, wanted)
-        self.number = numbering.number
-        self._strays = numbering.strays
         self.key_count = len(columns.history.keys)
-        begin, end = columns.spans
-        self.begin, self.end = begin, end
-        count = numbering.owner.size
-        writer = np.full(count, -1, np.int32)
-        reader = np.full(count, -1, np.int32)
-        other_reader = np.full(count, -1, np.int32)
-        sends, polled = kernels.witnesses_of_values(
-            columns.outcome, begin, end, self.role, self.number, writer, reader, other_reader
-        )
-        self.sends, self.polled = int(sends), int(polled)
-        self.committed = kernels.commitments(
-            columns.outcome, begin, end, self.role, self.number, reader
-        )
+        self.begin, self.end = columns.spans
+        self.number = np.empty(columns.elements.op.size, np.int32)
+        self.survey = survey(columns, self.key_count, self.number)
         self._slot_offsets: Ints64 | None = None
         self.base, self.offset = self._offsets()
-        self.slots, first, last, index = self._slots(count)
-        self.values = Values(
-            key=numbering.owner,
-            writer=writer,
-            reader=reader,
-            other_reader=other_reader,
-            first=first,
-            last=last,
-            index=index,
+        start = np.zeros(self.key_count + 1, np.int64)
+        np.cumsum(self.width, out=start[1:])
+        assert max(start[-1], self.number.size) < 1 << 31, "places and elements are 32 bits wide"
+        self.shift = start[:-1] - self.base
+        self.rows = Rows(
+            columns.outcome,
+            columns.ops.type,
+            columns.ops.process,
+            self.survey.roles,
+            self.begin,
+            self.end,
         )
+        settled = settled_values(self, int(start[-1]))
+        self.sends, self.polled, self.placed = settled.sends, settled.polled, settled.placed
+        self.committed = settled.committed
+        self.values, self.slots, self.known = fill(self, settled, start)
+
+    @property
+    def cells(self) -> Cells:
+        elements = self.columns.elements
+        return Cells(
+            elements.kind,
+            elements.key,
+            self.offset,
+            elements.value,
+            elements.told,
+            self.number,
+        )
+
+    @cached_property
+    def role(self) -> Ints8:
+        """Of each element."""
+        return _ROLES[self.columns.elements.kind]
+
+    def prepare(self) -> None:
+        """What several checkers share, worked out by both threads."""
+        at_once((lambda: self.poll_jumps, lambda: self.send_jumps), size=self.number.size)
+        _ = self.marks, self.in_time
+
+    def of_kind(self, *wanted: int) -> Ints64:
+        """The elements of these kinds."""
+        if not self.survey.kinds[list(wanted)].any():
+            return np.empty(0, np.int64)
+        return np.flatnonzero(np.isin(self.columns.elements.kind, wanted))
+
+    @cached_property
+    def called(self) -> Ints32:
+        """When each operation was invoked; as `Columns.call`, in half the room."""
+        return self.columns.call.astype(np.int32)
+
+    @cached_property
+    def mixed(self) -> Bools:
+        """Operations that both send and poll."""
+        both: Bools = (self.survey.roles == SEND | POLL) & (self.columns.outcome > 0)
+        return both
+
+    @cached_property
+    def both(self) -> bool:
+        """Whether there are any."""
+        return bool(self.mixed.any())
+
+    @cached_property
+    def in_time(self) -> tuple[int, bool]:
+        """How many records were acknowledged at offsets beyond doubt; and whether any record, or
+        poll, may have been told too early."""
+        columns, slots = self.columns, self.slots
+        given = (slots.start, slots.log, slots.clash, slots.doubtful, self.values.places)
+        then = (columns.elements.op, columns.outcome, self.called)
+
+        def half(low: int, high: int) -> tuple[int, bool]:
+            return in_time(low, high, *given, *then)
+
+        halves = in_halves(self.key_count, half, size=self.number.size)
+        return sum(int(seen) for seen, _ in halves), any(late for _, late in halves)
+
+    @cached_property
+    def marks(self) -> Marks:
+        return marks_of(self)
 
     def _offsets(self) -> tuple[Ints64, Ints64]:
         """The first offset of each key, and every element's offset from there. Where offsets are
         far apart they are ranked, so that tables need no more room than there are elements."""
-        elements = self.columns.elements
-        lowest = np.full(self.key_count, -1, np.int64)
-        highest = np.full(self.key_count, -1, np.int64)
-        count = kernels.extents(self.role, elements.key, elements.offset, lowest, highest)
+        lowest, highest = self.survey.lowest, self.survey.highest
         self.width = np.where(lowest >= 0, highest - lowest + 1, 0)
-        if int(self.width.sum()) <= _SPARSE * count + _SPARE:
-            return np.maximum(lowest, 0), elements.offset
+        if int(self.width.sum()) <= _SPARSE * self.survey.placed + _SPARE:
+            return np.maximum(lowest, 0), self.columns.elements.offset
         return self._ranked()
 
     def _ranked(self) -> tuple[Ints64, Ints64]:
@@ -129,21 +151,6 @@ class LogFacts:
         self.width[:] = 0
         np.maximum.at(self.width, key, rank + 1)
         return np.zeros(self.key_count, np.int64), ranked
-
-    def _slots(self, count: int) -> tuple[Slots, Ints32, Ints32, Ints32]:
-        start = np.zeros(self.key_count + 1, np.int64)
-        np.cumsum(self.width, out=start[1:])
-        assert max(start[-1], self.number.size) < 1 << 31, "places and elements are 32 bits wide"
-        held = np.full(int(start[-1]), -1, np.int32)
-        clash = np.zeros(held.size, np.int8)
-        first = np.full(count, -1, np.int32)
-        last = np.full(count, -1, np.int32)
-        self.shift = start[:-1] - self.base
-        kernels.fill_slots(*self.log_columns, self._strays, held, clash, first, last)
-        rank = np.full(held.size, -1, np.int32)
-        index = np.full(count, -1, np.int32)
-        kernels.ranks(start, held, rank, index)
-        return Slots(start, held, clash, rank), first, last, index
 
     @property
     def log_columns(
@@ -172,7 +179,9 @@ class LogFacts:
         """For each key the slot below which records may be gone, because the log was cut there."""
         elements = self.columns.elements
         floor = self.slots.start[:-1].copy()
-        for element in np.flatnonzero((elements.kind == kinds.LOW) & (elements.offset > 0)):
+        for element in self.of_kind(kinds.LOW):
+            if elements.offset[element] <= 0:
+                continue
             key = elements.key[element]
             slot = self.slot_from(int(element))
             floor[key] = max(floor[key], slot if slot >= 0 else self.slots.start[key + 1])

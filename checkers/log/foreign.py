@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.log import own_reads
+from checkers.kernels.values import PHANTOM
 from checkers.log.facts import LogFacts
 from checkers.log.words import key_text, value_text, who
 
@@ -13,11 +12,12 @@ from checkers.log.words import key_text, value_text, who
 def phantom_reads(facts: LogFacts) -> Findings:
     """A value that nobody ever sent to that key: made up, broken, or of another partition."""
     values, columns = facts.values, facts.columns
-    shown = np.where(values.reader >= 0, values.reader, values.other_reader)
-    found = np.flatnonzero((shown >= 0) & (values.writer < 0))
+    found = facts.marks.having(PHANTOM)
 
     def told(number: int) -> Finding:
-        element = int(shown[number])
+        element = int(values.reader[number])
+        if element < 0:
+            element = int(values.other_reader[number])
         row, offset = columns.row_of(element), int(columns.elements.offset[element])
         key, value = int(values.key[number]), columns.value_of(element)
         return Finding(
@@ -32,7 +32,7 @@ def phantom_reads(facts: LogFacts) -> Findings:
         "phantom-read",
         [int(number) for number in found[:SHOWN]],
         int(found.size),
-        looked_at=int(np.count_nonzero(shown >= 0)),
+        looked_at=facts.marks.shown,
         nothing="no record was polled",
         told=told,
     )
@@ -41,6 +41,9 @@ def phantom_reads(facts: LogFacts) -> Findings:
 def precommitted_reads(facts: LogFacts) -> Findings:
     """An operation polls what it sends itself, before it can have committed."""
     columns = facts.columns
+    nothing = "no operation both sent and polled"
+    if not facts.both:
+        return Findings(nothing=nothing)
     looked_at, count, elements = own_reads(
         columns.outcome, facts.begin, facts.end, facts.role, facts.number, SHOWN
     )
@@ -61,6 +64,6 @@ def precommitted_reads(facts: LogFacts) -> Findings:
         [int(element) for element in elements],
         count,
         looked_at=looked_at,
-        nothing="no operation both sent and polled",
+        nothing=nothing,
         told=told,
     )

@@ -17,6 +17,7 @@ import numpy as np
 from checkers.arrays import Bools, Ints8, Ints64
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels import order
+from checkers.kernels.tables import Ranks
 from checkers.log.facts import LogFacts
 from checkers.log.words import key_text, of_number, value_text
 from harness.history import kinds
@@ -44,7 +45,7 @@ def _moves(facts: LogFacts) -> Ints8:
 def _rebalanced(facts: LogFacts) -> Bools:
     """Elements of keys that Jepsen's `rebalance-log` says were given or taken during the poll."""
     columns, elements = facts.columns, facts.columns.elements
-    extras = np.flatnonzero(elements.kind == kinds.EXTRA)
+    extras = facts.of_kind(kinds.EXTRA)
     exempt = np.zeros(elements.op.size if extras.size else 0, np.bool_)
     for extra in extras:
         log = columns.value_of(int(extra)).get("rebalance-log") or []
@@ -56,26 +57,25 @@ def _rebalanced(facts: LogFacts) -> Bools:
     return exempt
 
 
-def _room(facts: LogFacts) -> tuple[int, int]:
-    return max(1, facts.key_count), max(1, facts.columns.ops.numbers.size)
+def _processes(facts: LogFacts) -> int:
+    return max(1, facts.columns.ops.numbers.size)
+
+
+def _ranks(facts: LogFacts) -> Ranks:
+    slots, values = facts.slots, facts.values
+    of_value = values.index if slots.doubtful.any() else np.empty(0, np.int32)
+    return Ranks(facts.base, slots.start, slots.doubtful, values.first, of_value)
 
 
 def jumps_of_polls(facts: LogFacts) -> Jumps:
     found, count = np.zeros((4, SHOWN, 2), np.int64), np.zeros(4, np.int64)
-    columns = facts.columns
     steps = order.poll_jumps(
-        columns.outcome,
-        columns.ops.process,
+        facts.rows,
         _moves(facts),
-        facts.begin,
-        facts.end,
-        columns.elements.kind,
-        facts.role,
-        columns.elements.key,
-        facts.number,
-        facts.values.index,
+        facts.cells,
+        _ranks(facts),
         _rebalanced(facts),
-        *_room(facts),
+        _processes(facts),
         found,
         count,
     )
@@ -84,20 +84,12 @@ def jumps_of_polls(facts: LogFacts) -> Jumps:
 
 def jumps_of_sends(facts: LogFacts) -> Jumps:
     found, count = np.zeros((5, SHOWN, 2), np.int64), np.zeros(5, np.int64)
-    columns = facts.columns
     steps = order.send_jumps(
-        columns.outcome,
-        columns.ops.process,
+        facts.rows,
         _moves(facts),
-        facts.begin,
-        facts.end,
-        columns.elements.kind,
-        facts.role,
-        columns.elements.key,
-        facts.offset,
-        facts.number,
-        facts.values.index,
-        *_room(facts),
+        facts.cells,
+        _ranks(facts),
+        _processes(facts),
         found,
         count,
     )

@@ -27,6 +27,9 @@ _TOLD = {
 }
 
 
+_NOTHING = "no record's offset is known"
+
+
 @dataclass(frozen=True, slots=True)
 class _Ends:
     """Questions for the end of a log that were answered."""
@@ -41,8 +44,12 @@ class _Ends:
 
 def nonlinearizable_logs(facts: LogFacts) -> Findings:
     columns, values, slots = facts.columns, facts.values, facts.slots
-    call = columns.call.astype(np.int32)
+    call = facts.called
     ends = _ends(facts)
+    if not ends.row.size:
+        acked, late_at_all = facts.in_time
+        if not late_at_all:
+            return Findings(looked_at=acked + facts.placed, nothing=_NOTHING)
     latest = np.empty(slots.held.size, np.int32)
     whose = np.empty(slots.held.size, np.int64)
     contents = (slots.held, slots.clash, values.first, values.last, values.writer)
@@ -72,13 +79,14 @@ def nonlinearizable_logs(facts: LogFacts) -> Findings:
         found=tuple(sorted(found, key=lambda finding: finding.ops)[:SHOWN]),
         count=late_count + early_count + int(counted.size),
         looked_at=acked + shown,
-        nothing="no record's offset is known",
+        nothing=_NOTHING,
     )
 
 
 def _ends(facts: LogFacts) -> _Ends:
     columns, elements = facts.columns, facts.columns.elements
-    element = np.flatnonzero((elements.kind == kinds.HIGH) & (elements.offset >= 0))
+    element = facts.of_kind(kinds.HIGH)
+    element = element[elements.offset[element] >= 0]
     row = elements.op[element].astype(np.int64)
     element, row = (column[columns.outcome[row] == OK] for column in (element, row))
     slot = np.array([facts.slot_from(int(one)) for one in element], np.int64)
@@ -154,9 +162,9 @@ class _Story:
 def watermark_regressions(facts: LogFacts) -> Findings:
     """An end, or beginning, of a log that is told to be earlier than it was told before."""
     columns, elements = facts.columns, facts.columns.elements
-    told = np.isin(elements.kind, list(_TOLD)) & (elements.offset >= 0)
-    told &= columns.outcome[elements.op] == OK
-    chosen = np.flatnonzero(told)
+    chosen = facts.of_kind(*_TOLD)
+    chosen = chosen[elements.offset[chosen] >= 0]
+    chosen = chosen[columns.outcome[elements.op[chosen]] == OK]
     groups = elements.kind[chosen].astype(np.int64) << 32 | elements.key[chosen]
     found: list[Finding] = []
     count = 0

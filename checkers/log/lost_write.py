@@ -8,52 +8,32 @@ below the log's low watermark may have been deleted, and is not called lost.
 
 from __future__ import annotations
 
-import numpy as np
-
-from checkers.arrays import Ints32
 from checkers.findings import SHOWN, Finding, Findings, limited
-from checkers.kernels.log import bounds, lost_values
+from checkers.kernels.values import LOST
 from checkers.log.facts import SEND, LogFacts
 from checkers.log.words import element_of, key_text, of_number, value_text, who
 
 
 def lost_writes(facts: LogFacts) -> Findings:
-    values = facts.values
-    bound = np.full(facts.key_count, -1, np.int32)
-    furthest = np.full(facts.key_count, -1, np.int32)
-    bounds(values.key, values.reader, values.first, facts.slots.rank, bound, furthest)
-    due, count, lost = lost_values(
-        values.key,
-        values.writer,
-        facts.committed,
-        values.reader,
-        values.last,
-        facts.slots.rank,
-        bound,
-        facts.floors,
-        SHOWN,
-    )
-
-    def told(number: int) -> Finding:
-        return _told(facts, number, int(bound[values.key[number]]), furthest)
-
+    lost = facts.marks.having(LOST)
     return limited(
         "lost-write",
-        list(map(int, lost)),
-        count,
-        looked_at=due,
+        [int(number) for number in lost[:SHOWN]],
+        lost.size,
+        looked_at=facts.marks.due,
         nothing="nothing that was acknowledged must have been read: "
         f"{facts.sends} sends were ok, {facts.polled} records were polled",
-        told=told,
+        told=lambda number: _told(facts, number),
     )
 
 
-def _told(facts: LogFacts, number: int, bound: int, furthest: Ints32) -> Finding:
+def _told(facts: LogFacts, number: int) -> Finding:
     columns, values = facts.columns, facts.values
     key = int(values.key[number])
     writer = int(values.writer[number])
     element = element_of(facts, writer, number, SEND)
-    past = int(values.reader[furthest[key]])
+    furthest = int(facts.slots.furthest[key])
+    past = int(values.reader[furthest])
     reader = columns.row_of(past)
     value, name = of_number(facts, number), key_text(facts, key)
     slot = int(values.last[number])
@@ -62,7 +42,7 @@ def _told(facts: LogFacts, number: int, bound: int, furthest: Ints32) -> Finding
         claim = f"was told that {value_text(value)} is at offset {offset} of {name}"
     else:
         claim = f"sent {value_text(value)}, which took effect at offset {offset} of {name}"
-    reached = facts.offset_at(int(values.first[furthest[key]]), key)
+    reached = facts.offset_at(int(values.first[furthest]), key)
     return Finding(
         type="lost-write",
         ops=tuple(sorted({columns.index_of(writer), columns.index_of(reader)})),
@@ -73,7 +53,7 @@ def _told(facts: LogFacts, number: int, bound: int, furthest: Ints32) -> Finding
             "value": value,
             "offset": offset,
             "index": int(facts.slots.rank[values.first[number]]),
-            "max-read-index": bound,
+            "max-read-index": int(facts.slots.rank[facts.slots.bound[key]]),
             "writer": columns.index_of(writer),
             "max-read": columns.index_of(reader),
         },

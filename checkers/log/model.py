@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from checkers.contract import Contract
@@ -11,14 +10,11 @@ from checkers.findings import Findings
 from checkers.log.examiners import EXAMINERS, examiner
 from checkers.log.facts import LogFacts
 from checkers.models import Question
+from checkers.parts import at_once
 from checkers.results import Result, ruled
 from checkers.segments.compare import Comparison
 from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
-
-_AT_ONCE = 2
-_WORTH_IT = 1 << 20
-"""Fewer elements than that are not worth a second thread."""
 
 
 def _examined(facts: LogFacts, contract: Contract) -> dict[str, Findings]:
@@ -26,15 +22,8 @@ def _examined(facts: LogFacts, contract: Contract) -> dict[str, Findings]:
     work: dict[str, Callable[[], Findings]] = {
         name: partial(examiner(name, contract), facts) for name in EXAMINERS
     }
-    if facts.number.size < _WORTH_IT:
-        return {name: examine() for name, examine in work.items()}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        # Several checkers share these.
-        shared = [pool.submit(lambda: facts.poll_jumps), pool.submit(lambda: facts.send_jumps)]
-        for one in shared:
-            one.result()
-        running = {name: pool.submit(examine) for name, examine in work.items()}
-        return {name: one.result() for name, one in running.items()}
+    facts.prepare()
+    return dict(zip(work, at_once(tuple(work.values()), size=facts.number.size), strict=True))
 
 
 def kafka(history: History | StoredHistory, question: Question) -> Result:

@@ -19,12 +19,13 @@ def hanging_transactions(facts: LogFacts) -> Findings:
     is unknown had timed out."""
     columns, elements = facts.columns, facts.columns.elements
     # An empty part of an answer is an element without a key.
-    stable = np.flatnonzero((elements.kind == kinds.STABLE) & (elements.key >= 0))
+    stable = facts.of_kind(kinds.STABLE)
+    stable = stable[elements.key[stable] >= 0]
     stable = stable[columns.outcome[elements.op[stable]] == OK]
     last = {int(elements.key[element]): int(element) for element in stable}
     high = {
         (int(elements.op[element]), int(elements.key[element])): int(elements.offset[element])
-        for element in np.flatnonzero(elements.kind == kinds.HIGH)
+        for element in facts.of_kind(kinds.HIGH)
     }
     quiet_row, quiet_ns = _quiet(facts)
     found: list[Finding] = []

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.columns import OK
 from checkers.findings import SHOWN, Finding, Findings, limited
-from checkers.kernels.log import bounds, lost_values
+from checkers.kernels.values import LOST, UNSEEN
 from checkers.log.facts import SEND, LogFacts
 from checkers.log.words import element_of, key_text, of_number, value_text, who
 
@@ -16,10 +15,7 @@ _NO_TRANSACTIONS = "there were no transactions"
 def unseen(facts: LogFacts) -> Findings:
     """One finding for each key. A record that is only late is unseen too: read to the end."""
     values, columns = facts.values, facts.columns
-    acked = (values.writer >= 0) & (columns.outcome[values.writer] == OK)
-    missing = acked & (values.reader < 0)
-    missing &= (values.last < 0) | (values.last >= facts.floors[values.key])
-    numbers = np.flatnonzero(missing)
+    numbers = facts.marks.having(UNSEEN)
     keys = np.unique(values.key[numbers])
 
     def told(key: int) -> Finding:
@@ -44,7 +40,7 @@ def unseen(facts: LogFacts) -> Findings:
         "unseen",
         [int(key) for key in keys[:SHOWN]],
         int(numbers.size),
-        looked_at=int(np.count_nonzero(acked)),
+        looked_at=facts.marks.acked,
         nothing="no send was acknowledged",
         told=told,
     )
@@ -56,22 +52,8 @@ def torn_transactions(facts: LogFacts) -> Findings:
     is_txn = columns.has_f("txn", "transform") & (columns.outcome > 0)
     if not is_txn.any():
         return Findings(nothing=_NO_TRANSACTIONS)
-    bound = np.full(facts.key_count, -1, np.int32)
-    furthest = np.full(facts.key_count, -1, np.int32)
-    bounds(values.key, values.reader, values.first, facts.slots.rank, bound, furthest)
-    _, _, lost = lost_values(
-        values.key,
-        values.writer,
-        facts.committed,
-        values.reader,
-        values.last,
-        facts.slots.rank,
-        bound,
-        facts.floors,
-        max(1, values.key.size),
-    )
     torn: dict[int, tuple[int, int]] = {}
-    for number in lost:
+    for number in facts.marks.having(LOST):
         row = int(values.writer[number])
         if row in torn or not is_txn[row]:
             continue

@@ -1,0 +1,73 @@
+"""Columns that kernels have in common, by what their rows are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from checkers.arrays import Bools, Ints8, Ints32, Ints64
+
+
+class Rows(NamedTuple):
+    """By operation: what it is, what it does (1 sends, 2 polls, 3 both), and its elements."""
+
+    outcome: Ints8
+    type: Ints8
+    process: Ints32
+    roles: Ints8
+    begin: Ints64
+    end: Ints64
+
+
+class Cells(NamedTuple):
+    """By element. `number`: of the value, -1 where there is none."""
+
+    kind: Ints8
+    key: Ints32
+    offset: Ints64
+    value: Ints64
+    told: Bools
+    number: Ints32
+
+
+class Places(NamedTuple):
+    """By value, -1 where there is nothing to tell: its key; who wrote it, as surely as possible;
+    the first element that shows it, in an ok poll and in any other; its first and last slot."""
+
+    owner: Ints32
+    writer: Ints32
+    reader: Ints32
+    other_reader: Ints32
+    first: Ints32
+    last: Ints32
+
+
+class Log(NamedTuple):
+    """By slot, -1 where there is nothing to tell: its value; the ok operation that sent it, and the
+    first that showed it, which of slots with several values tell nothing."""
+
+    held: Ints32
+    acked: Ints32
+    shown: Ints32
+
+
+class Ranks(NamedTuple):
+    """By key its first offset and slot, and whether its log is doubtful; by value its first slot,
+    and its rank if any log is."""
+
+    base: Ints64
+    start: Ints64
+    doubtful: Bools
+    first: Ints32
+    of_value: Ints32
+
+
+class Lanes(NamedTuple):
+    """By lane: in which operation it was last ok, with which element, of which rank; and in which
+    it was last at all."""
+
+    kept: Ints32
+    before: Ints64
+    before_at: Ints64
+    since: Ints32
+    within: Ints64
+    within_at: Ints64

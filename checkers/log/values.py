@@ -1,0 +1,287 @@
+"""By value and by slot: what completed operations say of the records of a log, all together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from checkers.arrays import Bools, Ints8, Ints32, Ints64
+from checkers.kernels import log as rows
+from checkers.kernels import values as kernels
+from checkers.kernels.tables import Log, Places
+from checkers.numbering import Numbering, numbered, room_for
+from checkers.parts import at_once, in_halves
+
+if TYPE_CHECKING:
+    from checkers.log.facts import LogFacts
+
+_MOVED = 1 << 16
+"""So many places besides a value's first are told at once; if there are more, as many as needed."""
+
+
+class Ranking:
+    """Offsets without their gaps; worked out when it is asked for."""
+
+    def __init__(self, start: Ints64, held: Ints32, values: int) -> None:
+        self._start, self._held, self._values = start, held, values
+
+    @cached_property
+    def _both(self) -> tuple[Ints32, Ints32]:
+        rank = np.full(self._held.size, -1, np.int32)
+        index = np.full(self._values, -1, np.int32)
+        kernels.rank_slots(self._start, self._held, rank, index)
+        return rank, index
+
+    @property
+    def of_slots(self) -> Ints32:
+        return self._both[0]
+
+    @property
+    def of_values(self) -> Ints32:
+        return self._both[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """By number of value; -1 where there is nothing to tell."""
+
+    places: Places
+    ranking: Ranking
+
+    @property
+    def key(self) -> Ints32:
+        return self.places.owner
+
+    @property
+    def writer(self) -> Ints32:
+        """The row of the operation that sent it; the surest, if several did."""
+        return self.places.writer
+
+    @property
+    def reader(self) -> Ints32:
+        """The first element of an ok poll that shows it."""
+        return self.places.reader
+
+    @property
+    def other_reader(self) -> Ints32:
+        """The first element that shows it in an operation that was not ok."""
+        return self.places.other_reader
+
+    @property
+    def first(self) -> Ints32:
+        """The first slot that it is in; `last`, the last."""
+        return self.places.first
+
+    @property
+    def last(self) -> Ints32:
+        return self.places.last
+
+    @property
+    def index(self) -> Ints32:
+        """Its rank, by the last slot that it stands for."""
+        return self.ranking.of_values
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """By slot: an offset of a key."""
+
+    start: Ints64
+    """The first slot of each key, and the end of all."""
+    log: Log
+    clash: Ints8
+    ranking: Ranking
+    doubtful: Bools
+    """By key: a slot has several values or none, a value several slots, or somebody was not told
+    the offset. In all other logs a record's rank is its offset."""
+    bound: Ints32
+    """By key, the highest slot that an ok poll has surely reached; -1 if none."""
+    furthest: Ints32
+    """By key, the value there."""
+
+    @property
+    def held(self) -> Ints32:
+        return self.log.held
+
+    @property
+    def rank(self) -> Ints32:
+        return self.ranking.of_slots
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Values and slots as operations tell of them, one after the other."""
+
+    places: Places
+    log: Log
+    strays: Ints64
+    moved: Ints64
+    """Values and slots, where a value has several."""
+    committed: Ints8
+    doubtful: Bools
+    bound: Ints32
+    sends: int
+    polled: int
+    placed: int
+    """How many polled records have an offset."""
+
+
+def settled_values(facts: LogFacts, slots: int) -> Settled:
+    table = room_for(facts.survey.width, facts.survey.count) if facts.survey.near else None
+    if table is not None:
+        starts, count = np.cumsum(table) - table, int(table.sum())
+        settled = _settled(facts, slots, starts, count, None, _MOVED)
+        if settled is not None:
+            return settled
+    elements = facts.columns.elements
+    numbering = numbered(elements, (facts.role > 0) & elements.told)
+    facts.number = numbering.number
+    starts, count = np.zeros(1, np.int64), numbering.owner.size
+    settled = _settled(facts, slots, starts, count, numbering, _MOVED)
+    assert settled is not None
+    return settled
+
+
+def _settled(
+    facts: LogFacts,
+    slots: int,
+    starts: Ints64,
+    count: int,
+    numbering: Numbering | None,
+    cap: int,
+) -> Settled | None:
+    """None if values that have yet to be numbered are of several keys. With one key for each value
+    it does not matter in which order they are seen. Sends and polls are seen side by side."""
+    owner, writer, reader, other, first, first_shown = _nothing(facts, 6, count)
+    log = Log(*_nothing(facts, 3, slots))
+    is_known = numbering is not None
+    owner = owner if numbering is None else numbering.owner
+    owner_shown = _nothing(facts, 1, count)[0] if numbering is None else owner
+    places = Places(owner, writer, reader, other, first, first)
+    told = [_Told.of(facts.key_count, cap) for _ in range(3)]
+    given = (is_known, facts.rows, facts.cells, starts, facts.shift)
+    bound = np.full(facts.key_count, -1, np.int32)
+    shown = places._replace(owner=owner_shown, first=first_shown)
+    sends, polls = (
+        partial(kernels.settle_sends, *given, places, log.acked, *told[0]),
+        partial(kernels.settle_polls, *given, shown, log, bound, *told[1]),
+    )
+    at_once((sends, polls), size=facts.number.size)
+    kernels.bring_together(places, owner_shown, first_shown, log.held, *told[2])
+    if any(one.counts[kernels.STRAYS] for one in told):
+        return None
+    told.append(_Told.of(facts.key_count, cap))
+    committed = rows.commitments(facts.rows, facts.cells, reader)
+    kernels.place_unsure(facts.rows, facts.cells, committed, facts.shift, places, *told[3])
+    counts = np.array([one.counts for one in told])
+    most = int(counts[:, kernels.MOVED].max())
+    if most > cap:
+        return _settled(facts, slots, starts, count, numbering, most)
+    return Settled(
+        places=places,
+        log=log,
+        strays=np.empty(0, np.int64) if numbering is None else numbering.strays,
+        moved=np.concatenate([one.moved[: one.counts[kernels.MOVED]] for one in told]),
+        committed=committed,
+        doubtful=np.any([one.doubtful for one in told], axis=0),
+        bound=bound,
+        sends=int(counts[:, kernels.SENDS].sum()),
+        polled=int(counts[:, kernels.POLLED].sum()),
+        placed=int(counts[:, kernels.PLACED].sum()),
+    )
+
+
+class _Told(NamedTuple):
+    """What one kernel says of keys, and of values with several slots."""
+
+    doubtful: Bools
+    moved: Ints64
+    counts: Ints64
+
+    @classmethod
+    def of(cls, keys: int, cap: int) -> _Told:
+        counts = np.zeros(5, np.int64)
+        return cls(np.zeros(keys, np.bool_), np.empty((cap, 2), np.int64), counts)
+
+
+def _nothing(facts: LogFacts, columns: int, size: int) -> Any:
+    """Columns of -1. Memory that is new is slow, so both threads ask for it."""
+    table = np.empty((columns, size), np.int32)
+
+    def half(low: int, high: int) -> None:
+        table[:, low:high] = -1
+
+    in_halves(size, half, size=facts.number.size)
+    return table
+
+
+def fill(facts: LogFacts, settled: Settled, start: Ints64) -> tuple[Values, Slots, int]:
+    """What slots hold; and how many hold anything."""
+    held, doubtful, places = settled.log.held, settled.doubtful, settled.places
+    doubtful[places.owner[settled.moved[:, 0]]] = True
+
+    def half(low: int, high: int) -> int:
+        return kernels.doubt(low, high, start, held, doubtful)
+
+    used = sum(in_halves(facts.key_count, half, size=facts.number.size))
+    bound = settled.bound
+    furthest = np.where(bound >= 0, held[np.maximum(bound, 0)] if held.size else -1, -1)
+    furthest = furthest.astype(np.int32)
+    clash = np.zeros(held.size, np.int8)
+    if doubtful.any():
+        if settled.moved.size:
+            places = places._replace(last=places.first.copy())
+        used += kernels.fill_doubtful(
+            start, places, settled.moved, settled.strays, doubtful, held, clash
+        )
+        kernels.bound_doubtful(places, settled.moved, doubtful, bound, furthest)
+    ranking = Ranking(start, held, places.owner.size)
+    slots = Slots(start, settled.log, clash, ranking, doubtful, bound, furthest)
+    return Values(places, ranking), slots, int(used)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is wrong with values, as bits; and how many values could have been found wanting."""
+
+    wrong: Ints8
+    counts: Ints64
+    shown: int
+    acked: int
+    due: int
+
+    def having(self, bit: int) -> Ints64:
+        """The values with that mark, by number."""
+        if not self.counts[bit.bit_length() - 1]:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(self.wrong & bit)
+
+
+def marks_of(facts: LogFacts) -> Marks:
+    columns, places = facts.columns, facts.values.places
+    called, floors = facts.called, facts.floors
+    wrong = np.empty(places.owner.size, np.int8)
+
+    def half(low: int, high: int) -> Ints64:
+        counts = np.zeros(9, np.int64)
+        kernels.mark(
+            low,
+            high,
+            columns.elements.op,
+            columns.outcome,
+            facts.committed,
+            called,
+            places,
+            facts.slots.doubtful,
+            facts.slots.bound,
+            floors,
+            wrong,
+            counts,
+        )
+        return counts
+
+    counts = np.sum(in_halves(wrong.size, half, size=facts.number.size), axis=0)
+    return Marks(wrong, counts[3:], int(counts[0]), int(counts[1]), int(counts[2]))

@@ -1,0 +1,28 @@
+"""Two halves of one piece of work, side by side: kernels hold no lock while they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+WORTH_IT = 1 << 20
+"""Less than that is not worth a second thread."""
+
+
+def at_once(works: Sequence[Callable[[], T]], *, size: int) -> list[T]:
+    """What each of them returns, in their order. `size`: how many rows they have before them."""
+    if size < WORTH_IT:
+        return [work() for work in works]
+    with ThreadPoolExecutor(2) as pool:
+        return [running.result() for running in [pool.submit(work) for work in works]]
+
+
+def in_halves(most: int, work: Callable[[int, int], T], *, size: int) -> list[T]:
+    """`work` for all below `most`, by ranges: the numbers that each thread answers for alone."""
+    if size < WORTH_IT:
+        return [work(0, most)]
+    middle = most // 2
+    return at_once([lambda: work(0, middle), lambda: work(middle, most)], size=size)
