@@ -41,9 +41,12 @@ async def running(directory: Path) -> AsyncIterator[Cluster]:
         yield cluster
 
 
-def values(name: str) -> list[bytes]:
-    """Enough for a new segment in some partition: what is open can be written to all the same."""
-    return [b"%s %d %s" % (name.encode(), number, b"x" * 100_000) for number in range(90)]
+ENOUGH = 90
+"""For a new segment in some partition: what is open can be written to all the same."""
+
+
+def values(name: str, count: int = 10) -> list[bytes]:
+    return [b"%s %d %s" % (name.encode(), number, b"x" * 100_000) for number in range(count)]
 
 
 async def test_only_what_lies_in_a_failed_directory_is_led_by_others(tmp_path: Path) -> None:
@@ -60,7 +63,7 @@ async def test_only_what_lies_in_a_failed_directory_is_led_by_others(tmp_path: P
         # Whatever is looked for by its path fails, as if the disk were gone.
         second.rename(away)
         second.write_bytes(b"")
-        stored = await produce(cluster, "t", values("failing"))
+        stored = await produce(cluster, "t", values("failing", ENOUGH))
 
         def is_right(one: PartitionState) -> bool:
             if one.index in lost:
