@@ -74,9 +74,12 @@ class MonotonicClock:
 
 
 class Worker:
-    def __init__(self, begin: Begin, pen: Pen, orders: SimpleQueue[Order]) -> None:
+    def __init__(self, begin: Begin, pen: Pen) -> None:
         self._pen = pen
-        self._orders = orders
+        self._orders: SimpleQueue[tuple[int, Order]] = SimpleQueue()
+        self._taken = 0
+        self._stopped = 0
+        """Up to which order nothing is to be done any more."""
         workload = make_workload(
             begin.workload,
             WorkloadLoad(
@@ -102,16 +105,29 @@ class Worker:
             ordinal=begin.ordinal,
         )
 
+    def take(self, order: Order) -> None:
+        """A stop is for what was ordered before it, begun or not: who is late must hear it too."""
+        if isinstance(order, Stop):
+            self._stopped = self._taken
+            self.life.stop()
+        else:
+            self._taken += 1
+            self._orders.put((self._taken, order))
+
     async def run(self) -> None:
         await self.life.open()
         self._pen.news("ready")
         while True:
-            match self._orders.get():
+            number, order = self._orders.get()
+            is_stopped = number <= self._stopped
+            match order:
                 case Load(begin_ns, end_ns, interval_ns):
-                    await self.life.load(begin_ns, end_ns, interval_ns)
+                    if not is_stopped:
+                        await self.life.load(begin_ns, end_ns, interval_ns)
                     self._pen.news("loaded")
                 case Drain(ends, deadline_ns):
-                    self._pen.news("drained", await self.life.drain(ends, deadline_ns))
+                    left = {} if is_stopped else await self.life.drain(ends, deadline_ns)
+                    self._pen.news("drained", left)
                 case other:
                     raise AssertionError(f"no worker can {other}")
 
@@ -122,16 +138,11 @@ def main() -> None:
     os.dup2(2, 1)
     begin = read_order(sys.stdin.buffer.readline())
     assert isinstance(begin, Begin), "the first order says who the worker is"
-    orders: SimpleQueue[Order] = SimpleQueue()
-    worker = Worker(begin, pen, orders)
+    worker = Worker(begin, pen)
 
     def listen() -> None:
         for line in sys.stdin.buffer:
-            order = read_order(line)
-            if isinstance(order, Stop):
-                worker.life.stop()
-            else:
-                orders.put(order)
+            worker.take(read_order(line))
         # The run is over, or dead: nothing more is to be done, and nothing to be cleaned up.
         os._exit(0)
 
