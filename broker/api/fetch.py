@@ -24,6 +24,8 @@ _FIRST_VERSION_BY_TOPIC_ID = 13
 _FIRST_VERSION_WITH_SESSIONS = 7
 _FIRST_VERSION_WITH_FOLLOWERS = 11
 _LOOK_THROUGH_S = 0.1
+_LOOK_THROUGH_S_PER_PARTITION = 0.0002
+"""One look costs some ten microseconds: of thousands, no more than a twentieth of the time."""
 
 
 def fetch(
@@ -41,7 +43,10 @@ def fetch(
     replica, broker_epoch = replica_of(body)
     problems: Mapping[TargetId, m.FetchResponsePartitionData] = {}
     if replica != CONSUMER:
-        every_s = min(_LOOK_THROUGH_S, node.config.replica_lag_time_max_ms / 10_000)
+        every_s = min(
+            max(_LOOK_THROUGH_S, _LOOK_THROUGH_S_PER_PARTITION * len(session.targets)),
+            node.config.replica_lag_time_max_ms / 10_000,
+        )
         told = session.told_by_follower(now, every_s)
         problems = take_news(node, told, replica, broker_epoch)
     limits = FetchLimits.of(
