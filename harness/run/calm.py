@@ -16,6 +16,8 @@ from harness.errors import EnvironmentFailure
 
 _ISR_WITHIN_S = 60.0
 _LED_WITHIN_S = 15.0
+_ROTATED_WITHIN_S = 60.0
+"""All of them: a command that no node answers is tried on the next, and that takes its time."""
 _MOVES_AT_ONCE = 4
 """Each is a command on a host."""
 
@@ -68,5 +70,11 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[str]:
         found = [(topic, each) for topic in topics for each in await cluster.partitions(topic)]
     except NoAnswerError as silence:
         return [f"leaders could not be moved: {silence}"]
-    doubts = await asyncio.gather(*(move(topic, partition) for topic, partition in found))
+    moves = [asyncio.create_task(move(topic, partition)) for topic, partition in found]
+    _, late = await asyncio.wait(moves, timeout=_ROTATED_WITHIN_S) if moves else ((), ())
+    for task in late:
+        task.cancel()
+    doubts = [task.result() for task in moves if task not in late]
+    if late:
+        doubts.append(f"{len(late)} leaders could not be moved within {_ROTATED_WITHIN_S:g} s")
     return [doubt for doubt in doubts if doubt is not None]

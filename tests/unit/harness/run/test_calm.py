@@ -1,0 +1,70 @@
+"""After the faults: every leadership moves once, and one that does not is a doubt, in time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from harness.cluster import Cluster, PartitionState
+from harness.cluster.errors import NoAnswerError
+from harness.run import calm
+from harness.run.calm import rotate_leaders
+
+
+class FakeCluster:
+    """Two partitions of one topic; it is its own system."""
+
+    def __init__(self, *, answers: bool = True, obeys: bool = True) -> None:
+        self.leaders = {0: "n1", 1: "n3"}
+        self._answers = answers
+        self._obeys = obeys
+        self.system = self
+
+    async def partitions(self, topic: str) -> list[PartitionState]:
+        return [
+            PartitionState(index=index, leader=leader, replicas=("n1", "n2", "n3"), isr=("n1",))
+            for index, leader in self.leaders.items()
+        ]
+
+    async def leader(self, topic: str, partition: int) -> str:
+        return self.leaders[partition]
+
+    async def reassign(self, topic: str, partition: int, replicas: list[str]) -> None:
+        if not self._answers:
+            await asyncio.sleep(3600)
+        if partition == 1 and not self._obeys:
+            raise NoAnswerError("nobody answered")
+        self.leaders[partition] = replicas[0]
+
+    async def elect(self, topic: str, partition: int) -> None:
+        pass
+
+
+async def rotated(cluster: Any) -> list[str]:
+    return await rotate_leaders(cast("Cluster", cluster), ["t"])
+
+
+async def test_each_partition_is_led_by_its_next_replica() -> None:
+    cluster = FakeCluster()
+    assert await rotated(cluster) == []
+    assert cluster.leaders == {0: "n2", 1: "n1"}
+
+
+async def test_one_that_cannot_be_moved_is_a_doubt() -> None:
+    cluster = FakeCluster(obeys=False)
+    assert await rotated(cluster) == ["t-1 could not be led by n1: nobody answered"]
+    assert cluster.leaders[0] == "n2"
+
+
+async def test_brokers_that_never_answer_hold_up_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calm, "_ROTATED_WITHIN_S", 0.05)
+    found = await asyncio.wait_for(rotated(FakeCluster(answers=False)), 5)
+    assert found == ["2 leaders could not be moved within 0.05 s"]
+
+
+async def test_a_topic_without_partitions_has_no_leaders_to_move() -> None:
+    cluster = FakeCluster()
+    cluster.leaders = {}
+    assert await rotated(cluster) == []
