@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,22 +25,41 @@ class Row:
 def compare_runs(one: Path, other: Path) -> list[Row]:
     """Every figure that either of them has; nothing is said of which is better."""
     left, right = (_figures(load_figures(directory)) for directory in (one, other))
-    names = list(dict.fromkeys([*left, *right]))
+    names = _merged(list(left), list(right))
     return [
         Row(name, (left.get(name, "-"), right.get(name, "-")), left.get(name) != right.get(name))
         for name in names
     ]
 
 
+def _merged(left: Sequence[str], right: Sequence[str]) -> list[str]:
+    """All of both; what only the right one has stands behind its neighbour there."""
+    names = list(left)
+    for at, name in enumerate(right):
+        if name not in names:
+            names.insert(names.index(right[at - 1]) + 1 if at else 0, name)
+    return names
+
+
 def _figures(material: Material) -> dict[str, str]:
     results = material.results
     found = {"run": f"{material.directory.parent.name}/{material.directory.name}"}
     found["verdict"] = sentences.verdict(results)
-    found |= {name: str(value) for name, value in material.plan.items() if value not in (None, {})}
     found |= {f"anomalies: {type_}": f"{n:,}" for type_, n in sentences.counts(results).items()}
+    found |= _measured(material)
+    found |= {
+        f"plan: {name}": str(value)
+        for name, value in material.plan.items()
+        if value not in (None, {})
+    }
+    return found
+
+
+def _measured(material: Material) -> dict[str, str]:
     calls = material.calls
     if calls is None or not len(calls):
-        return found
+        return {}
+    found: dict[str, str] = {}
     acked = acknowledged(calls)
     sure = (calls.type == OK) | (calls.type == FAIL)
     found["operations"] = f"{len(calls):,}"

@@ -75,7 +75,9 @@ def over_time(measured: Measured, bands: Sequence[Band]) -> str:
         axes = _placed(figure, heights)
         for axis, plot in zip(axes, plots, strict=True):
             for band in bands:
-                axis.axvspan(band.begin_ns / 1e9, band.end_ns / 1e9, color=BAND, lw=0, zorder=0)
+                # Two at once are darker than one.
+                axis.axvspan(band.begin_ns / 1e9, band.end_ns / 1e9, color=BAND, lw=0, zorder=0,
+                             alpha=0.7)  # fmt: skip
             plot.draw(axis)
         axes[0].set_xlim(0, _end_s(measured.calls))
         axes[-1].set_xlabel("seconds since the run began")

@@ -104,6 +104,27 @@ def test_a_run_under_way_shows_what_it_has(server: ThreadingHTTPServer, tmp_path
     assert "UNDER WAY" in body
     assert 'http-equiv="refresh"' in body
     assert "kill n1" in body
+    assert "healed after 0.9 s" in body
+    assert '<td class="mono t">orders-3</td><td>n2</td><td class="n">3 of 3</td>' in body
+    assert "changes of leader <b>1</b>" in body
+    assert "<polyline" in body
+    assert "3 s of 60 s" in body
+
+
+def test_a_run_that_came_to_no_end_says_what_can_be_done(
+    server: ThreadingHTTPServer, tmp_path: Path
+) -> None:
+    run = tmp_path / "store" / "queue kill" / "20261116T001530.123Z"
+    (run / "results.json").unlink()
+    for path in (run / "history.parquet").iterdir():
+        path.unlink()
+    (run / "command.txt").write_text("harness test --seed 7\n")
+    body = asked(server, RUN)[1]
+    assert "NO END" in body
+    assert "harness analyze" in body
+    assert 'http-equiv="refresh"' not in body
+    assert "Nothing is recorded yet" in body
+    assert "harness test --seed 7" in body
 
 
 def test_two_runs_are_compared_figure_by_figure(tmp_path: Path) -> None:
@@ -115,6 +136,11 @@ def test_two_runs_are_compared_figure_by_figure(tmp_path: Path) -> None:
         for row in compare_runs(lost_write(tmp_path / "one"), stored(tmp_path / "other", rows, {}))
     }
     assert found["anomalies: lost-write"] == ("1", "-")
+    # What matters first, what was asked for last; what one of them lacks stands where it belongs.
+    names = list(found)
+    assert names[:3] == ["run", "verdict", "anomalies: lost-write"]
+    assert names.index("recovery: kill") < names.index("latency: send, median")
+    assert names[-1].startswith("plan: ")
     assert found["availability: ended ok"] == ("81.82 %", "100.00 %")
     assert found["recovery: longest time without an acknowledgement"][1] == "0.90 s"
     assert found["recovery: kill"] == ("median 1.10 s, longest 1.10 s, of 1", "-")
