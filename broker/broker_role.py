@@ -68,6 +68,7 @@ class BrokerRole:
                 lambda: node.config.replica_lag_time_max_ms / 1000,
                 lambda: node.metadata.image.brokers,
                 lambda partition, proposal: self.proposals.propose(partition, proposal),
+                node.change_journal,
             ),
             self._role_changed,
         )

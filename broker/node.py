@@ -15,6 +15,7 @@ from broker.api.fetch_sessions import FetchSessions
 from broker.api.request import HERE, Request
 from broker.api.table import API_TABLE
 from broker.broker_role import BrokerRole
+from broker.change_journal import ChangeJournal
 from broker.config import stored
 from broker.config.broker import BrokerConfig
 from broker.config.topic import LogConfig
@@ -76,6 +77,7 @@ class Node:
             eviction_s=_SESSION_EVICTION_S,
             random=world.random,
         )
+        self.change_journal = ChangeJournal()
         self.server = Server(self, API_TABLE)
         self.controller_server = Server(
             self, CONTROLLER_TABLE, lambda peer: self.controller.connection_closed(peer)

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from broker.change_journal import ChangeJournal
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
 from broker.metadata.broker_info import BrokerInfo
@@ -36,6 +37,7 @@ class Surroundings:
     lag_time_max_s: Callable[[], float]
     brokers: Callable[[], Mapping[int, BrokerInfo]]
     propose: Callable[[Partition, IsrProposal], None]
+    journal: ChangeJournal
 
 
 class Partition:
@@ -56,8 +58,6 @@ class Partition:
 
         self.watchers = Watchers()
         """Of what a consumer may wait for: the high watermark, the role."""
-        self.end_watchers = Watchers()
-        """Of what a follower may wait for: the log's end, the role."""
 
         self._around = surroundings
         self._loop = asyncio.get_running_loop()
@@ -118,7 +118,7 @@ class Partition:
         if leader.appended(self.log.end_offset, self._loop.time()):
             self._high_watermark_moved(leader)
         if not leader.is_alone:
-            self.end_watchers.wake()
+            self._tell_followers()
         if event_sink.get() is not None:
             emit("append", self.topic, self.index, self.log.end_offset, self.leader_epoch)
 
@@ -220,7 +220,14 @@ class Partition:
         if self._expiry is not None:  # or nobody waits
             too_few = leader.is_under_min_isr
             _tell(self._waiting.take_committed(mark, is_under_min_isr=too_few))
+        if not leader.is_alone:
+            self._around.journal.note(self)  # for the next answer; it is worth none of its own
         self.watchers.wake()
+
+    def _tell_followers(self) -> None:
+        journal = self._around.journal
+        journal.note(self)
+        journal.watchers.wake()
 
     # As a follower
 
@@ -318,7 +325,7 @@ class Partition:
             now=self._loop.time(),
         )
         self._high_watermark_moved(self.leader)
-        self.end_watchers.wake()
+        self._tell_followers()
 
     async def bring_back(self, breather: Breather) -> bool:
         """Tries a log again that an I/O error took offline; raises OSError if it still fails.
@@ -349,7 +356,7 @@ class Partition:
         _tell(self._waiting.take_all())
         self._set_expiry()
         self.watchers.wake()
-        self.end_watchers.wake()
+        self._tell_followers()
 
 
 def _tell(outcomes: Iterable[tuple[asyncio.Future[ErrorCode], ErrorCode]]) -> None:
@@ -358,12 +365,6 @@ def _tell(outcomes: Iterable[tuple[asyncio.Future[ErrorCode], ErrorCode]]) -> No
             waiting.set_result(code)
 
 
-async def wait_for_change(
-    partitions: Iterable[Partition], until: float, *, for_follower: bool = False
-) -> None:
-    """Returns when one of them has changed, or when the loop's time is `until`."""
-    if for_follower:
-        watched = [partition.end_watchers for partition in partitions]
-    else:
-        watched = [partition.watchers for partition in partitions]
-    await wait_for_any(watched, until)
+async def wait_for_change(partitions: Iterable[Partition], until: float) -> None:
+    """Returns when one of them has changed for consumers, or when the loop's time is `until`."""
+    await wait_for_any([partition.watchers for partition in partitions], until)

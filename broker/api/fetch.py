@@ -16,6 +16,7 @@ from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import KafkaError
 from broker.replication.read_limits import Reader
+from broker.watchers import wait_for_any
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -59,7 +60,7 @@ def fetch(
         problems=problems,
     )
     try:
-        reading = read_all(node, session.targets.values(), limits)
+        reading = _read(node, session, limits)
     except ColdReadError:
         return _fetch_later(node, body, session, limits, now)
     if _is_enough(body, session, reading):
@@ -78,14 +79,26 @@ async def _fetch_later(
     until = arrived + body.max_wait_ms / 1000
     while True:
         try:
-            reading = read_all(node, session.targets.values(), limits)
+            reading = _read(node, session, limits)
         except ColdReadError as cold:
             await cold.warm()
             continue
         if _is_enough(body, session, reading) or loop.time() >= until:
             return _answer(node, session, reading)
-        is_follower = limits.reader is Reader.FOLLOWER
-        await wait_for_change(reading.partitions, until, for_follower=is_follower)
+        if limits.reader is Reader.FOLLOWER:
+            await wait_for_any([node.change_journal.watchers], until)
+        else:
+            await wait_for_change(reading.partitions, until)
+
+
+def _read(node: Node, session: FetchSession, limits: FetchLimits) -> Reading:
+    """Raises ColdReadError."""
+    if limits.reader is not Reader.FOLLOWER:
+        return read_all(node, session.targets.values(), limits)
+    journal = node.change_journal
+    reading = read_all(node, session.to_read_for_follower(journal), limits)
+    session.read_for_follower(reading.answers, journal)
+    return reading
 
 
 def _is_enough(body: m.FetchRequest, session: FetchSession, reading: Reading) -> bool:

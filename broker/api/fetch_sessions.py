@@ -15,6 +15,7 @@ from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
+    from broker.change_journal import ChangeJournal
     from broker.partition import Partition
 
 _FINAL_EPOCH = -1
@@ -70,6 +71,12 @@ class FetchSession:
     named: list[FetchTarget] = field(default_factory=list)
     """What the last request spoke of."""
     looked_through_at: float = -inf
+    looks_through: bool = False
+    """The next reading is of everything."""
+    restless: dict[TargetKey, None] = field(default_factory=dict)
+    """Where the last reading of a follower found something."""
+    read_up_to: int = -1
+    """Of the journal of changes, when a follower's reading began."""
 
     def told_by_follower(self, now: float, every_s: float) -> Iterable[FetchTarget]:
         """What a follower's request says something new about.
@@ -79,8 +86,38 @@ class FetchSession:
         """
         if not self.incremental or now - self.looked_through_at >= every_s:
             self.looked_through_at = now
+            self.looks_through = True
             return self.targets.values()
         return self.named
+
+    def to_read_for_follower(self, journal: ChangeJournal) -> Iterable[FetchTarget]:
+        """Where there may be something new, whoever was left out last time first."""
+        changed = journal.since(self.read_up_to)
+        if self.looks_through or changed is None:
+            return self.targets.values()
+        keys = dict(self.restless)
+        keys.update((self._key(target), None) for target in self.named)
+        for each in changed:
+            keys[each.topic_id if self.by_topic_id else each.topic, each.index] = None
+        return [self.targets[key] for key in keys if key in self.targets]
+
+    def read_for_follower(
+        self,
+        answers: Iterable[tuple[FetchTarget, m.FetchResponsePartitionData]],
+        journal: ChangeJournal,
+    ) -> None:
+        """What a reading found, in the moment in which it was made."""
+        self.looks_through = False
+        self.read_up_to = journal.end
+        served: list[TargetKey] = []
+        self.restless = {}
+        for target, answer in answers:
+            key = self._key(target)
+            if answer.records:
+                served.append(key)
+            else:
+                self.restless[key] = None
+        self.restless.update(dict.fromkeys(served))
 
     def update(self, request: m.FetchRequest) -> None:
         self.named = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from broker.change_journal import ChangeJournal
 from broker.disk.memory import MemoryDisk
 from broker.metadata.partition_info import PartitionInfo
 from broker.partition import Partition, Surroundings
@@ -14,7 +15,10 @@ LED_HERE = PartitionInfo(replicas=(0, 1, 2), isr=(0, 1, 2), leader=0, leader_epo
 
 
 async def leading(
-    info: PartitionInfo = LED_HERE, directory: str = "orders-0", disk: MemoryDisk | None = None
+    info: PartitionInfo = LED_HERE,
+    directory: str = "orders-0",
+    disk: MemoryDisk | None = None,
+    journal: ChangeJournal | None = None,
 ) -> Partition:
     partition = Partition(
         await open_log(disk or MemoryDisk(), directory=directory),
@@ -25,6 +29,7 @@ async def leading(
             lag_time_max_s=lambda: LAG_S,
             brokers=brokers,
             propose=lambda _, proposal: None,
+            journal=journal or ChangeJournal(),
         ),
     )
     await partition.become(info)

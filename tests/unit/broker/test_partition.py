@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from broker.change_journal import ChangeJournal
 from broker.disk.memory import MemoryDisk
 from broker.protocol.errors import ErrorCode
 from broker.replication.fetch_check import Diverging
@@ -22,19 +23,23 @@ async def waiting_for(watchers: Watchers) -> asyncio.Future[None]:
 
 @in_virtual_time
 async def test_an_append_wakes_followers_and_its_commit_wakes_consumers() -> None:
-    partition = await leading()
-    follower = await waiting_for(partition.end_watchers)
+    journal = ChangeJournal()
+    partition = await leading(journal=journal)
+    follower = await waiting_for(journal.watchers)
+    begun = journal.end
     consumer = await waiting_for(partition.watchers)
     end = append(partition)
     await asyncio.sleep(1)
     assert (follower.done(), consumer.done()) == (True, False)
-    follower = await waiting_for(partition.end_watchers)
+    assert journal.since(begun) == [partition]
+    follower = await waiting_for(journal.watchers)
     fetch(partition, 1, end)
     await asyncio.sleep(1)
     assert (follower.done(), consumer.done()) == (False, False)
     fetch(partition, 2, end)
     await asyncio.sleep(1)
     assert (follower.done(), consumer.done()) == (False, True)
+    assert journal.since(begun) == [partition, partition]
 
 
 @in_virtual_time
@@ -48,8 +53,9 @@ async def test_without_followers_an_append_wakes_consumers_at_once() -> None:
 
 @in_virtual_time
 async def test_a_lost_leadership_wakes_everybody_and_is_told_to_those_who_wait() -> None:
-    partition = await leading()
-    everybody = [await waiting_for(partition.end_watchers), await waiting_for(partition.watchers)]
+    journal = ChangeJournal()
+    partition = await leading(journal=journal)
+    everybody = [await waiting_for(journal.watchers), await waiting_for(partition.watchers)]
     outcome = partition.committed(append(partition), timeout_s=30)
     await partition.become(replace(LED_HERE, leader=1, leader_epoch=EPOCH + 1))
     assert await outcome == ErrorCode.NOT_LEADER_OR_FOLLOWER

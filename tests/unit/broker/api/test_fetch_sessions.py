@@ -4,9 +4,13 @@ from random import Random
 
 import pytest
 
+from broker import change_journal
 from broker.api.fetch_sessions import FetchSession, FetchSessions
+from broker.change_journal import ChangeJournal
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
+from tests.unit.broker.led_partition import append, leading
+from tests.virtual_time import in_virtual_time
 
 
 def sessions(slots: int = 2) -> FetchSessions:
@@ -151,3 +155,57 @@ def test_without_a_session_a_follower_tells_everything_each_time() -> None:
     for now in (1.0, 1.1):
         begun = begin(cache, request(0, 1), now=now)
         assert len(list(begun.told_by_follower(now, every_s=1.0))) == 2
+
+
+@in_virtual_time
+async def test_a_follower_reads_again_only_where_something_may_be_new() -> None:
+    cache, journal = sessions(), ChangeJournal()
+    changing = await leading(directory="t-3", journal=journal)
+    session = begin(cache, request(0, 1, 2, 3))
+    session.told_by_follower(1.0, every_s=1.0)
+
+    def read() -> list[int]:
+        return [target.index for target in session.to_read_for_follower(journal)]
+
+    def found(**of: bytes) -> None:
+        targets = {f"p{target.index}": target for target in session.targets.values()}
+        session.read_for_follower(
+            [(targets[name], answer(records=data)) for name, data in of.items()], journal
+        )
+
+    assert read() == [0, 1, 2, 3]
+    assert read() == [0, 1, 2, 3]  # as long as no reading came to its end
+    found(p0=b"x", p1=b"")
+    assert read() == [1, 0, 2, 3]  # the request has named them all
+    begin(cache, request(session_id=session.session_id, epoch=1))
+    session.told_by_follower(1.5, every_s=1.0)
+    assert read() == [1, 0]  # who got nothing comes first
+    found()
+    assert read() == []
+    append(changing)
+    assert read() == [3]
+    begin(cache, request(2, session_id=session.session_id, epoch=2, forget=(3,)))
+    session.told_by_follower(1.6, every_s=1.0)
+    assert read() == [2]
+    found()
+    begin(cache, request(session_id=session.session_id, epoch=3))
+    session.told_by_follower(2.5, every_s=1.0)
+    assert sorted(read()) == [0, 1, 2]
+
+
+@in_virtual_time
+async def test_a_follower_that_fell_far_back_reads_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(change_journal, "_LENGTH", 2)
+    cache, journal = sessions(), ChangeJournal()
+    changing = await leading(directory="t-1", journal=journal)
+    session = begin(cache, request(0, 1))
+    session.told_by_follower(1.0, every_s=1.0)
+    session.read_for_follower([], journal)
+    begin(cache, request(session_id=session.session_id, epoch=1))
+    session.told_by_follower(1.1, every_s=1.0)
+    assert list(session.to_read_for_follower(journal)) == []
+    for _ in range(3):
+        append(changing)
+    assert len(list(session.to_read_for_follower(journal))) == 2
