@@ -199,37 +199,47 @@ def _shortest(inner: _Order, members: Ints64, versions: int) -> tuple[list[tuple
     return best, len(best) == 2 or left >= 0
 
 
+Place = tuple[int, bool]
+"""A node, and whether another version than the first was passed on the way: a moment that the first
+version leads to by itself closes no circle."""
+
+
 def _circle_from(
     start: int, edges: dict[int, list[tuple[int, int]]], versions: int
 ) -> tuple[list[tuple[int, int]], int]:
     """The shortest, if there is one; and how many steps it took. Only steps from a version count,
     so those from a moment come first."""
-    came: dict[int, tuple[int, int]] = {}
-    length = {start: 0}
-    queue = deque([start])
+    begun = (start, False)
+    came: dict[Place, tuple[Place, int]] = {}
+    length = {begun: 0}
+    queue = deque([begun])
     steps = 0
     while queue:
-        node = queue.popleft()
-        away = length[node] + (node < versions)
+        here = queue.popleft()
+        node, passed = here
+        away = length[here] + (node < versions)
         for target, touch in edges.get(node, ()):
             steps += 1
-            if target == start and away > 1:
-                return _walked(start, node, touch, came), steps
-            if target not in length or away < length[target]:
-                length[target], came[target] = away, (node, touch)
+            if target == start:
+                if passed:
+                    return _walked(begun, here, touch, came), steps
+                continue
+            there = (target, passed or target < versions)
+            if there not in length or away < length[there]:
+                length[there], came[there] = away, (here, touch)
                 if node < versions:
-                    queue.append(target)
+                    queue.append(there)
                 else:
-                    queue.appendleft(target)
+                    queue.appendleft(there)
     return [], steps
 
 
 def _walked(
-    start: int, node: int, touch: int, came: dict[int, tuple[int, int]]
+    begun: Place, here: Place, touch: int, came: dict[Place, tuple[Place, int]]
 ) -> list[tuple[int, int]]:
     walked = [touch]
-    while node != start:
-        node, touch = came[node]
+    while here != begun:
+        here, touch = came[here]
         if touch >= 0:
             walked.append(touch)
     walked.reverse()

@@ -163,7 +163,7 @@ def _is_step(one: Txn, other: Txn, kind: str, reads: set[tuple[int, int]]) -> bo
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_a_cycle_is_found_where_there_is_one(seed: int) -> None:
-    found, there, true = cycle_difference(Random(seed))
+    found, there, true = cycle_difference(Random(seed), 0.25, 16)
     assert found == there
     assert true
 

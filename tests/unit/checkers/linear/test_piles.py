@@ -75,6 +75,19 @@ def test_nothing_may_be_found_while_something_comes_in(model: str) -> None:
 
 
 @BOTH
+def test_nothing_may_be_found_once_the_last_was_taken(model: str) -> None:
+    rows: list[tuple[int, OpType, str, Any]] = [
+        (0, "invoke", IN[model], 1),
+        (0, "ok", IN[model], 1),
+        (1, "invoke", OUT[model], None),
+        (0, "invoke", OUT[model], None),
+        (0, "ok", OUT[model], 1),
+        (1, "ok", OUT[model], None),
+    ]
+    assert overlapping(model, rows).validity is Validity.VALID
+
+
+@BOTH
 def test_a_put_of_unknown_outcome_may_have_been(model: str) -> None:
     assert judged(model, ("in", 1, "info"), ("out", 1)).validity is Validity.VALID
     assert judged(model, ("in", 1, "info"), ("out", None)).validity is Validity.VALID
@@ -109,8 +122,9 @@ def test_long_histories_need_no_search(model: str) -> None:
     values = range(count) if model == "fifo-queue" else reversed(range(count))
     steps = [("in", value) for value in range(count)] + [("out", value) for value in values]
     assert judged(model, *steps).validity is Validity.VALID
-    swapped = [*steps[:-2], steps[-1], steps[-2]]
-    assert judged(model, *swapped).validity is Validity.INVALID
+    for at in (count, 2 * count - 2):
+        swapped = [*steps[:at], steps[at + 1], steps[at], *steps[at + 2 :]]
+        assert judged(model, *swapped).validity is Validity.INVALID
 
 
 @BOTH

@@ -333,6 +333,23 @@ def test_a_promise_without_order_lets_versions_go_round() -> None:
     assert result.validity is Validity.VALID
 
 
+def test_what_is_written_last_is_what_is_left() -> None:
+    parts: tuple[tuple[Part, ...], ...] = (X1, (r("x", 1), w("x", 2)), (r("x", 2),), (r("x", 1),))
+    txns = tuple(txn(process, *each) for process, each in enumerate(parts))
+    result = judge(history("rw-register", "aabbcdcd", txns), "rw-register", Question())
+    assert result.as_json()["anomaly-types"] == ["cyclic-versions"]
+    assert result.anomalies[0].ops == (1, 3, 6, 7)
+
+
+def test_a_version_that_comes_again_closes_no_circle_by_itself() -> None:
+    """The moment at which 1 is met again follows from 1 alone, too."""
+    parts: tuple[tuple[Part, ...], ...] = (X1, (r("x", 1),), (r("x", 2),), (r("x", 1),))
+    txns = tuple(txn(0, *each) for each in parts)
+    result = judge(history("rw-register", "aabbccdd", txns), "rw-register", Question())
+    (circle,) = (one for one in result.anomalies if one.type == "cyclic-versions")
+    assert len(circle.witness["steps"]) == 2
+
+
 def test_a_long_circle_of_sessions_is_as_short_as_can_be() -> None:
     """Each session orders two versions; only all three together contradict themselves."""
     rows: list[Op] = []
