@@ -192,6 +192,11 @@ class StorageLife(RuleBasedStateMachine):
 
         return self.run(steps())
 
+    def _get_over_faults(self) -> None:
+        """What runs behind the scenes may have met one after the last act."""
+        while self.is_dark or self._is_refusing():
+            self.act(asyncio.sleep(0))
+
     # What is done to the log
 
     async def _append(self, records: memoryview, origin: Origin = Origin.CLIENT) -> int:

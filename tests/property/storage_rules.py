@@ -225,9 +225,7 @@ class StorageMachine(StorageLife):
     def everything_holds(self) -> None:
         if not hasattr(self, "log"):
             return
-        while self.is_dark or self._is_refusing():
-            # What runs behind the scenes may have met the fault.
-            self.act(asyncio.sleep(0))
+        self._get_over_faults()
         assert not self.disk.blocking_reads, "a cold read would have stopped the loop"
         with self._undisturbed():
             self.run(self._check())

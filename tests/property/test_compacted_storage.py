@@ -121,6 +121,7 @@ class CompactedStorageMachine(StorageMachine):
             return (await asyncio.gather(*works))[0]
 
         result = self.act(steps())
+        self._get_over_faults()
         with self._undisturbed():
             found = self.run(batches_of(self.log))
         first = self.log.segments[0].base_offset
