@@ -87,6 +87,7 @@ def _torn(facts: LogFacts, row: int, pair: tuple[int, int]) -> Finding:
         f"{value_text(of_number(facts, lost))} of {key_text(facts, lost_key)} was read past and "
         "never polled",
         witness={
+            "writer": columns.index_of(row),
             "shown": of_number(facts, shown),
             "missing": of_number(facts, lost),
             "keys": [columns.key_of(int(values.key[shown])), columns.key_of(lost_key)],
