@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from checkers.log.facts import LogFacts
 from checkers.verdict import Validity
+from tests.property import log_linearity
 from tests.property import test_checkers_counts as counts
 from tests.property import test_checkers_groups as groups
 from tests.property import test_checkers_linear as linear
@@ -87,7 +88,7 @@ def _group_trial(name: str) -> Trial:
 
 def _linear_log_trial(*, dense: bool) -> Trial:
     def trial(dice: Random) -> tuple[bool, bool]:
-        found, there, _ = groups.linear_difference(dice, dense=dense)
+        found, there, _ = log_linearity.difference(dice, dense=dense)
         return found == there, not there
 
     return trial
