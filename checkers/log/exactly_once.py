@@ -57,12 +57,15 @@ def _between(facts: LogFacts, one: int, other: int) -> list[tuple[int, int, int]
     """Records that are known between two inputs: the two, and the slot."""
     elements = facts.columns.elements
     key = int(elements.key[one])
-    begin, end = int(facts.slots.start[key]), int(facts.slots.start[key + 1])
-    first, last = int(elements.offset[one]), int(elements.offset[other])
+    begin, end = facts.slot_from(one), facts.slot_from(other)
+    if begin < 0:
+        return []
+    end = end if end >= 0 else int(facts.slots.start[key + 1])
+    first = int(elements.offset[one])
     return [
         (one, other, slot)
         for slot in range(begin, end)
-        if facts.slots.held[slot] >= 0 and first < facts.offset_at(slot, key) < last
+        if facts.slots.held[slot] >= 0 and first < facts.offset_at(slot, key)
     ]
 
 

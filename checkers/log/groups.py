@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -140,17 +141,19 @@ def zombie_commits(facts: LogFacts) -> Findings:
             if not best or told.generation > best[-1][1]:
                 best.append((told.row, told.generation))
             commits.append(told)
+    is_commit = facts.columns.has_f("commit")
     found = []
     looked_at = 0
     for told in commits:
-        if not facts.columns.has_f("commit")[told.row]:
+        if not is_commit[told.row]:
             continue
         looked_at += 1
         assert told.generation is not None
-        for row, generation in newest[told.group]:
-            if row < told.call and generation > told.generation:
-                found.append((row, told, generation))
-                break
+        # Rows and generations rise together, so the first that is newer is the earliest.
+        later = newest[told.group]
+        at = bisect_right(later, told.generation, key=lambda one: one[1])
+        if at < len(later) and later[at][0] < told.call:
+            found.append((later[at][0], told, later[at][1]))
     return Findings(
         found=tuple(_zombie(facts, *item) for item in found[:SHOWN]),
         count=len(found),
