@@ -3,10 +3,10 @@
     python bench/fuzz_checkers.py [--histories 50000] [--only NAME ...] [--seed 0] [--state FILE]
 
 For each checker so many histories are drawn, from the seeds that follow one another; those of logs
-share theirs, as they share what they work out of one, and it counts once. A difference
-prints its seed, leaves that checker and ends the run with 1. What was done is kept in the state
-file, so that a run that was stopped goes on where it was; a changed checker is to be forgotten
-there first (--forget). The share of histories that are invalid must be between 20 and 80 %.
+share theirs, as they share what they work out of one, and it counts once. A difference prints its
+seed, leaves that checker and ends the run with 1. What was done is kept in the state file, so that
+a run that was stopped goes on where it was; a changed checker is to be forgotten there first
+(--forget). The share of histories that are invalid must be between 20 and 80 %.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def alone(name: str, trial: Trial) -> Group:
     return Group((name,), lambda dice: [trial(dice)])
 
 
-GENTLE, ROUGH, ROUGHEST = (0.05, 14), (0.3, 24), (0.45, 56)
+GENTLE, ROUGH, ROUGHEST = (0.05, 12), (0.3, 24), (0.45, 56)
 """How much is bent in a log, and of how many operations at most. What is frequent is tried on
 gentle histories, what is rare on rough ones, so that there are enough of both sorts."""
 _FREQUENT = ("duplicate", "inconsistent-offsets", "int-nonmonotonic-poll", "unseen")
@@ -180,7 +180,8 @@ def fuzz(name: str, count: int, seed: int, progress: Progress) -> bool:
             saved = time.monotonic()
     progress.save()
     took = time.monotonic() - begun
-    return all([_told(*each, tried, seed, took) for each in zip(group.names, invalid, strict=True)])
+    fits = [_told(*each, tried, seed, took) for each in zip(group.names, invalid, strict=True)]
+    return all(fits)
 
 
 def _told(name: str, invalid: int, tried: int, seed: int, took: float) -> bool:

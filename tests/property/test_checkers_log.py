@@ -105,11 +105,15 @@ def difference(
     name: str, dice: Random, bend: float | None = None, most: int = 14
 ) -> tuple[Facts, Facts]:
     """What the checker finds and what the definition says; the same, one hopes."""
-    examine, define, told = CASES[name]
     rows = log_history(dice, bend=bend, most=most)
     history = LightHistory(rows)
-    findings = examine(LogFacts(history.columns))
-    defined = sorted(define(Oracle(rows, history.values)), key=repr)
+    return compared(name, LogFacts(history.columns), Oracle(rows, history.values))
+
+
+def compared(name: str, facts: LogFacts, oracle: Oracle) -> tuple[Facts, Facts]:
+    examine, define, told = CASES[name]
+    findings = examine(facts)
+    defined = sorted(define(oracle), key=repr)
     found = sorted(map(told, findings.found), key=repr)
     if name == "nonlinearizable-log":
         # One polled element is told once for every time that it was polled; they are only counted.
