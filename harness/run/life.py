@@ -17,8 +17,9 @@ from workloads.base import Workload
 _NS = 1_000_000_000
 _STUCK_NS = 10 * _NS
 """A reader without progress for so long is opened anew: its client may have got stuck."""
-_SETTLE_NS = 1 * _NS
-"""Before the last questions: what one broker was told reaches the others after a moment."""
+_SETTLE_NS = 3 * _NS
+"""Before the last questions: a broker that was cut off asks again within a second or two, and then
+knows what the others do."""
 _LAST_TRIES = 3
 
 Emit = Callable[[int, int, OpType, str, Any, str | None, str | None], None]
