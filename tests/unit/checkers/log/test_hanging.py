@@ -11,7 +11,7 @@ from checkers.contract import Contract
 from checkers.verdict import Validity
 from tests.unit.checkers.stories import told
 
-TXN = (0, "ok", "txn", [["send", "x", [0, 1]]])
+TXN: Any = (0, "ok", "txn", [["send", "x", [0, 1]]])
 
 
 @pytest.mark.parametrize(
