@@ -27,6 +27,8 @@ from reports.wording import cut, outcome, seconds
 
 _SIMULATED_AT = re.compile(r"\(at ([\d.]+) s, row \d+\)")
 _PROOFS_MAX = 12
+_FIRST = "lost-write"
+"""What was lost is what anybody asks for first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,7 @@ def _when(material: Material, anomaly: Mapping[str, Any]) -> int | None:
 def _kinds(material: Material, found: Sequence[_Found], limits: Limits) -> tuple[Kind, ...]:
     counted = sentences.counts(material.results)
     kinds, left = [], limits.in_full
-    for type_ in sorted(counted):
+    for type_ in sorted(counted, key=lambda each: (each != _FIRST, each)):
         own = [(anomaly, at) for name, anomaly, at in found if name == type_]
         # The smallest proof first: it is the quickest to believe.
         own.sort(key=lambda each: (len(each[0]["ops"]) or 99, each[1] or 0))

@@ -133,9 +133,11 @@ class Scale:
         )
         digits = 0 if step >= 10**9 else 1 if step >= 10**8 else 2 if step >= 10**7 else 3
         first = -(-self.from_ns // step) * step
-        return tuple(
+        found = (
             Tick(self.x(at), f"{at / 1e9:.{digits}f} s") for at in range(first, self.to_ns, step)
         )
+        # One that would stick out is not worth its place.
+        return tuple(tick for tick in found if tick.x + 7.3 * len(tick.label) <= WIDTH)
 
 
 def _window(calls: Calls, at_ns: int, most: int) -> tuple[int, int]:

@@ -89,7 +89,7 @@ for (const svg of all("svg.strip[data-from]")) {
         if (part.matches(".on, .fits")) part.style.display = width > part.textContent.length * 7.3 + 8 ? "" : "none";
       }
     }
-    svg.querySelector(".ticks").replaceChildren(...ticks().map(([at, words]) => text([x(at), 14], words, "mute")));
+    svg.querySelector(".ticks").replaceChildren(...ticks().filter(([at, words]) => x(at) + 7.3 * words.length <= WIDTH).map(([at, words]) => text([x(at), 14], words, "mute")));
   };
   const move = (factor, share = 0.5, by = 0) => {
     const [least, most] = isEven ? [2, times.length + 1] : [1e5, 120e9];
