@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 
+THREADS = 2
 WORTH_IT = 1 << 20
 """Less than that is not worth a second thread."""
 
@@ -16,8 +18,18 @@ def at_once(works: Sequence[Callable[[], T]], *, size: int) -> list[T]:
     """What each of them returns, in their order. `size`: how many rows they have before them."""
     if size < WORTH_IT:
         return [work() for work in works]
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         return [running.result() for running in [pool.submit(work) for work in works]]
+
+
+def both(one: Callable[[], T], other: Callable[[], U], *, size: int) -> tuple[T, U]:
+    """As at_once, of two that return different things."""
+    if size < WORTH_IT:
+        return one(), other()
+    with ThreadPoolExecutor(THREADS) as pool:
+        running = pool.submit(one)
+        theirs = other()
+        return running.result(), theirs
 
 
 def in_halves(most: int, work: Callable[[int, int], T], *, size: int) -> list[T]:

@@ -25,6 +25,59 @@ def by_source(nodes: int, source: Ints32) -> tuple[Ints64, Ints64]:
 
 
 @kernel
+def count_edges(source: Ints32, target: Ints32, degree: Ints32) -> int:
+    """How many there are between two operations; for each operation how many leave it."""
+    count = 0
+    for edge in range(source.size):
+        if source[edge] >= 0 and target[edge] >= 0 and source[edge] != target[edge]:
+            degree[source[edge]] += 1
+            count += 1
+    return count
+
+
+@kernel
+def place_edges(
+    source: Ints32, target: Ints32, place: Ints32, targets: Ints32, waiting: Ints32
+) -> None:
+    """The same edges by source, the next of each at `place`; and how many each target waits for."""
+    for edge in range(source.size):
+        if source[edge] >= 0 and target[edge] >= 0 and source[edge] != target[edge]:
+            targets[place[source[edge]]] = target[edge]
+            place[source[edge]] += 1
+            waiting[target[edge]] += 1
+
+
+@kernel
+def in_order(start: Ints32, targets: Ints32, waiting: Ints32, latest: Ints64, ret: Ints64) -> bool:
+    """Whether operations can be put in order, and none has to come after one that was invoked only
+    when it had returned. `latest` begins as their calls, and becomes the latest call of all that
+    come before. Most edges lead to later rows, so rows are gone through as they come; `waiting` is
+    below zero for those that are done."""
+    nodes = waiting.size
+    ready = np.empty(nodes, np.int32)
+    done = 0
+    for row in range(nodes):
+        if waiting[row] != 0:
+            continue
+        ready[0], top = row, 1
+        while top:
+            top -= 1
+            node = ready[top]
+            waiting[node] = -1
+            done += 1
+            if latest[node] > ret[node]:
+                return False
+            for edge in range(start[node], start[node + 1]):
+                other = targets[edge]
+                latest[other] = max(latest[other], latest[node])
+                waiting[other] -= 1
+                if waiting[other] == 0 and other < row:
+                    ready[top] = other
+                    top += 1
+    return done == nodes
+
+
+@kernel
 def components(nodes: int, start: Ints64, target: Ints32) -> tuple[int, Ints32]:
     """Tarjan's, without recursion. Components are numbered sinks first: an edge from one to another
     goes to a lower number."""

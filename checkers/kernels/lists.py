@@ -45,21 +45,6 @@ def appenders(
 
 
 @kernel
-def count_runs(outcome: Ints8, begin: Ints64, end: Ints64, kind: Ints8, position: Ints32) -> int:
-    count = 0
-    for op in range(outcome.size):
-        if outcome[op] != 1:
-            continue
-        for element in range(begin[op], end[op]):
-            if kind[element] == READ_ELEMENT:
-                first = element == begin[op] or position[element - 1] != position[element]
-                count += first
-            elif kind[element] == READ or kind[element] == READ_EMPTY:
-                count += 1
-    return count
-
-
-@kernel
 def find_runs(
     outcome: Ints8,
     begin: Ints64,
@@ -69,8 +54,8 @@ def find_runs(
     op_of: Ints32,
     first: Ints64,
     size: Ints32,
-) -> None:
-    """Of ok operations. A read of null saw the list as it was at first, empty."""
+) -> int:
+    """Of ok operations. A read of null saw the list as it was at first, empty. Returns how many."""
     run = -1
     for op in range(outcome.size):
         if outcome[op] != 1:
@@ -84,6 +69,7 @@ def find_runs(
             elif kind[element] == READ or kind[element] == READ_EMPTY:
                 run += 1
                 op_of[run], first[run], size[run] = op, element, 0
+    return run + 1
 
 
 @kernel
@@ -129,18 +115,25 @@ def disagreements(
     agrees: Ints8,
     cap: int,
 ) -> tuple[int, Ints64]:
-    """Runs that are no prefix of their list's order. Notes the first element that shows a value."""
+    """Runs that are no prefix of their list's order. Notes the first element that shows a value:
+    of a prefix, what is beyond the longest one before."""
     found, wrong = np.empty(cap, np.int64), 0
+    longest = np.zeros(count.size, np.int32)
     for run in range(first.size):
-        base = start[key[first[run]]]
-        same = size[run] <= count[key[first[run]]]
-        for step in range(size[run]):
+        mine = key[first[run]]
+        base, same, known = start[mine], size[run] <= count[mine], longest[mine]
+        if same:
+            differ = 0
+            for step in range(size[run]):
+                differ += order[base + step] != number[first[run] + step]
+            same = differ == 0
+        for step in range(known if same else 0, size[run]):
             value = number[first[run] + step]
             if reader[value] < 0:
                 reader[value] = first[run] + step
-            if same and order[base + step] != value:
-                same = False
-        if not same:
+        if same:
+            longest[mine] = max(known, size[run])
+        else:
             agrees[run] = 0
             if wrong < cap:
                 found[wrong] = run
@@ -219,7 +212,13 @@ def inner_faults(
     for run in range(first.size):
         op, element = op_of[run], first[run]
         wrong = -1
-        if end[op] - begin[op] > max(size[run], 1):
+        # What an operation says of other lists contradicts nothing.
+        others = 0
+        for other in range(begin[op], element):
+            others += key[other] == key[element]
+        for other in range(element + max(size[run], 1), end[op]):
+            others += key[other] == key[element]
+        if others:
             for step in range(size[run]):
                 value = number[element + step]
                 if writer[value] == op and appended[value] > element:

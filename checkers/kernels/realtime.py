@@ -43,7 +43,7 @@ def in_time(
             sender, reader = log.acked[slot], log.shown[slot]
             if sender >= 0:
                 seen += 1
-                latest = max(latest, call[sender])
+                latest = max(latest, log.called[slot])
                 late |= latest > sender
             elif places.writer[log.held[slot]] >= 0:
                 latest = max(latest, call[places.writer[log.held[slot]]])

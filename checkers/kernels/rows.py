@@ -48,6 +48,15 @@ def outcomes(process: Ints32, type_: Ints8, partner: Ints32) -> Ints8:
 
 
 @kernel
+def called(type_: Ints8, partner: Ints32) -> Ints32:
+    """The row of each row's invocation; -1 if nobody knows."""
+    call = np.empty(type_.size, np.int32)
+    for row in range(type_.size):
+        call[row] = row if type_[row] == 0 else partner[row]
+    return call
+
+
+@kernel
 def high_range(wanted: Bools, value: Ints64) -> tuple[np.int64, np.int64, int]:
     """The least and greatest upper half of the wanted values, and how many there are."""
     least, greatest, count = np.int64(0), np.int64(-1), 0
@@ -103,15 +112,14 @@ def claim(key: Ints32, number: Ints32, owner: Ints32) -> int:
 def spans_of(op: Ints32, outcome: Ints8, partner: Ints32) -> tuple[Ints64, Ints64]:
     """Where the elements of each row begin and end. A completion that is not ok and has none has
     those of its invocation."""
-    end = np.zeros(outcome.size, np.int64)
-    for element in range(op.size):
-        end[op[element]] += 1
     begin = np.empty(outcome.size, np.int64)
-    total = 0
+    end = np.empty(outcome.size, np.int64)
+    element = 0
     for row in range(outcome.size):
-        begin[row] = total
-        total += end[row]
-        end[row] = total
+        begin[row] = element
+        while element < op.size and op[element] == row:
+            element += 1
+        end[row] = element
     for row in range(outcome.size):
         if outcome[row] > 1 and begin[row] == end[row] and partner[row] >= 0:
             begin[row], end[row] = begin[partner[row]], end[partner[row]]

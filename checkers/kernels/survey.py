@@ -48,28 +48,39 @@ def look_over(
     how far the values of each producer go. `facts`: how many values there are, the least and
     greatest upper half, how many are not numbers, how many elements have an offset."""
     count, least, greatest, boxes, placed = 0, 1 << 62, -(1 << 62), 0, 0
+    last_kind, since = 0, begin
+    producer, top = -1, -1
     for element in range(begin, end):
-        kinds[kind[element]] += 1
-        role = role_of(kind[element])
+        # What comes again and again is written once: waiting for what was just written is slow.
+        if kind[element] != last_kind:
+            kinds[last_kind] += element - since
+            last_kind, since = kind[element], element
+        role = role_of(last_kind)
         if role == 0:
             continue
-        roles[op[element]] |= role
-        at = offset[element]
+        if roles[op[element]] & role == 0:
+            roles[op[element]] |= role
+        at, k = offset[element], key[element]
         if at >= 0:
             placed += 1
-            k = key[element]
-            if lowest[k] < 0 or at < lowest[k]:
-                lowest[k] = at
             if at > highest[k]:
                 highest[k] = at
+            if at < lowest[k] or lowest[k] < 0:
+                lowest[k] = at
         if not told[element]:
             continue
         count += 1
         boxes += boxed[element]
         high, low = value[element] >> 32, value[element] & 0xFFFFFFFF
-        least, greatest = min(least, high), max(greatest, high)
-        if 0 <= high < NEAR and low >= width[high]:
-            width[high] = low + 1
+        if high != producer:
+            if 0 <= producer < NEAR and top >= width[producer]:
+                width[producer] = top + 1
+            producer, top = high, low
+            least, greatest = min(least, high), max(greatest, high)
+        top = max(top, low)
+    kinds[last_kind] += end - since
+    if 0 <= producer < NEAR and top >= width[producer]:
+        width[producer] = top + 1
     facts[COUNT] = count
     facts[LEAST] = least
     facts[GREATEST] = greatest

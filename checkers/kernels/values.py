@@ -38,7 +38,8 @@ def settle_sends(
     start: Ints64,
     shift: Ints64,
     places: Places,
-    acked: Ints32,
+    log: Log,
+    call: Ints32,
     doubtful: Bools,
     moved: Ints64,
     counts: Ints64,
@@ -70,7 +71,7 @@ def settle_sends(
                 doubtful[mine] = True
                 continue
             slot = shift[mine] + cells.offset[element]
-            acked[slot] = op
+            log.acked[slot], log.called[slot] = op, call[op]
             if first[code] < 0:
                 first[code] = slot
             elif first[code] != slot:

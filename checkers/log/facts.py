@@ -17,6 +17,7 @@ import numpy as np
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import Columns
 from checkers.kernels.realtime import in_time
+from checkers.kernels.rows import called
 from checkers.kernels.tables import Cells, Rows
 from checkers.log.survey import survey
 from checkers.log.values import Marks, fill, marks_of, settled_values
@@ -92,7 +93,7 @@ class LogFacts:
     @cached_property
     def called(self) -> Ints32:
         """When each operation was invoked; as `Columns.call`, in half the room."""
-        return self.columns.call.astype(np.int32)
+        return called(self.columns.ops.type, self.columns.partner)
 
     @cached_property
     def mixed(self) -> Bools:

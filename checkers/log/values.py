@@ -156,7 +156,7 @@ def _settled(
     """None if values that have yet to be numbered are of several keys. With one key for each value
     it does not matter in which order they are seen. Sends and polls are seen side by side."""
     owner, writer, reader, other, first, first_shown = _nothing(facts, 6, count)
-    log = Log(*_nothing(facts, 3, slots))
+    log = Log(*_nothing(facts, 4, slots))
     is_known = numbering is not None
     owner = owner if numbering is None else numbering.owner
     owner_shown = _nothing(facts, 1, count)[0] if numbering is None else owner
@@ -166,7 +166,7 @@ def _settled(
     bound = np.full(facts.key_count, -1, np.int32)
     shown = places._replace(owner=owner_shown, first=first_shown)
     sends, polls = (
-        partial(kernels.settle_sends, *given, places, log.acked, *told[0]),
+        partial(kernels.settle_sends, *given, places, log, facts.called, *told[0]),
         partial(kernels.settle_polls, *given, shown, log, bound, *told[1]),
     )
     at_once((sends, polls), size=facts.number.size)

@@ -8,32 +8,86 @@ closes it. So the latest call that reaches each operation is all that has to be 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import INFO, OK, Columns
-from checkers.kernels.graph import by_source, components, latest_calls
+from checkers.kernels.graph import (
+    by_source,
+    components,
+    count_edges,
+    in_order,
+    latest_calls,
+    place_edges,
+)
 from checkers.kernels.rows import following
 
 WW, WR, RW, PROCESS = 1, 2, 4, 8
 NEVER = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
+Edges = tuple[Ints32, Ints32, int, Ints32, Ints32]
+"""Sources, targets, their kind, and the values before and after."""
+
+
+@dataclass(frozen=True)
 class Graph:
     """Nodes are rows of completed operations. For each edge, what it is and which values say so."""
 
     nodes: int
-    source: Ints32
-    target: Ints32
-    kind: Ints8
-    before: Ints32
-    """The value at the source: written for ww and wr, read for rw; -1, the initial state."""
-    after: Ints32
-    """The value at the target."""
+    parts: tuple[Edges, ...]
+    """With edges from an operation to itself, which all else leaves out."""
     call: Ints64
     ret: Ints64
+
+    @cached_property
+    def _kept(self) -> Bools:
+        source, target = self._all(0), self._all(1)
+        kept: Bools = (source != target) & (source >= 0) & (target >= 0)
+        return kept
+
+    def _all(self, column: int) -> Ints32:
+        columns: list[Any] = [part[column] for part in self.parts]
+        return np.concatenate(columns).astype(np.int32, copy=False)
+
+    @cached_property
+    def source(self) -> Ints32:
+        return self._all(0)[self._kept]
+
+    @cached_property
+    def target(self) -> Ints32:
+        return self._all(1)[self._kept]
+
+    @cached_property
+    def kind(self) -> Ints8:
+        kinds = [np.full(part[0].size, part[2], np.int8) for part in self.parts]
+        return np.concatenate(kinds)[self._kept]
+
+    @cached_property
+    def before(self) -> Ints32:
+        """The value at the source: written for ww and wr, read for rw; -1, the initial state."""
+        return self._all(3)[self._kept]
+
+    @cached_property
+    def after(self) -> Ints32:
+        """The value at the target."""
+        return self._all(4)[self._kept]
+
+    @cached_property
+    def by_source(self) -> tuple[Ints32, Ints32, Ints32]:
+        """Where the edges of each node begin; their targets; how many lead to each node."""
+        start = np.zeros(self.nodes + 1, np.int32)
+        ends = [(part[0].astype(np.int32, copy=False), part[1]) for part in self.parts]
+        count = sum(count_edges(source, target, start[1:]) for source, target in ends)
+        np.cumsum(start, out=start)
+        place, targets = start[:-1].copy(), np.empty(count, np.int32)
+        waiting = np.zeros(self.nodes, np.int32)
+        for source, target in ends:
+            place_edges(source, target, place, targets, waiting)
+        return start, targets, waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +106,9 @@ class Suspects:
     realtime: bool
 
 
-Edges = tuple[Ints32, Ints32, int, Ints32, Ints32]
-"""Sources, targets, their kind, and the values before and after."""
-
-
 def graph_of(call: Ints64, ret: Ints64, *parts: Edges) -> Graph:
     """Of edges of several kinds, without those from an operation to itself."""
-    source = np.concatenate([part[0] for part in parts]).astype(np.int32, copy=False)
-    target = np.concatenate([part[1] for part in parts]).astype(np.int32, copy=False)
-    kind = np.concatenate([np.full(part[0].size, part[2], np.int8) for part in parts])
-    before = np.concatenate([part[3] for part in parts]).astype(np.int32, copy=False)
-    after = np.concatenate([part[4] for part in parts]).astype(np.int32, copy=False)
-    keep = (source != target) & (source >= 0) & (target >= 0)
-    return Graph(
-        nodes=call.size,
-        source=source[keep],
-        target=target[keep],
-        kind=kind[keep],
-        before=before[keep],
-        after=after[keep],
-        call=call,
-        ret=ret,
-    )
+    return Graph(nodes=call.size, parts=parts, call=call, ret=ret)
 
 
 def transaction_graph(columns: Columns, scope: Scope, *parts: Edges) -> Graph:
@@ -100,10 +135,13 @@ def process_edges(process: Ints32, takes_part: Bools) -> Edges:
 def edge_count(graph: Graph) -> int:
     """Real time, which has no edges of its own, counts for one if it orders anything."""
     ordered = graph.ret.size and graph.call.max() > graph.ret.min()
-    return int(graph.source.size) + bool(ordered)
+    return int(graph.by_source[1].size) + bool(ordered)
 
 
 def suspects(graph: Graph) -> Suspects:
+    begin, targets, waiting = graph.by_source
+    if in_order(begin, targets, waiting.copy(), graph.call.copy(), graph.ret):
+        return Suspects((), realtime=False)
     start, order = by_source(graph.nodes, graph.source)
     target = graph.target[order]
     count, component = components(graph.nodes, start, target)

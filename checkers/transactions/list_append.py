@@ -11,11 +11,12 @@ from checkers.columns import OK
 from checkers.findings import SHOWN, Finding
 from checkers.kernels.lists import inner_faults
 from checkers.models import Question
+from checkers.parts import both
 from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
 from checkers.transactions.cycles import Group
 from checkers.transactions.explain import told
-from checkers.transactions.graph import edge_count, suspects
+from checkers.transactions.graph import Graph, Scope, Suspects, edge_count, suspects
 from checkers.transactions.list_edges import list_graph
 from checkers.transactions.lists import Lists
 from checkers.transactions.updates import lost_updates
@@ -25,14 +26,26 @@ from harness.history.history import History
 
 def list_append(history: History | StoredHistory, question: Question) -> Result:
     lists = Lists(columns_of(history))
-    graph = list_graph(lists, scope_of(question.consistency_models))
-    found = [*_of_reads(lists), *_of_values(lists), *_of_orders(lists), *_lost_updates(lists)]
-    for group in suspects(graph).groups[:SHOWN]:
+    scope = scope_of(question.consistency_models)
+    (graph, doubted), found = both(
+        lambda: _graphed(lists, scope), lambda: _apart(lists), size=lists.number.size
+    )
+    for group in doubted.groups[:SHOWN]:
         for cycle in Group(graph, group).cycles():
             found.append(told(cycle, graph, lists.columns, _value_of(lists), "appended"))
     edges = edge_count(graph)
     stats = {"ops": len(history), "reads": int(lists.runs.op.size), "edges": edges}
     return judged(found, question.consistency_models, stats, edges=edges)
+
+
+def _graphed(lists: Lists, scope: Scope) -> tuple[Graph, Suspects]:
+    graph = list_graph(lists, scope)
+    return graph, suspects(graph)
+
+
+def _apart(lists: Lists) -> list[Finding]:
+    """What can be told without a graph."""
+    return [*_of_reads(lists), *_of_values(lists), *_of_orders(lists), *_lost_updates(lists)]
 
 
 def _value_of(lists: Lists) -> Callable[[int], tuple[Any, Any]]:

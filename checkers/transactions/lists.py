@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,10 +46,11 @@ class Lists:
 
     def _runs(self, span: tuple[Ints8, Ints64, Ints64, Ints8]) -> Runs:
         position = self.columns.elements.position
-        count = kernels.count_runs(*span, position)
-        op, size = np.empty(count, np.int32), np.empty(count, np.int32)
-        first = np.empty(count, np.int64)
-        kernels.find_runs(*span, position, op, first, size)
+        # Room for as many as there could be: memory that is never written is never given.
+        op, size = np.empty(position.size, np.int32), np.empty(position.size, np.int32)
+        first = np.empty(position.size, np.int64)
+        count = kernels.find_runs(*span, position, op, first, size)
+        op, first, size = op[:count], first[:count], size[:count]
         return Runs(op, first, size, self.columns.elements.key[first])
 
     def _order(self) -> None:
@@ -79,7 +81,7 @@ class Lists:
             SHOWN,
         )
 
-    @property
+    @cached_property
     def took_effect(self) -> Bools:
         """Of each value: its append is ok, or may have been and was seen."""
         outcome = self.columns.outcome[self.writer]
@@ -87,7 +89,7 @@ class Lists:
         took: Bools = known & ((outcome == OK) | (self.reader >= 0))
         return took
 
-    @property
+    @cached_property
     def failed(self) -> Bools:
         failed: Bools = (self.writer >= 0) & (self.columns.outcome[self.writer] == FAIL)
         return failed
