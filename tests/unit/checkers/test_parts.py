@@ -12,6 +12,7 @@ from checkers.models import Question, judge
 from harness.history.history import History
 from harness.history.op import Op
 from tests.property.log_histories import log_history
+from tests.property.txn_histories import txn_history
 
 
 def test_halves_cover_everything_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,10 +24,14 @@ def test_halves_cover_everything_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_two_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    history = History.of(log_history(Random(seed), bend=0.2, most=40))
-    alone = judge(history, "kafka", Question()).as_json()
+    histories = {
+        "kafka": History.of(log_history(Random(seed), bend=0.2, most=40)),
+        "list-append": History.of(txn_history(Random(seed), lists=True, bend=0.8)),
+    }
+    alone = {model: judge(of, model, Question()).as_json() for model, of in histories.items()}
     monkeypatch.setattr(parts, "WORTH_IT", 0)
-    assert judge(history, "kafka", Question()).as_json() == alone
+    for model, history in histories.items():
+        assert judge(history, model, Question()).as_json() == alone[model]
 
 
 @pytest.mark.parametrize("offsets", tuple(permutations((0, 1, 2))))
