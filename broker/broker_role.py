@@ -57,6 +57,8 @@ class BrokerRole:
         self.follower = ImageFollower(node, self._on_ready)
         self.producer_ids = ProducerIds(self._allocate_producer_ids)
         self.is_following = False
+        self.is_configured = False
+        """What topics are configured to be is known: before, nothing may be deleted by it."""
         self._is_started = False
         self._noting_life = asyncio.Lock()
         self._housekeeping = Housekeeping(node)
@@ -112,6 +114,7 @@ class BrokerRole:
         node = self._node
         await node.metadata.committed(node.quorum.log.end_offset)
         await node.metadata.until(node.quorum.log.end_offset)
+        self.take_configuration()
         await self.sort_out_logs()
         held = [(each.topic, each.index) for each in self.partitions]
         await self.partitions.follow(node.metadata.image, held)
@@ -119,6 +122,11 @@ class BrokerRole:
             # Not before it leads: a leadership that begins takes everything.
             partition.before_append = _refuse_for_lack_of_room
         node.server.open()
+
+    def take_configuration(self) -> None:
+        """The image holds all that was decided before this life of the broker."""
+        self.partitions.reconfigure()
+        self.is_configured = True
 
     def _on_ready(self) -> None:
         """The partitions are what the image says: clients are welcome."""

@@ -67,7 +67,8 @@ class Housekeeping:
                 _log.error("%s: a chore failed and will be tried again: %s", path, problem)
 
     async def _apply_retention(self) -> None:
-        await self._in_each_directory(LogDirectory.apply_retention)
+        if self._node.role.is_configured:
+            await self._in_each_directory(LogDirectory.apply_retention)
 
     async def _flush_what_is_due(self) -> None:
         await self._in_each_directory(LogDirectory.flush_what_is_due)
@@ -76,13 +77,15 @@ class Housekeeping:
         await self._in_each_directory(LogDirectory.checkpoint)
 
     async def _expire_producers(self) -> None:
-        await self._in_each_directory(LogDirectory.expire_producers)
+        if self._node.role.is_configured:
+            await self._in_each_directory(LogDirectory.expire_producers)
 
     async def _sweep(self) -> None:
         await self._in_each_directory(LogDirectory.sweep)
 
     async def _compact(self) -> None:
-        await self._in_each_directory(_compact_what_is_dirty)
+        if self._node.role.is_configured:
+            await self._in_each_directory(_compact_what_is_dirty)
 
     async def _bring_back(self) -> None:
         """A log that a full or failing disk took offline is tried again."""

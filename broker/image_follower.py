@@ -41,6 +41,7 @@ class ImageFollower:
         self._node = node
         self._on_ready = on_ready
         self._partitions: dict[tuple[str, int], None] = {}
+        self._deleted: dict[str, None] = {}
         self._configured: dict[str | None, None] = {}
         self._brokers_changed = False
         self._everything_changed = False
@@ -74,8 +75,7 @@ class ImageFollower:
             case PartitionsChanged(name=name, partitions=changed):
                 self._partitions.update(((name, index), None) for index, _ in changed)
             case TopicDeleted(name=name):
-                held = [each.index for each in self._node.partitions if each.topic == name]
-                self._partitions.update(((name, index), None) for index in held)
+                self._deleted[name] = None
                 self._node.metrics.topic_deleted(name)
             case ConfigChanged(resource_type=ResourceType.TOPIC, resource_name=name):
                 self._configured[name] = None
@@ -124,7 +124,15 @@ class ImageFollower:
         if epoch is None or not node.role.knows_itself(epoch):
             return
         changed, self._partitions = self._partitions, {}
+        if self._deleted:
+            # Held are also those that were being made when their topic was deleted.
+            deleted, self._deleted = self._deleted, {}
+            held = [(each.topic, each.index) for each in node.partitions if each.topic in deleted]
+            changed.update(dict.fromkeys(held))
         is_first = epoch != self.ready_epoch
+        if is_first:
+            # Logs were opened before all was known that the image says of their topics now.
+            node.role.take_configuration()
         if is_first or everything:
             await node.role.sort_out_logs()
             # What is held of topics that are gone, and then all that there is.

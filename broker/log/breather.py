@@ -9,7 +9,10 @@ CALLS_PER_SLICE = 1000
 
 
 class Breather:
-    """One for each long task. Call `pause` often: it costs nothing until the slice is used up."""
+    """One for each long task. Call `pause` often: it costs nothing until the slice is used up.
+
+    Where several tasks share one, they share its slices, too.
+    """
 
     __slots__ = ("_calls_left", "_loop", "_slice_s", "_until")
 
@@ -25,5 +28,7 @@ class Breather:
     async def pause(self) -> None:
         self._calls_left -= 1
         if self._calls_left <= 0 or self._loop.time() >= self._until:
+            used_up = self._until
             await asyncio.sleep(0)
-            self._begin_slice()
+            if self._until == used_up:  # or another has begun the next slice
+                self._begin_slice()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection
 from typing import TypeVar
 
 AT_ONCE = 16
@@ -12,7 +12,7 @@ AT_ONCE = 16
 _Item = TypeVar("_Item")
 
 
-async def side_by_side(items: Iterable[_Item], work: Callable[[_Item], Awaitable[None]]) -> None:
+async def side_by_side(items: Collection[_Item], work: Callable[[_Item], Awaitable[None]]) -> None:
     """Begun in their order. After a failure none is begun, and what was begun is cancelled."""
     waiting = iter(items)
 
@@ -20,7 +20,7 @@ async def side_by_side(items: Iterable[_Item], work: Callable[[_Item], Awaitable
         for item in waiting:
             await work(item)
 
-    workers = [asyncio.create_task(go_on()) for _ in range(AT_ONCE)]
+    workers = [asyncio.create_task(go_on()) for _ in range(min(AT_ONCE, len(items)))]
     try:
         await asyncio.gather(*workers)
     finally:

@@ -23,7 +23,7 @@ _ACCEPTS_PER_EVENT = 64
 _ACCEPT_PAUSE_S = 0.1
 _BUFFERS_PER_SENDMSG = 64
 _SENDFILE_MAX = 256 * 1024
-"""Sent of a file before others have their turn: a reader that catches up must delay nobody."""
+"""Sent of files before others have their turn: a reader that catches up must delay nobody."""
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -112,11 +112,14 @@ class SocketConnection:
 
     def _flush(self) -> None:
         unsent = self._unsent
+        room = _SENDFILE_MAX
         try:
             while unsent:
                 if not isinstance(unsent[0], FileSlice):
                     self._send_buffers()
-                elif not self._send_slice(unsent[0]):
+                elif room > 0:
+                    room -= self._send_slice(unsent[0], room)
+                else:
                     self._writing = True
                     if not self._watching:
                         self._loop.call_soon(self._flush)
@@ -138,25 +141,25 @@ class SocketConnection:
             if self._receiver is not None:
                 self._receiver.drained()
 
-    def _send_slice(self, piece: FileSlice) -> bool:
-        """Whether there may be more in this turn."""
+    def _send_slice(self, piece: FileSlice, at_most: int) -> int:
+        """How many bytes were sent by sendfile."""
         if piece.data is not None or not self._use_sendfile or not hasattr(piece.file, "fileno"):
             data = piece.read()
             if len(data) != piece.length:
                 raise _cut_off(piece)
             self._unsent[0] = data
-            return True
-        length = min(piece.length, _SENDFILE_MAX)
+            return 0
+        length = min(piece.length, at_most)
         count = os.sendfile(self._descriptor, piece.file.fileno(), piece.position, length)
         if count == 0:
             raise _cut_off(piece)
         self.unsent_bytes -= count
         if count == piece.length:
             self._unsent.popleft()
-            return True
-        piece.position += count
-        piece.length -= count
-        return count < length
+        else:
+            piece.position += count
+            piece.length -= count
+        return count
 
     def _send_buffers(self) -> None:
         """As many buffers as stand before the next file slice, in one call."""

@@ -216,3 +216,17 @@ async def test_a_new_log_is_not_taken_for_the_older_one_that_the_checkpoints_tel
     async with running_node(disks=disks) as node, wire(node) as client:
         found = await fetch(client, 0)
         assert (found.error_code, found.log_start_offset, found.high_watermark) == (0, 0, 1)
+
+
+async def test_a_topic_deleted_while_it_is_made_leaves_nothing() -> None:
+    disk = await formatted(MemoryDisk())
+    assert isinstance(disk, MemoryDisk)
+    async with running_node(disks={"data": disk}) as node, wire(node) as one, wire(node) as two:
+        disk.slow("make_directory", "t-*", seconds=0.1)
+        creating = asyncio.create_task(create_topic(one, "t", partitions=40))
+        await wait_until(lambda: "t" in node.metadata.image.topics)
+        assert await delete_topics(two, "t") == [0]
+        await creating
+        await node.role.follower.until_followed()
+        assert len(node.partitions) == 0
+        await wait_for_directories(disk, "t", [])

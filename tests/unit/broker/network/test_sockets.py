@@ -102,6 +102,26 @@ async def test_of_a_long_slice_each_turn_of_the_loop_sends_a_part(tmp_path: Path
     await disk.close()
 
 
+async def test_many_short_slices_are_no_more_of_a_turn_than_a_long_one(tmp_path: Path) -> None:
+    disk = FileDisk(str(tmp_path))
+    file = await disk.create("segment")
+    content = Random(3).randbytes(3 * _SENDFILE_MAX)
+    file.append([content])
+    ours, theirs = await pair(SocketNetwork())
+    sender, receiver = Collector(), Collector(buffer_bytes=1 << 20)
+    ours.start(sender)
+    theirs.start(receiver)
+    length = _SENDFILE_MAX // 4
+    ours.send([file.slice(number * length, length) for number in range(12)])
+    assert ours.unsent_bytes >= 2 * _SENDFILE_MAX
+    await asyncio.wait_for(sender.was_drained.wait(), 10)
+    ours.close()
+    assert await asyncio.wait_for(receiver.ended, 10) is None
+    assert bytes(receiver.data) == content
+    file.close()
+    await disk.close()
+
+
 async def test_a_connection_may_close_between_two_parts_of_a_slice(tmp_path: Path) -> None:
     disk = FileDisk(str(tmp_path))
     file = await disk.create("segment")
