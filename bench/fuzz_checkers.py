@@ -136,6 +136,9 @@ GROUPS: dict[str, Group] = {
     "rough-logs": _logs(_OTHERS, *ROUGH),
     "roughest-logs": _logs(_RARE, *ROUGHEST),
     "G1c": alone("G1c", _cycle_trial),
+    **{name: alone(name, _group_trial(name)) for name in groups.CASES},
+    "linear-log": alone("linear-log", _linear_log_trial(dense=False)),
+    "dense-log": alone("dense-log", _linear_log_trial(dense=True)),
 }
 
 

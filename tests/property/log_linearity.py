@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from checkers.columns import Columns
 from checkers.contract import Contract
 from checkers.log.facts import LogFacts
 from checkers.registry import CHECKERS
-from harness.history.history import History
 from harness.history.op import Op, OpType
+from tests.property.light_history import LightHistory
 
 _NEVER = 1 << 30
 
@@ -167,7 +166,7 @@ def difference(dice: Random, *, dense: bool) -> tuple[bool, bool, list[Op]]:
     if not dense:
         # Nobody can say where a record is that nobody saw; with gaps there is room for it anywhere.
         done = [one for one in done if one.f != "send" or one.offset is not None]
-    facts = LogFacts(Columns(History.of(rows)))
+    facts = LogFacts(LightHistory(rows).columns)
     contract = Contract(dense_offsets=dense)
     # An end that goes back has a name of its own.
     names = ("nonlinearizable-log", "watermark-regression")

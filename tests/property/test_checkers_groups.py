@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.columns import Columns
 from checkers.contract import Contract
 from checkers.findings import Finding
 from checkers.log.examiners import examiner
 from checkers.log.facts import LogFacts
-from harness.history.history import History
 from tests.property import lag_oracle, torn_oracle
 from tests.property.group_oracle import ORACLES, Found
+from tests.property.light_history import LightHistory
 from tests.property.log_linearity import difference as linear_difference
 from tests.property.register_oracle import FORMS
 from tests.property.register_oracle import history as register_history
@@ -58,7 +57,7 @@ def difference(name: str, dice: Random) -> tuple[Found, Found]:
         contract = Contract(stale_bound_ms=bound / 1e6)
     else:
         rows, defined = ORACLES[name](dice)
-    findings = examiner(name, contract)(LogFacts(Columns(History.of(rows))))
+    findings = examiner(name, contract)(LogFacts(LightHistory(rows).columns))
     if name in FORMS:
         return Counter((max(reads.intersection(one.ops)),) for one in findings.found), defined
     found = Counter(map(TOLD[name], findings.found))
