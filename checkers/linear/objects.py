@@ -31,7 +31,16 @@ class ObjectSearch:
             (at for at, one in enumerate(actions) if one.call.ret is not None),
             key=lambda at: actions[at].call.ret or 0,
         )
-        self._by_call = sorted(range(len(actions)), key=lambda at: actions[at].call.call)
+        by_call = sorted(range(len(actions)), key=lambda at: actions[at].call.call)
+        self._required = [at for at in by_call if actions[at].call.ret is not None]
+        self._optional = [at for at in by_call if actions[at].call.ret is None]
+        self._rank = {at: place for place, at in enumerate(self._ended)}
+        # By frontier, the first of the required ones that is not behind it: what is in flight there
+        # is a short stretch from it on, however long the history is.
+        place = {at: number for number, at in enumerate(self._required)}
+        self._first = [place[at] for at in self._ended]
+        for frontier in range(len(self._ended) - 2, -1, -1):
+            self._first[frontier] = min(self._first[frontier], self._first[frontier + 1])
 
     def run(self, budget: int) -> Outcome:
         """Depth first; a configuration is what was taken beyond the frontier, and the state."""
@@ -58,28 +67,40 @@ class ObjectSearch:
     ) -> list[tuple[int, frozenset[int], Hashable]]:
         limit = self._actions[self._ended[frontier]].call.ret
         assert limit is not None
-        behind = set(self._ended[:frontier])
         sure: list[tuple[int, frozenset[int], Hashable]] = []
-        maybe: list[tuple[int, frozenset[int], Hashable]] = []
-        tried: set[Hashable] = set()
-        for at in self._by_call:
+        for number in range(self._first[frontier], len(self._required)):
+            at = self._required[number]
             one = self._actions[at]
             if one.call.call > limit:
                 break
-            if at in taken or at in behind:
+            if at in taken or self._rank[at] < frontier:
                 continue
-            if one.call.ret is None:
-                if one.name in tried:
-                    continue
-                tried.add(one.name)
             then = one.move(state)
-            if then is None or (one.call.ret is None and then == state):
+            if then is None:
                 continue
             reached, now = self._advanced(frontier, taken | {at})
-            (sure if one.call.ret is not None else maybe).append((reached, now, then))
-            if one.call.ret is not None and then == state and self._never_moves(one):
+            if then == state and self._never_moves(one):
                 return [(reached, now, then)]
-        return sure + maybe
+            sure.append((reached, now, then))
+        return sure + self._maybe(frontier, taken, state, limit)
+
+    def _maybe(
+        self, frontier: int, taken: frozenset[int], state: Hashable, limit: int
+    ) -> list[tuple[int, frozenset[int], Hashable]]:
+        """Those that may never have happened, of equal ones the first."""
+        maybe: list[tuple[int, frozenset[int], Hashable]] = []
+        tried: set[Hashable] = set()
+        for at in self._optional:
+            one = self._actions[at]
+            if one.call.call > limit:
+                break
+            if at in taken or one.name in tried:
+                continue
+            tried.add(one.name)
+            then = one.move(state)
+            if then is not None and then != state:
+                maybe.append((frontier, taken | {at}, then))
+        return maybe
 
     @staticmethod
     def _never_moves(one: Action) -> bool:
