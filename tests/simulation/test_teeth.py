@@ -123,7 +123,8 @@ def test_a_broken_rule_is_found(
     break_it: Break, findings: Findings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_it(monkeypatch)
-    check_found(range(1, 101), findings)
+    # A second vote in one epoch matters to about one seed in thirty.
+    check_found(range(1, 201), findings)
 
 
 def a_rule_that_raises(patch: pytest.MonkeyPatch) -> None:
