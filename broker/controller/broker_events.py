@@ -118,20 +118,38 @@ def unregister_broker(image: Image, broker_id: int, rules_of: RulesOf) -> list[C
 
 
 def partitions_without(
-    image: Image, broker_ids: Collection[int], rules_of: RulesOf, *, unclean: bool = False
+    image: Image,
+    broker_ids: Collection[int],
+    rules_of: RulesOf,
+    *,
+    unclean: bool = False,
+    log_dirs: Collection[bytes] | None = None,
 ) -> list[PartitionsChanged]:
-    """`unclean`: they may have lost the ends of their logs, and are not eligible either."""
+    """`unclean`: they may have lost the ends of their logs, and are not eligible either.
+
+    So it is with a replica in a directory that is none of `log_dirs`, if those are given: all that
+    a broker comes back with.
+    """
+
+    def lost(info: PartitionInfo) -> list[int]:
+        return [
+            each
+            for each in broker_ids
+            if unclean
+            or (log_dirs is not None and info.directory_of(each) not in (None, *log_dirs))
+        ]
 
     def concerns(info: PartitionInfo) -> bool:
-        return any(each in info.isr or (unclean and each in info.elr) for each in broker_ids)
+        if any(each in info.isr for each in broker_ids):
+            return True
+        return bool(info.elr) and any(each in info.elr for each in lost(info))
 
     def is_active(each: int, directory: bytes | None = None) -> bool:
         return each not in broker_ids and image.is_active(each, directory)
 
-    lost = broker_ids if unclean else ()
     return change_partitions(
         image,
         rules_of,
         concerns,
-        lambda info, rules: next_state(info, rules, is_active, unclean_replicas=lost),
+        lambda info, rules: next_state(info, rules, is_active, unclean_replicas=lost(info)),
     )

@@ -77,14 +77,18 @@ def next_state(
     isr: Collection[int] | None = None,
     assignment: Assignment | None = None,
     unclean_replicas: Collection[int] = (),
+    emptied_replicas: Collection[int] = (),
     recovery_state: int | None = None,
     directories: Mapping[int, bytes] | None = None,
     election: Election = Election.WHEN_NEEDED,
 ) -> PartitionInfo | None:
     """None when nothing changes. What is not given stays, as far as the brokers allow it.
 
-    `unclean_replicas` have stopped without a clean shutdown since they were last counted on.
+    `unclean_replicas` have stopped without a clean shutdown since they were last counted on, and
+    `emptied_replicas` have lost everything: not even as the last leader do they come back.
     """
+    unclean_replicas = (*unclean_replicas, *emptied_replicas)
+    last_known = tuple(each for each in old.last_known_elr if each not in emptied_replicas)
     target = assignment or Assignment.of(old)
     wanted = old.isr if isr is None else isr
     lies_in = {**dict(old.directories), **(directories or {})}
@@ -101,7 +105,7 @@ def next_state(
         target = Assignment(replicas=target.staying)
         in_sync = tuple(each for each in in_sync if each in target.replicas)
     elr = _eligible(old, target.replicas, in_sync, unclean_replicas, rules)
-    outcome = _elect(old, target.replicas, in_sync, elr, rules, is_there, election)
+    outcome = _elect(old, target.replicas, in_sync, elr, last_known, rules, is_there, election)
     state = old.leader_recovery_state if recovery_state is None else recovery_state
     is_fencing = outcome.leader != old.leader or any(
         each not in target.replicas for each in old.replicas
@@ -113,7 +117,7 @@ def next_state(
         leader_epoch=old.leader_epoch + is_fencing,
         partition_epoch=old.partition_epoch,
         elr=outcome.elr,
-        last_known_elr=_last_known(old, target.replicas, outcome.leader),
+        last_known_elr=_last_known(old, target.replicas, outcome.leader, emptied_replicas),
         adding_replicas=target.adding,
         removing_replicas=target.removing,
         leader_recovery_state=RECOVERING if outcome.unclean else state,
@@ -158,6 +162,7 @@ def _elect(
     replicas: Sequence[int],
     isr: tuple[int, ...],
     elr: tuple[int, ...],
+    last_known: tuple[int, ...],
     rules: TopicRules,
     is_there: Callable[[int], bool],
     election: Election,
@@ -175,16 +180,18 @@ def _elect(
     # Where one copy is enough, the last leader's is as good as any that was ever promised. Kafka 4
     # lets the last leader return everywhere, though it may have lost what it alone had left.
     if may_lose or (not elr and min_isr == 1):
-        candidates = old.last_known_elr + (tuple(replicas) if may_lose else ())
+        candidates = last_known + (tuple(replicas) if may_lose else ())
         for each in candidates:
             if each in replicas and is_there(each):
                 return _Outcome(each, (each,), (), unclean=True)
     return _Outcome(NO_LEADER, (), elr)
 
 
-def _last_known(old: PartitionInfo, replicas: Sequence[int], leader: int) -> tuple[int, ...]:
+def _last_known(
+    old: PartitionInfo, replicas: Sequence[int], leader: int, emptied: Collection[int]
+) -> tuple[int, ...]:
     """Whoever led last, while nobody leads."""
     if leader != NO_LEADER:
         return ()
     last = old.last_known_elr if old.leader == NO_LEADER else (old.leader,)
-    return tuple(each for each in last if each in replicas)
+    return tuple(each for each in last if each in replicas and each not in emptied)

@@ -43,7 +43,8 @@ def register_broker(
     """Raises KafkaError. The same incarnation may ask again, and is given the same epoch.
 
     A new incarnation begins fenced. If it does not know the epoch of the life before, it may have
-    lost what that one had not flushed, so it is eligible for nothing (R07).
+    lost what that one had not flushed, so it is eligible for nothing (R07). Nor is it for what lies
+    in a directory that it does not name any more: it may begin there with an empty log.
     """
     if not wanted.endpoints:
         raise KafkaError(
@@ -63,7 +64,13 @@ def register_broker(
             and known.broker_epoch == wanted.previous_broker_epoch
             and wanted.is_unharmed
         )
-        left = partitions_without(image, [wanted.broker_id], rules_of, unclean=not was_clean)
+        left = partitions_without(
+            image,
+            [wanted.broker_id],
+            rules_of,
+            unclean=not was_clean,
+            log_dirs=wanted.log_dirs,
+        )
         again = _record(wanted, image.next_broker_epoch, fenced=True, in_shutdown=False)
         changes = [*left, again]
         liveness.registered(wanted.broker_id, now=now, metadata_end=metadata_end + len(changes))

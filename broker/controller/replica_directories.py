@@ -51,8 +51,15 @@ def assign_directories(
         partitions, rules = image.topics[name].partitions, rules_of(name)
         changed: list[tuple[int, PartitionInfo]] = []
         for index, directory in sorted(directories.items()):
+            known = partitions[index].directory_of(broker_id)
+            # Whatever the replica held went with its directory: it has begun anew in this one.
+            is_new = known is not None and known not in broker.log_dirs
             info = next_state(
-                partitions[index], rules, image.is_active, directories={broker_id: directory}
+                partitions[index],
+                rules,
+                image.is_active,
+                directories={broker_id: directory},
+                emptied_replicas=(broker_id,) if is_new else (),
             )
             if info is not None:
                 changed.append((index, info))

@@ -148,3 +148,20 @@ async def test_the_controller_knows_what_lies_where_and_which_directory_failed()
         assert partition is not None
         await wait_until(lambda: partition.leader is not None)
         assert (await produce(client, batch(b"y"), index=1)).base_offset == 1
+
+
+async def test_a_directory_taken_off_the_list_leaves_no_empty_log_that_leads() -> None:
+    kept, gone = await two_disks()
+    async with running_node(disks={"a": kept, "b": gone}) as node, wire(node) as client:
+        await create_topic(client, "t", partitions=2)
+        for index in range(2):
+            assert (await produce(client, batch(b"x"), index=index)).error_code == 0
+        parts = node.metadata.image.topics["t"].partitions
+        await wait_until(lambda: all(each.directory_of(1) for each in parts))
+    async with running_node(disks={"a": kept}) as node, wire(node) as client:
+        image = node.metadata.image
+        first = (1).to_bytes(16, "big")
+        await wait_until(lambda: image.topics["t"].partitions[1].directory_of(1) == first)
+        assert [each.leader for each in image.topics["t"].partitions] == [1, -1]
+        assert (await produce(client, batch(b"y"), index=0)).base_offset == 1
+        assert (await produce(client, batch(b"y"), index=1)).error_code != 0
