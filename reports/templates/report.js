@@ -160,10 +160,17 @@ for (const form of all("form[data-filters]")) {
     const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = all("select[data-column]", form).filter((each) => each.value);
     const guilty = form.elements.guilty?.checked;
+    const bound = (name, otherwise) => parseFloat(form.elements[name]?.value) || otherwise;
+    const from = bound("from", -Infinity), to = bound("to", Infinity);
+    const isWithin = (row) => {
+      if (from === -Infinity && to === Infinity) return true;
+      const at = parseFloat(row.cells[1].textContent.replaceAll(",", ""));
+      return at >= from && at <= to;
+    };
     let shown = 0;
     for (const row of rows) {
       const text = row.textContent.toLowerCase();
-      const isShown = words.every((word) => text.includes(word)) && chosen.every((each) => row.cells[each.dataset.column].textContent === each.value) && (!guilty || row.classList.contains("guilty"));
+      const isShown = words.every((word) => text.includes(word)) && chosen.every((each) => row.cells[each.dataset.column].textContent === each.value) && (!guilty || row.classList.contains("guilty")) && isWithin(row);
       row.hidden = !isShown;
       shown += isShown;
     }

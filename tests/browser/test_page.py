@@ -161,6 +161,12 @@ def test_the_history_is_filtered_as_one_types(browser: Browser, report: str) -> 
     page.locator("select[data-column='4']").select_option("poll")
     assert rows.count() == 1
     page.locator("select[data-column='4']").select_option("")
+    page.locator("input[name=from]").fill("0.85")
+    page.locator("input[name=to]").fill("1.1")
+    assert rows.count() == 2
+    assert "104" in rows.first.inner_text()
+    page.locator("input[name=from]").fill("")
+    page.locator("input[name=to]").fill("")
     page.locator("input[name=guilty]").check()
     assert rows.count() == 2
     page.locator("input[name=guilty]").uncheck()
