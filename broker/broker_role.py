@@ -70,6 +70,7 @@ class BrokerRole:
                 lambda: node.config.replica_lag_time_max_ms / 1000,
                 lambda: node.metadata.image.brokers,
                 lambda partition, proposal: self.proposals.propose(partition, proposal),
+                self.lose_trust,
                 node.change_journal,
             ),
             self._role_changed,

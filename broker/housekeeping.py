@@ -92,8 +92,7 @@ class Housekeeping:
         breather, role = Breather(), self._node.role
         for partition in self._node.partitions.offline():
             try:
-                if not await partition.bring_back(breather):
-                    await role.lose_trust(f"{partition.log.directory} has lost its end")
+                await partition.bring_back(breather)
             except (OSError, KafkaError) as problem:
                 _log.debug("%s is still offline: %s", partition.log.directory, problem)
             else:

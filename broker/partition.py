@@ -37,6 +37,7 @@ class Surroundings:
     lag_time_max_s: Callable[[], float]
     brokers: Callable[[], Mapping[int, BrokerInfo]]
     propose: Callable[[Partition, IsrProposal], None]
+    lose_trust: Callable[[str], Awaitable[None]]
     journal: ChangeJournal
 
 
@@ -327,24 +328,21 @@ class Partition:
         self._high_watermark_moved(self.leader)
         self._tell_followers()
 
-    async def bring_back(self, breather: Breather) -> bool:
-        """Tries a log again that an I/O error took offline; raises OSError if it still fails.
-
-        False when the log has lost something: then this node must not lead in this epoch any
-        more, or it would use its offsets for other records.
-        """
+    async def bring_back(self, breather: Breather) -> None:
+        """Tries a log again that an I/O error took offline; raises OSError if it still fails."""
         async with self._in_turn:
-            end_before = self.log.end_offset
-            await self.log.reopen(breather)
-            if self.log.end_offset < end_before:
-                self._harmed_epoch = self.leader_epoch
-                self.retire()
-                return False
+            await self.log.reopen(breather, self._lost_its_end)
             leader = self.leader
             if leader is not None:
                 await self.log.assign_leader_epoch(self.leader_epoch)
                 self._appended(leader)
-            return True
+
+    async def _lost_its_end(self) -> None:
+        """This node must not lead in this epoch any more, or it would use its offsets for other
+        records; nor may anybody count on what it had before."""
+        self._harmed_epoch = self.leader_epoch
+        self.retire()
+        await self._around.lose_trust(f"{self.log.directory} has lost its end")
 
     def retire(self) -> None:
         """Nobody is served from it any more."""

@@ -15,15 +15,15 @@ from random import Random
 
 from broker.config.topic import LogConfig
 from broker.disk.interface import Disk, FileSlice
-from broker.log import appending, reading, retention, room, syncing, timestamps, truncation
+from broker.log import appending, opening, reading, retention, room, syncing, timestamps, truncation
 from broker.log.appending import Appended
 from broker.log.breather import Breather
 from broker.log.epochs import LeaderEpochs
 from broker.log.file_names import parse_directory
+from broker.log.opening import OnLoss
 from broker.log.origin import Origin
-from broker.log.producer_history import recall_undecided
 from broker.log.producer_table import ProducerTable
-from broker.log.recovery import LARGEST_RELATIVE_OFFSET, Recovery, first_time_ms
+from broker.log.recovery import LARGEST_RELATIVE_OFFSET
 from broker.log.segment import Segment
 from broker.log.timestamps import TimestampOffset
 from broker.log.txn_index import AbortedTransaction
@@ -108,55 +108,21 @@ class Log:
     ) -> Log:
         log = cls(disk, directory, config, clock, random)
         log.high_watermark = high_watermark
-        await log._load(was_clean, recovery_point, start_offset, breather)
+        await opening.load(
+            log,
+            was_clean=was_clean,
+            recovery_point=recovery_point,
+            start_offset=start_offset,
+            breather=breather,
+        )
         return log
 
-    async def _load(
-        self, was_clean: bool, recovery_point: int, start_offset: int, breather: Breather
-    ) -> None:
-        found = Recovery(
-            disk=self.disk,
-            directory=self.directory,
-            config=self.config,
-            breather=breather,
-            seen_ms=self.uptime_ms(),
-        )
-        await found.load(
-            was_clean=was_clean, recovery_point=recovery_point, start_offset=start_offset
-        )
-        self.set_segments(found.segments)
-        await self.active.unseal(self.disk)
-        for segment in found.segments:
-            segment.first_append_ms = await first_time_ms(segment, self.clock.now_ms())
-        self.producers = found.producers
-        self.epochs = found.epochs
-        self.pending_snapshots = found.unwritten_snapshots
-        self.start_offset = self.saved_start = found.start_offset
-        self.end_offset = self.active.end_offset
-        if not was_clean:
-            # What a scan found in the cache may not be on the device, nor what it cut off.
-            await self.active.file.fdatasync()
-        self.recovery_point = self.end_offset
-        self.high_watermark = min(max(self.high_watermark, self.start_offset), self.end_offset)
-        await recall_undecided(self, breather)
-        self.update_first_unstable()
+    async def reopen(self, breather: Breather, on_loss: OnLoss | None = None) -> None:
+        """Back from a failure, by what the files hold. Raises OSError when the disk still fails.
 
-    async def reopen(self, breather: Breather) -> None:
-        """Back from a failure, by what the files hold. Raises OSError when the disk still fails."""
-        await uninterrupted(self._reopen(breather))
-
-    async def _reopen(self, breather: Breather) -> None:
-        async with self.changing, self.syncing:
-            if self.failure is None:
-                return
-            if self.is_deleted:
-                self.check_online()
-            self.abandon()
-            await self._load(False, self.recovery_point, self.start_offset, breather)
-            await syncing.save_offsets(self)
-            self.failure = self.no_room = None
-        if self.on_comeback is not None:
-            self.on_comeback()
+        `on_loss` is awaited before the log forgets that it had more.
+        """
+        await uninterrupted(opening.reopen(self, breather, on_loss))
 
     # What the log is
 

@@ -27,17 +27,16 @@ async def rebuild_producers(log: Log, breather: Breather) -> None:
     log.producers = await _producers_at(log, kept, log.end_offset, breather)
 
 
-async def recall_undecided(log: Log, breather: Breather) -> None:
+async def recall_undecided(log: Log, mark: int, breather: Breather) -> None:
     """Which transactions ended at or beyond the high watermark: their markers may yet be cut off.
 
     A snapshot does not tell, it only knows which ones are open. So when there is such a marker,
     the log is replayed from a snapshot at or below the high watermark.
     """
-    mark = log.high_watermark
     if not log.producers.producers or not await _has_marker_from(log, mark, breather):
         return
     below = [offset for offset in await snapshot_offsets(log) if offset <= mark]
-    table = await _producers_at(log, below, log.end_offset, breather)
+    table = await _producers_at(log, below, log.active.end_offset, breather)
     log.producers.recall_undecided(table, mark)
 
 

@@ -76,7 +76,7 @@ async def _truncate(log: Log, offset: int) -> None:
     await syncing.write_epochs(log)
     await rebuild_producers(log, breather)
     log.high_watermark = max(min(log.high_watermark, log.end_offset), log.start_offset)
-    await recall_undecided(log, breather)
+    await recall_undecided(log, log.high_watermark, breather)
     log.update_first_unstable()
 
 

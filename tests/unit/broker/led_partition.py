@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from broker.change_journal import ChangeJournal
 from broker.disk.memory import MemoryDisk
 from broker.metadata.partition_info import PartitionInfo
@@ -14,11 +16,16 @@ EPOCH = 5
 LED_HERE = PartitionInfo(replicas=(0, 1, 2), isr=(0, 1, 2), leader=0, leader_epoch=EPOCH)
 
 
+async def _trust_is_not_lost(why: str) -> None:
+    raise AssertionError(why)
+
+
 async def leading(
     info: PartitionInfo = LED_HERE,
     directory: str = "orders-0",
     disk: MemoryDisk | None = None,
     journal: ChangeJournal | None = None,
+    lose_trust: Callable[[str], Awaitable[None]] | None = None,
 ) -> Partition:
     partition = Partition(
         await open_log(disk or MemoryDisk(), directory=directory),
@@ -29,6 +36,7 @@ async def leading(
             lag_time_max_s=lambda: LAG_S,
             brokers=brokers,
             propose=lambda _, proposal: None,
+            lose_trust=lose_trust or _trust_is_not_lost,
             journal=journal or ChangeJournal(),
         ),
     )
