@@ -23,6 +23,9 @@ KAFKA_DEFAULTS = Settings(
     controller_quorum_election_timeout_ms=1000,
 )
 
+# How long something takes is for the figures to say: thousands of logs are synced one by one.
+PATIENCE_S = 600.0
+
 __all__ = ["KAFKA_DEFAULTS", "QUICK_FAILOVER", "real_cluster", "run_bench", "timeouts"]
 
 
@@ -42,7 +45,10 @@ async def real_cluster(
     """In a directory of its own below the given one, removed at the end."""
     with _scratch(directory) as home:
         place = LocalPlace(Path(home))
-        async with Cluster(ReferenceBroker(place, settings), count=count) as cluster:
+        system = ReferenceBroker(
+            place, settings, start_within_s=PATIENCE_S, stop_within_s=PATIENCE_S
+        )
+        async with Cluster(system, count=count) as cluster:
             yield cluster
 
 
