@@ -25,7 +25,7 @@ from broker.log.checkpoints import CorruptCheckpointError, TopicPartition
 from broker.log.cleaner import Cleaner
 from broker.log.compaction import Compacted
 from broker.log.log import Log, parse_directory
-from broker.log.renamed_logs import DELETE_SUFFIX, STRAY_SUFFIX, missing_from, new_name
+from broker.log.renamed_logs import RenamedLogs, missing_from
 from broker.log.side_by_side import side_by_side
 from broker.protocol.errors import KafkaError
 from broker.world import WallClock
@@ -64,8 +64,7 @@ class LogDirectory:
         self._node_id = node_id
         self._cluster_id = cluster_id
         self._logs: dict[TopicPartition, Log] = {}
-        self._doomed: dict[str, None] = {}  # deleted logs that are yet to be renamed
-        self._renamed: dict[str, None] = {}  # directories whose content is yet to be deleted
+        self._renamed = RenamedLogs(disk, path, random)
         self._has_stale_offsets = True  # the checkpoints may name logs that are gone
         self.is_loaded = False
         self.last_life = Life()
@@ -92,7 +91,7 @@ class LogDirectory:
     @property
     def is_behind(self) -> bool:
         """Whether a deleted log still has its name."""
-        return bool(self._doomed)
+        return self._renamed.is_behind
 
     def go_without(self, problem: OSError) -> None:
         self.failure = problem
@@ -120,7 +119,7 @@ class LogDirectory:
         marks = await self._read(checkpoints.HIGH_WATERMARK)
         await self.cleaner.load()
         lost = self._tell_what_is_missing(names, was_clean, points)
-        self._renamed.update((name, None) for name in names if name.endswith(DELETE_SUFFIX))
+        self._renamed.found(names)
         logs = [name for name in names if name != METADATA_LOG]
         keys = {name: key for name in logs if (key := parse_directory(name)) is not None}
         found: dict[str, Log] = {}
@@ -224,10 +223,9 @@ class LogDirectory:
     async def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
         """An empty log, or the one of this very topic if it is here. Raises OSError."""
         name = f"{topic}-{partition}"
-        async with self._checkpointing:
+        if self.is_loaded:
             # What the checkpoints say of an older log of this name would be taken for this one's.
-            if self.is_loaded and self._has_stale_offsets:
-                await self._write_checkpoints()
+            await self._forget_stale_offsets()
         was_there = await self._make_way(name, topic_id)
         try:
             await self.disk.make_directory(name)
@@ -252,20 +250,19 @@ class LogDirectory:
 
     async def _make_way(self, name: str, topic_id: bytes) -> bool:
         """Frees the name from another topic's log; whether this topic's own is there."""
-        if name in self._doomed:
-            await self._rename_doomed(name)
+        await self._renamed.free(name)
         if not await self.disk.list(name):
             return False
         if await identity.read_topic_id(self.disk, name) == topic_id:
             return True
-        await self._leave_stray(name)
+        await self._renamed.leave_stray(name)
         return False
 
     async def release(self, log: Log) -> None:
         """For a log that nobody will serve: its files are kept under another name."""
         del self._logs[log.topic, log.partition]
         await log.close()
-        await self._leave_stray(log.directory)
+        await self._renamed.leave_stray(log.directory)
 
     async def retire(self, log: Log) -> None:
         """The log's topic was deleted: its name is free at once, its files go in a `sweep`.
@@ -275,47 +272,28 @@ class LogDirectory:
         del self._logs[log.topic, log.partition]
         self.cleaner.forget(log.topic, log.partition)
         self._has_stale_offsets = True
-        self._doomed[log.directory] = None
+        self._renamed.doom(log.directory)
         log.on_failure = log.on_comeback = log.save_offsets = None
         self._on_comeback()
         async with log.changing, log.syncing:
             log.mark_deleted()
             log.abandon()
-            await self._rename_doomed(log.directory)
+            await self._renamed.free(log.directory)
 
     async def rename_doomed(self) -> None:
-        for name in list(self._doomed):
-            await self._rename_doomed(name)
-
-    async def _rename_doomed(self, name: str) -> None:
-        with suppress(FileNotFoundError):
-            self._renamed[await self._rename(name, DELETE_SUFFIX)] = None
-        self._doomed.pop(name, None)
-
-    async def _leave_stray(self, name: str) -> None:
-        kept = await self._rename(name, STRAY_SUFFIX)
-        _log.warning(
-            "%s/%s belongs to no topic; it is kept as %s, delete it if nobody misses it",
-            self.path,
-            name,
-            kept,
-        )
-
-    async def _rename(self, name: str, suffix: str) -> str:
-        renamed = new_name(name, suffix, self._random)
-        await self.disk.rename(name, renamed)
-        return renamed
+        await self._renamed.rename_doomed()
 
     # Chores, each on its own interval
 
     async def sweep(self) -> None:
         """Deletes the files of deleted logs, however many they are."""
-        if self._renamed and self._has_stale_offsets:
-            # A checkpoint that still names them would have them missed at the next start.
-            await self.checkpoint()
-        for name in list(self._renamed):
-            await self.disk.delete_directory(name)
-            del self._renamed[name]
+        names = self._renamed.to_delete
+        if not names or not self.is_loaded:
+            return
+        # A checkpoint that still names them would have them missed at the next start.
+        await self._forget_stale_offsets()
+        for name in names:
+            await self._renamed.delete(name)
 
     async def checkpoint(self) -> None:
         """What the next start may rely on."""
@@ -324,6 +302,12 @@ class LogDirectory:
         # One by one, or an older state might be written over a newer one.
         async with self._checkpointing:
             await self._write_checkpoints()
+
+    async def _forget_stale_offsets(self) -> None:
+        """Of logs that are gone by now. Not the flag alone says it: a write may be under way."""
+        async with self._checkpointing:
+            if self._has_stale_offsets:
+                await self._write_checkpoints()
 
     async def _write_checkpoints(self) -> None:
         self._has_stale_offsets = False

@@ -18,13 +18,17 @@ from broker.protocol.errors import ErrorCode, KafkaError
 from tests.unit.broker.log.builders import Clock, append, batch
 
 
+def unloaded(disk: MemoryDisk, clock: Clock | None = None) -> LogDirectory:
+    return LogDirectory(
+        disk, "/data", clock=clock or Clock(), random=Random(7), breather=Breather()
+    )
+
+
 async def loaded(disk: MemoryDisk, clock: Clock | None = None, boot_id: str = "") -> LogDirectory:
     await identity.write_identity(
         disk, identity.Identity(cluster_id="c", node_id=1, directory_id="d")
     )
-    directory = LogDirectory(
-        disk, "/data", clock=clock or Clock(), random=Random(7), breather=Breather()
-    )
+    directory = unloaded(disk, clock)
     await directory.load(lambda _: LogConfig(), boot_id=boot_id)
     return directory
 
@@ -126,4 +130,39 @@ async def test_a_log_that_was_deleted_is_not_missed(memory: MemoryDisk, is_swept
 async def test_a_killed_life_that_lost_nothing_vouches_for_everything(memory: MemoryDisk) -> None:
     await left_by_a_life(memory)
     memory.process_crash()
+    assert (await loaded(memory, boot_id="monday")).last_life == Life(7, is_unharmed=True)
+
+
+async def test_nothing_is_swept_in_a_directory_that_could_not_be_loaded(
+    memory: MemoryDisk,
+) -> None:
+    directory = await left_by_a_life(memory)
+    await directory.create("b", 0, bytes(16), LogConfig())
+    await directory.retire(directory.logs[0])
+    memory.process_crash()
+    memory.fail("open", "b-0/*")
+    directory = unloaded(memory)
+    with pytest.raises(OSError, match="Input/output"):
+        await directory.load(lambda _: LogConfig(), boot_id="monday")
+    await directory.sweep()
+    memory.heal()
+    # The checkpoint still names what was deleted: without its directory it would be missed.
+    assert (await loaded(memory, boot_id="monday")).last_life == Life(7, is_unharmed=True)
+
+
+async def test_a_sweep_waits_for_the_checkpoint_that_forgets_what_it_deletes(
+    memory: MemoryDisk,
+) -> None:
+    directory = await left_by_a_life(memory)
+    await directory.retire(directory.logs[0])
+    memory.slow("replace", "recovery-point*", seconds=0.05)
+    writing = asyncio.create_task(directory.checkpoint())
+    await asyncio.sleep(0.01)
+    sweeping = asyncio.create_task(directory.sweep())
+    await asyncio.sleep(0.02)
+    writing.cancel()
+    sweeping.cancel()
+    await asyncio.gather(writing, sweeping, return_exceptions=True)
+    memory.process_crash()
+    memory.heal()
     assert (await loaded(memory, boot_id="monday")).last_life == Life(7, is_unharmed=True)
