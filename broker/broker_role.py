@@ -348,12 +348,15 @@ class BrokerRole:
 
 
 def _ids_of(directories: Mapping[str, LogDirectory]) -> dict[str, bytes]:
-    ids: dict[str, bytes] = {}
-    for path, each in directories.items():
-        if each.identity is not None:
-            with suppress(ValueError):
-                ids[path] = id_of_text(each.identity.directory_id)
-    return ids
+    """Of those that could be read; nothing if one of them has none.
+
+    The others could not be told from it, and would be taken for all that there are.
+    """
+    known = {path: each.identity for path, each in directories.items() if each.identity is not None}
+    try:
+        return {path: id_of_text(each.directory_id) for path, each in known.items()}
+    except ValueError:
+        return {}
 
 
 async def _refuse_for_lack_of_room() -> None:

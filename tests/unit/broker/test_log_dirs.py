@@ -12,7 +12,7 @@ from broker.observe.exporter import exposition
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from tests.nodes import create_topic, formatted, produce, running_node, wait_until, wire
+from tests.nodes import CLUSTER_ID, create_topic, formatted, produce, running_node, wait_until, wire
 from tests.unit.broker.log.builders import batch
 
 
@@ -165,3 +165,12 @@ async def test_a_directory_taken_off_the_list_leaves_no_empty_log_that_leads() -
         assert [each.leader for each in image.topics["t"].partitions] == [1, -1]
         assert (await produce(client, batch(b"y"), index=0)).base_offset == 1
         assert (await produce(client, batch(b"y"), index=1)).error_code != 0
+
+
+async def test_without_an_id_of_each_directory_none_is_told() -> None:
+    """One that has none could not be told from the others when it is them that fail."""
+    named, nameless = await formatted(MemoryDisk()), MemoryDisk()
+    await write_identity(nameless, Identity(cluster_id=CLUSTER_ID, node_id=1, directory_id=""))
+    async with running_node(disks={"a": named, "b": nameless}) as node:
+        await wait_until(lambda: 1 in node.metadata.image.brokers)
+        assert node.metadata.image.brokers[1].log_dirs == ()
