@@ -142,7 +142,13 @@ class LogDirectory:
             log.topic_id = topic_id
             found[name] = log
 
-        await side_by_side(keys, open_log)
+        try:
+            await side_by_side(keys, open_log)
+        except BaseException:
+            # Whoever keeps the problem keeps what it was met in, and so every open file.
+            for log in found.values():
+                log.abandon()
+            raise
         ends = {key: max(points.get(key, 0), marks.get(key, 0)) for key in keys.values()}
         lost += [name for name, key in keys.items() if found[name].end_offset < ends[key]]
         if lost and self.last_life.is_unharmed:

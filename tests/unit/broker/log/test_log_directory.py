@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from broker.config.topic import LogConfig
+from broker.disk.files import FileDisk
+from broker.disk.interface import Disk
 from broker.disk.memory import MemoryDisk
 from broker.log import identity
 from broker.log.breather import Breather
 from broker.log.broker_life import Life
 from broker.log.log_directory import LogDirectory
+from broker.log.side_by_side import AT_ONCE
 from broker.protocol.errors import ErrorCode, KafkaError
 from tests.unit.broker.log.builders import Clock, append, batch
 
 
-def unloaded(disk: MemoryDisk, clock: Clock | None = None) -> LogDirectory:
+def unloaded(disk: Disk, clock: Clock | None = None) -> LogDirectory:
     return LogDirectory(
         disk, "/data", clock=clock or Clock(), random=Random(7), breather=Breather()
     )
 
 
-async def loaded(disk: MemoryDisk, clock: Clock | None = None, boot_id: str = "") -> LogDirectory:
+async def loaded(disk: Disk, clock: Clock | None = None, boot_id: str = "") -> LogDirectory:
     await identity.write_identity(
         disk, identity.Identity(cluster_id="c", node_id=1, directory_id="d")
     )
@@ -166,3 +171,24 @@ async def test_a_sweep_waits_for_the_checkpoint_that_forgets_what_it_deletes(
     memory.process_crash()
     memory.heal()
     assert (await loaded(memory, boot_id="monday")).last_life == Life(7, is_unharmed=True)
+
+
+async def test_a_load_that_fails_leaves_no_file_open(tmp_path: Path) -> None:
+    disk = FileDisk(str(tmp_path))
+    directory = await loaded(disk)
+    for index in range(2 * AT_ONCE):
+        await directory.create("a", index, bytes(16), LogConfig())
+    await directory.close()
+    last = max(name for name in await disk.list("") if name.startswith("a-"))
+    segment = tmp_path / last / "00000000000000000000.log"
+    segment.unlink()
+    segment.mkdir()
+    (segment / "something").touch()
+    directory = unloaded(disk)
+    before = set(os.listdir("/proc/self/fd"))
+    # Whoever goes on without the directory keeps the problem, with all that its frames hold.
+    with pytest.raises(OSError, match="Is a directory") as kept:
+        await directory.load(lambda _: LogConfig())
+    assert kept.tb is not None
+    assert set(os.listdir("/proc/self/fd")) == before
+    await disk.close()
