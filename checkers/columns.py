@@ -90,7 +90,9 @@ class Columns:
     def spans(self) -> tuple[Ints64, Ints64]:
         """First and last element of each row. Where a completion says nothing of what was done,
         as a client's that died, its invocation speaks for it."""
-        return spans_of(self.elements.op, self.outcome, self.partner)
+        begin, end = np.empty((2, self.outcome.size), np.int64)
+        spans_of(self.elements.op, self.outcome, self.partner, begin, end)
+        return begin, end
 
     @cached_property
     def call(self) -> Ints64:

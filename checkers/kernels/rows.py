@@ -109,11 +109,9 @@ def claim(key: Ints32, number: Ints32, owner: Ints32) -> int:
 
 
 @kernel
-def spans_of(op: Ints32, outcome: Ints8, partner: Ints32) -> tuple[Ints64, Ints64]:
+def spans_of(op: Ints32, outcome: Ints8, partner: Ints32, begin: Ints64, end: Ints64) -> None:
     """Where the elements of each row begin and end. A completion that is not ok and has none has
     those of its invocation."""
-    begin = np.empty(outcome.size, np.int64)
-    end = np.empty(outcome.size, np.int64)
     element = 0
     for row in range(outcome.size):
         begin[row] = element
@@ -123,7 +121,6 @@ def spans_of(op: Ints32, outcome: Ints8, partner: Ints32) -> tuple[Ints64, Ints6
     for row in range(outcome.size):
         if outcome[row] > 1 and begin[row] == end[row] and partner[row] >= 0:
             begin[row], end[row] = begin[partner[row]], end[partner[row]]
-    return begin, end
 
 
 @kernel
@@ -145,11 +142,11 @@ def numbered_processes(told: Ints32, most: int) -> tuple[Ints32, Ints64]:
 
 
 @kernel
-def following(process: Ints32, takes_part: Bools, processes: int) -> tuple[Ints32, Ints32]:
-    """Each operation that takes part, and the next one of its process."""
+def following(
+    process: Ints32, takes_part: Bools, processes: int, source: Ints32, target: Ints32
+) -> int:
+    """Each operation that takes part, and the next one of its process. Returns how many pairs."""
     last = np.full(processes, -1, np.int32)
-    source = np.empty(process.size, np.int32)
-    target = np.empty(process.size, np.int32)
     count = 0
     for row in range(process.size):
         if takes_part[row]:
@@ -158,4 +155,4 @@ def following(process: Ints32, takes_part: Bools, processes: int) -> tuple[Ints3
                 source[count], target[count] = before, row
                 count += 1
             last[process[row]] = row
-    return source[:count].copy(), target[:count].copy()
+    return count

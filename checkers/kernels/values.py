@@ -95,9 +95,10 @@ def settle_polls(
     counts: Ints64,
 ) -> None:
     """As settle_sends, of polls; what they show is what slots hold. Those that are ok bound what
-    must have been read of each key."""
-    owner, reader, first, number = places.owner, places.reader, places.first, cells.number
-    polled, placed, strays = 0, 0, 0
+    must have been read of each key. The slot says the key: where there is none, numbers have to be
+    known. As long as all polls are ok, whatever has a slot has a reader."""
+    reader, first, number = places.reader, places.first, cells.number
+    polled, placed, strays, all_ok = 0, 0, 0, True
     for op in range(rows.outcome.size):
         how = rows.outcome[op]
         if how == 0 or not rows.roles[op] & 2:
@@ -109,15 +110,17 @@ def settle_polls(
             if not known:
                 code = start[cells.value[element] >> 32] + (cells.value[element] & 0xFFFFFFFF)
                 number[element] = code
-                strays += owner[code] != mine and owner[code] >= 0
-                owner[code] = mine
             polled += how == 1
-            if how == 1 and reader[code] < 0:
+            if how != 1 or cells.offset[element] < 0:
+                all_ok = False
+            if how != 1:
+                if places.other_reader[code] < 0:
+                    places.other_reader[code] = element
+            elif (first[code] < 0 or not all_ok) and reader[code] < 0:
                 reader[code] = element
-            elif how != 1 and places.other_reader[code] < 0:
-                places.other_reader[code] = element
             if cells.offset[element] < 0:
                 doubtful[mine] = True
+                strays += not known
                 continue
             placed += rows.type[op] != 0
             slot = shift[mine] + cells.offset[element]
@@ -136,8 +139,9 @@ def settle_polls(
 
 @kernel
 def bring_together(
+    known: bool,
+    start: Ints64,
     places: Places,
-    shown_owner: Ints32,
     shown_first: Ints32,
     held: Ints32,
     doubtful: Bools,
@@ -147,14 +151,15 @@ def bring_together(
     """What sends and polls tell of each value, and what nobody polled in the slots where it is."""
     owner, first = places.owner, places.first
     for value in range(owner.size):
-        if shown_owner[value] >= 0:
-            counts[STRAYS] += owner[value] != shown_owner[value] and owner[value] >= 0
-            owner[value] = shown_owner[value]
         shown, sent = shown_first[value], first[value]
         if shown == sent:
             continue
         if sent < 0:
             first[value] = shown
+            if not known:
+                key = np.searchsorted(start, shown, side="right") - 1
+                counts[STRAYS] += owner[value] >= 0 and owner[value] != key
+                owner[value] = key
         elif shown >= 0:
             move(value, shown, moved, counts)
         elif held[sent] < 0:

@@ -57,7 +57,7 @@ class LogFacts:
             self.begin,
             self.end,
         )
-        settled = settled_values(self, int(start[-1]))
+        settled = settled_values(self, start)
         self.sends, self.polled, self.placed = settled.sends, settled.polled, settled.placed
         self.committed = settled.committed
         self.values, self.slots, self.known = fill(self, settled, start)

@@ -129,25 +129,25 @@ class Settled:
     """How many polled records have an offset."""
 
 
-def settled_values(facts: LogFacts, slots: int) -> Settled:
+def settled_values(facts: LogFacts, start: Ints64) -> Settled:
     table = room_for(facts.survey.width, facts.survey.count) if facts.survey.near else None
     if table is not None:
         starts, count = np.cumsum(table) - table, int(table.sum())
-        settled = _settled(facts, slots, starts, count, None, _MOVED)
+        settled = _settled(facts, start, starts, count, None, _MOVED)
         if settled is not None:
             return settled
     elements = facts.columns.elements
     numbering = numbered(elements, (facts.role > 0) & elements.told)
     facts.number = numbering.number
     starts, count = np.zeros(1, np.int64), numbering.owner.size
-    settled = _settled(facts, slots, starts, count, numbering, _MOVED)
+    settled = _settled(facts, start, starts, count, numbering, _MOVED)
     assert settled is not None
     return settled
 
 
 def _settled(
     facts: LogFacts,
-    slots: int,
+    start: Ints64,
     starts: Ints64,
     count: int,
     numbering: Numbering | None,
@@ -156,21 +156,20 @@ def _settled(
     """None if values that have yet to be numbered are of several keys. With one key for each value
     it does not matter in which order they are seen. Sends and polls are seen side by side."""
     owner, writer, reader, other, first, first_shown = _nothing(facts, 6, count)
-    log = Log(*_nothing(facts, 4, slots))
+    log = Log(*_nothing(facts, 4, int(start[-1])))
     is_known = numbering is not None
     owner = owner if numbering is None else numbering.owner
-    owner_shown = _nothing(facts, 1, count)[0] if numbering is None else owner
     places = Places(owner, writer, reader, other, first, first)
     told = [_Told.of(facts.key_count, cap) for _ in range(3)]
     given = (is_known, facts.rows, facts.cells, starts, facts.shift)
     bound = np.full(facts.key_count, -1, np.int32)
-    shown = places._replace(owner=owner_shown, first=first_shown)
+    shown = places._replace(first=first_shown)
     sends, polls = (
         partial(kernels.settle_sends, *given, places, log, facts.called, *told[0]),
         partial(kernels.settle_polls, *given, shown, log, bound, *told[1]),
     )
     at_once((sends, polls), size=facts.number.size)
-    kernels.bring_together(places, owner_shown, first_shown, log.held, *told[2])
+    kernels.bring_together(is_known, start, places, first_shown, log.held, *told[2])
     if any(one.counts[kernels.STRAYS] for one in told):
         return None
     told.append(_Told.of(facts.key_count, cap))
@@ -179,12 +178,15 @@ def _settled(
     counts = np.array([one.counts for one in told])
     most = int(counts[:, kernels.MOVED].max())
     if most > cap:
-        return _settled(facts, slots, starts, count, numbering, most)
+        return _settled(facts, start, starts, count, numbering, most)
+    moved = np.concatenate([one.moved[: one.counts[kernels.MOVED]] for one in told])
+    if np.any(np.searchsorted(start, moved[:, 1], side="right") - 1 != owner[moved[:, 0]]):
+        return None
     return Settled(
         places=places,
         log=log,
         strays=np.empty(0, np.int64) if numbering is None else numbering.strays,
-        moved=np.concatenate([one.moved[: one.counts[kernels.MOVED]] for one in told]),
+        moved=moved,
         committed=committed,
         doubtful=np.any([one.doubtful for one in told], axis=0),
         bound=bound,

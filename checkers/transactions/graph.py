@@ -127,9 +127,10 @@ def transaction_graph(columns: Columns, scope: Scope, *parts: Edges) -> Graph:
 def process_edges(process: Ints32, takes_part: Bools) -> Edges:
     """From each operation to the next one of its process."""
     processes = int(process.max(initial=-1)) + 1
-    source, target = following(process, takes_part, max(1, processes))
-    nothing = np.full(source.size, -1, np.int32)
-    return source, target, PROCESS, nothing, nothing
+    source, target = np.empty((2, process.size), np.int32)
+    count = following(process, takes_part, max(1, processes), source, target)
+    nothing = np.full(count, -1, np.int32)
+    return source[:count], target[:count], PROCESS, nothing, nothing
 
 
 def edge_count(graph: Graph) -> int:
