@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.log import own_reads
 from checkers.kernels.values import PHANTOM
 from checkers.log.facts import LogFacts
-from checkers.log.words import key_text, value_text, who
+from checkers.log.words import key_text, of_number, value_text, who
+from harness.history import kinds
 
 
 def phantom_reads(facts: LogFacts) -> Findings:
     """A value that nobody ever sent to that key: made up, broken, or of another partition."""
     values, columns = facts.values, facts.columns
-    found = facts.marks.having(PHANTOM)
+    found = facts.marks.having(PHANTOM).tolist()
+    written = written_otherwise(facts) if found else set()
+    if written:
+        found = [
+            number
+            for number in found
+            if (key_text(facts, int(values.key[number])), _mark(of_number(facts, number)))
+            not in written
+        ]
 
     def told(number: int) -> Finding:
         element = int(values.reader[number])
@@ -30,12 +42,31 @@ def phantom_reads(facts: LogFacts) -> Findings:
 
     return limited(
         "phantom-read",
-        [int(number) for number in found[:SHOWN]],
-        int(found.size),
+        found[:SHOWN],
+        len(found),
         looked_at=facts.marks.shown,
         nothing="no record was polled",
         told=told,
     )
+
+
+def written_otherwise(facts: LogFacts) -> set[tuple[str, str]]:
+    """Logs and values that were appended or put there: not sent, and yet somebody's."""
+    columns, elements = facts.columns, facts.columns.elements
+    return {
+        (_log(facts, element), _mark(columns.value_of(element) if elements.told[element] else None))
+        for element in facts.of_kind(kinds.APPEND, kinds.PUT, kinds.PUT_AT).tolist()
+        if columns.ops.process[elements.op[element]] >= 0
+    }
+
+
+def _log(facts: LogFacts, element: int) -> str:
+    """Of a name in a log, the log."""
+    return key_text(facts, int(facts.columns.elements.key[element])).partition("/")[0]
+
+
+def _mark(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def precommitted_reads(facts: LogFacts) -> Findings:

@@ -18,6 +18,7 @@ import numpy as np
 from checkers.columns import INFO, OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import POLL, SEND, LogFacts
+from checkers.log.foreign import written_otherwise
 from checkers.log.words import value_text, who
 from checkers.segments.replicas import Replica
 from checkers.segments.truth import Fate, Log, Stored, divergences, logs_of
@@ -39,6 +40,7 @@ class Comparison:
             names[name]: log for name, log in logs_of(self.replicas).items() if name in names
         }
         self.numbers = _numbers(facts)
+        self.written = written_otherwise(facts)
         self.places: dict[int, list[int]] = defaultdict(list)
         """For each number of a value, where the log has it."""
         for key, log in self.logs.items():
@@ -205,6 +207,9 @@ class Comparison:
                 continue
             witness = {"key": log.name, "value": stored.value}
             if number is None or writer[number] < 0:
+                # What was appended or put has checkers of its own.
+                if (log.name, json.dumps(stored.value, sort_keys=True)) in self.written:
+                    continue
                 self._add(
                     "phantom-record",
                     (key, offset),

@@ -108,6 +108,9 @@ def _records(replica: Replica) -> dict[int, Stored]:
 def _value(record: Record, log: str) -> Any:
     """As the history tells it: one of our values, or whatever JSON it is."""
     value = decode(record.value, log)
+    if isinstance(value, str) and value.startswith("misplaced") and record.key is not None:
+        # Where records have names, these are part of their place.
+        value = decode(record.value, f"{log}/{record.key.decode(errors='replace')}")
     if isinstance(value, str) and value.startswith("foreign") and record.value is not None:
         try:
             return json.loads(record.value)

@@ -10,6 +10,7 @@ import pytest
 from checkers.models import Question, judge
 from checkers.results import Result
 from checkers.segments.replicas import replicas_in
+from harness.client.payload import encode
 from harness.history.history import History
 from tests.unit.checkers.segments.stored import batch, marker, write
 from tests.unit.checkers.stories import polled, sent, told
@@ -201,3 +202,23 @@ def test_foreign_values_are_read_as_json(tmp_path: Path) -> None:
     result = judge(history, "kafka", Question(replicas=tuple(replicas_in(tmp_path))))
     assert by_segments(result) == []
     assert result.stats["segments"]["told"] == {"ok: stored": 2}
+
+
+def test_what_was_put_deleted_or_appended_is_no_phantom(tmp_path: Path) -> None:
+    from broker.protocol.records import Record, build_batch
+
+    records = [
+        Record(0, 0, b"a", encode(f"{X}/a", 1)),
+        Record(1, 0, b"a", None),
+        Record(2, 0, None, encode(X, 3)),
+        Record(3, 0, b"b", encode(f"{X}/b", 4)),
+    ]
+    history = told(
+        (0, "ok", "put", [["put", f"{X}/a", [0, 1]]]),
+        (0, "ok", "put", [["put", f"{X}/a", [1, None]]]),
+        (0, "ok", "txn", [["append", X, 3]]),
+        polled(1, X, (0, 1)),
+    )
+    result = judged(tmp_path, history, {X: [bytes(build_batch(records, leader_epoch=0))]})
+    (strange,) = (one for one in result.anomalies if one.witness.get("by") == "segments")
+    assert (strange.type, strange.witness["value"]) == ("phantom-record", 4)
