@@ -57,6 +57,9 @@ def test_a_partition_is_survived_and_nothing_is_left(tmp_path: Path) -> None:
     assert out.splitlines()[-1].startswith("run it again with: harness test")
     latest = tmp_path / "store" / "latest"
     assert (latest / "n1" / "data.tar.zst").stat().st_size > 0
+    led = (latest / "cluster.jsonl").read_text()
+    assert '"key": "queue1-0"' in led
+    assert '"controller": "n' in led
     assert traces.root_network() == network
     again = harness("analyze", "latest", "--json", cwd=tmp_path)
     assert again.exit_code == 0, again
