@@ -139,13 +139,15 @@ class Partitions:
         return held is not None and await self._assume_role(held, info)
 
     async def _assume_role(self, partition: Partition, info: PartitionInfo) -> bool:
+        has_become = True
         try:
             await partition.become(info)
         except KafkaError as problem:
             _log.error("%s/%s: %s", partition.log_dir, partition.log.directory, problem)
-            return False
+            has_become = False
+        # Also of a log that failed: the controller has to know in which directory it lies.
         self._on_role(partition)
-        return True
+        return has_become
 
     async def _retire(self, partition: Partition) -> None:
         del self._partitions[partition.topic, partition.index]

@@ -1,12 +1,14 @@
 """Several log directories: a bad one costs what lies in it, and nothing else."""
 
 import asyncio
+import errno
 
 import pytest
 
 from broker.disk.memory import MemoryDisk
 from broker.log.checkpoints import HIGH_WATERMARK
 from broker.log.identity import Identity, WrongDirectoryError, write_identity
+from broker.log.log import Log
 from broker.log.log_directory import CLEAN_SHUTDOWN
 from broker.observe.exporter import exposition
 from broker.protocol import messages as m
@@ -174,3 +176,24 @@ async def test_without_an_id_of_each_directory_none_is_told() -> None:
     async with running_node(disks={"a": named, "b": nameless}) as node:
         await wait_until(lambda: 1 in node.metadata.image.brokers)
         assert node.metadata.image.brokers[1].log_dirs == ()
+
+
+async def test_the_controller_hears_where_a_log_lies_that_failed_before_its_first_role(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    good, bad = await two_disks()
+    real = Log.assign_leader_epoch
+
+    async def fail_first(self: Log, epoch: int) -> None:
+        if self.directory == "t-1" and self.failure is None:
+            bad.fail("open", "t-1/*")
+            self.fail(OSError(errno.EIO, "a test says so"))
+        await real(self, epoch)
+
+    monkeypatch.setattr(Log, "assign_leader_epoch", fail_first)
+    quickly = {"broker.heartbeat.interval.ms": "20"}
+    async with running_node(quickly, disks={"a": good, "b": bad}) as node, wire(node) as client:
+        await create_topic(client, "t", partitions=2)
+        image = node.metadata.image
+        await wait_until(lambda: image.topics["t"].partitions[1].directory_of(1) is not None)
+        await wait_until(lambda: [p.leader for p in image.topics["t"].partitions] == [1, -1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 from pathlib import Path
 from random import Random
 
@@ -185,10 +184,10 @@ async def test_a_load_that_fails_leaves_no_file_open(tmp_path: Path) -> None:
     segment.mkdir()
     (segment / "something").touch()
     directory = unloaded(disk)
-    before = set(os.listdir("/proc/self/fd"))
+    before = set(Path("/proc/self/fd").iterdir())
     # Whoever goes on without the directory keeps the problem, with all that its frames hold.
     with pytest.raises(OSError, match="Is a directory") as kept:
         await directory.load(lambda _: LogConfig())
     assert kept.tb is not None
-    assert set(os.listdir("/proc/self/fd")) == before
+    assert set(Path("/proc/self/fd").iterdir()) == before
     await disk.close()
