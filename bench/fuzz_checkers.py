@@ -28,6 +28,7 @@ from checkers.log.facts import LogFacts
 from checkers.verdict import Validity
 from tests.property import log_linearity
 from tests.property import test_checkers_counts as counts
+from tests.property import test_checkers_ends as ends
 from tests.property import test_checkers_groups as groups
 from tests.property import test_checkers_linear as linear
 from tests.property import test_checkers_log as logs
@@ -94,6 +95,14 @@ def _linear_log_trial(*, dense: bool) -> Trial:
     return trial
 
 
+def _ends_trial(*, ww_deps: bool) -> Trial:
+    def trial(dice: Random) -> tuple[bool, bool]:
+        found, there = ends.difference(dice, ww_deps=ww_deps)
+        return found == there, bool(there)
+
+    return trial
+
+
 def _count_trial(model: str) -> Trial:
     def trial(dice: Random) -> tuple[bool, bool]:
         found, defined = counts.difference(model, dice)
@@ -139,6 +148,8 @@ GROUPS: dict[str, Group] = {
     **{name: alone(name, _group_trial(name)) for name in groups.CASES},
     "linear-log": alone("linear-log", _linear_log_trial(dense=False)),
     "dense-log": alone("dense-log", _linear_log_trial(dense=True)),
+    "exact-polls": alone("exact-polls", _ends_trial(ww_deps=False)),
+    "ww-deps": alone("ww-deps", _ends_trial(ww_deps=True)),
 }
 
 
