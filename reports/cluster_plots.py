@@ -33,29 +33,38 @@ def rows_of(leading: Leading) -> list[str]:
 
 
 def leaders(axis: Any, leading: Leading, nodes: list[str], end_s: float) -> None:
+    from matplotlib.collections import PolyCollection
+
     rows = rows_of(leading)
     left = len(leading.reigns) - ROWS_MAX
     more = f" ({left} more not shown)" if left > 0 else ""
     titled(axis, f"who leads; a bar is as thick as its part of replicas in sync{more}")
     pieces = list(_pieces(rows, leading, end_s))
-    named, labelled = set[str](), set[tuple[int, int]]()
+    labelled = set[tuple[int, int]]()
+    for node in nodes:
+        # All of a node at once: thousands of single bars would take seconds.
+        corners = [_corners(each) for each in pieces if each.reign.node == node]
+        if corners:
+            axis.add_collection(PolyCollection(
+                corners, facecolors=color_of(node, nodes), linewidths=0, label=node,
+                rasterized=len(pieces) > _VECTORS_MAX))  # fmt: skip
     for each in pieces:
-        node = each.reign.node
-        label = node if node not in named else None
-        named.add(node)
-        axis.barh(each.row, each.length_s, left=each.begin_s, height=each.thick,
-                  color=color_of(node, nodes), lw=0, label=label,
-                  rasterized=len(pieces) > _VECTORS_MAX)  # fmt: skip
         place = (each.row, each.reign.begin_ns)
         has_room = each.length_s > 0.035 * end_s and each.thick > _THICK / 2
         if has_room and place not in labelled:
             labelled.add(place)
-            axis.text(each.begin_s + 0.004 * end_s, each.row, node, fontsize=7,
+            axis.text(each.begin_s + 0.004 * end_s, each.row, each.reign.node, fontsize=7,
                       va="center_baseline", color=ON, clip_on=True)  # fmt: skip
     axis.set_yticks(range(len(rows)), [_label(name) for name in rows], fontsize=7)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.tick_params(axis="y", length=0)
     node_legend(axis)
+
+
+def _corners(piece: _Piece) -> list[tuple[float, float]]:
+    left, right = piece.begin_s, piece.begin_s + piece.length_s
+    top, bottom = piece.row - piece.thick / 2, piece.row + piece.thick / 2
+    return [(left, top), (right, top), (right, bottom), (left, bottom)]
 
 
 def _label(name: str) -> str:
