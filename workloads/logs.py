@@ -27,6 +27,8 @@ LOG_CHECKERS: tuple[str, ...] = (
     "nonlinearizable-log",
 )
 POLL = Invocation("poll", [["poll"]])
+_STAY = 512
+"""Operations: longer than most faults, at the usual rate."""
 _TURN = 64
 """Operations between two assignments, on the average."""
 
@@ -65,7 +67,13 @@ class Logs:
         self._wheres: list[Stream] = [decisions.of("key", f"c{n}") for n in range(load.clients)]
 
     def key(self, client: int, ordinal: int) -> str:
-        return self._key_dist.pick(self._wheres[client].at(ordinal))
+        """Every other client stays with a key for a while.
+
+        A client waits for each operation, so those that roam all wait in the end for whichever
+        partition has no leader; of the others some have work that goes on.
+        """
+        stays = client % 2 == 1
+        return self._key_dist.pick(self._wheres[client].at(ordinal // _STAY if stays else ordinal))
 
     def send(self, client: int, ordinal: int) -> Invocation:
         """A value is sent once ever, so a second sight of it is a duplicate."""

@@ -214,3 +214,18 @@ def test_an_administrator_asks_in_the_end_for_the_topics_it_had_last() -> None:
     assert all(each["settled"] for each in asked)
     first = [each.value["topic"] for each in workload.closing(1, 8)]
     assert first == made[:1], "the one that it has just made"
+
+
+@pytest.mark.parametrize("name", ["queue", "append", "latest", "admin"])
+def test_every_other_client_stays_with_a_key_and_the_rest_roam(name: str) -> None:
+    workload = make_workload(name, load(clients=4))
+
+    def used(client: int, since: int) -> set[str]:
+        operations = [workload.operation(client, since + ordinal) for ordinal in range(512)]
+        return set().union(*(keys_in(each) for each in operations if each.f in ("send", "txn")))
+
+    for client in (0, 2):
+        assert len(used(client, 0)) > 2
+    stays = [used(client, since) for client in (1, 3) for since in range(0, 16 * 512, 512)]
+    assert {len(keys) for keys in stays} == {1}
+    assert len(set().union(*stays)) > 2, "not with the same one for ever"
