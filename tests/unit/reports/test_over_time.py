@@ -110,6 +110,7 @@ def test_a_fault_is_felt_until_every_partition_acknowledges_again() -> None:
     rows = Rows()
     sends(rows, "busy-0", *range(0, 10_000, 100))
     sends(rows, "hurt-0", 0, 500, 1900, 4400, 5000, 9900)
+    sends(rows, "calm-0", *range(50, 9900, 100))
     in_order = sorted(rows.ops, key=lambda op: (op.time_ns, op.index))
     calls = Calls(History.of([replace(op, index=at) for at, op in enumerate(in_order)]))
     struck = [
