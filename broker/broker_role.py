@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING
 
 from broker.directory_assignments import DirectoryAssignments
 from broker.housekeeping import Housekeeping
 from broker.image_follower import ImageFollower
 from broker.isr_proposals import IsrProposals
+from broker.life_notes import LifeNotes
 from broker.log.broker_life import Life
 from broker.log.identity import id_of_text
 from broker.log.log_directory import LogDirectory
@@ -60,7 +60,6 @@ class BrokerRole:
         self.is_configured = False
         """What topics are configured to be is known: before, nothing may be deleted by it."""
         self._is_started = False
-        self._noting_life = asyncio.Lock()
         self._housekeeping = Housekeeping(node)
         self.partitions = Partitions(
             directories,
@@ -75,6 +74,7 @@ class BrokerRole:
             ),
             self._role_changed,
         )
+        self.life_notes = LifeNotes(directories, node.world.boot_id, lambda: self.broker_epoch)
 
     @property
     def broker_epoch(self) -> int | None:
@@ -96,6 +96,7 @@ class BrokerRole:
         node.spawn(self.membership.run())
         node.spawn(self.proposals.run())
         node.spawn(self.assignments.run())
+        node.spawn(self.life_notes.run())
         node.spawn(self.follower.run())
         self._housekeeping.start()
         self.is_following = True
@@ -276,14 +277,8 @@ class BrokerRole:
             self.partitions.leave_out_of_reach(image)
 
     async def note_life(self, broker_epoch: int) -> None:
-        """Before the broker can be counted on: see broker/log/broker_life.py."""
-        async with self._noting_life:
-            for path, directory in self.partitions.directories.items():
-                if directory.is_loaded and broker_epoch == self.broker_epoch:
-                    try:
-                        await directory.note_life(broker_epoch, self._node.world.boot_id)
-                    except OSError as problem:
-                        _log.warning("%s: a kill will count as a loss of power: %s", path, problem)
+        """Before the broker can be counted on."""
+        await self.life_notes.write(broker_epoch)
 
     def _role_changed(self, partition: Partition) -> None:
         is_held = self.partitions.find(partition.topic, partition.index) is partition
@@ -306,22 +301,13 @@ class BrokerRole:
     async def lose_trust(self, why: str) -> None:
         """A disk that forgot what was written is no better than a machine that lost its power.
 
-        One directory that says so at the next start is enough. Where none can, none may start.
+        Where no directory can say so at the next start, there may be none.
         """
         _log.error("this broker begins anew in the cluster: %s", why)
-        directories = self.partitions.directories.values()
-        for directory in directories:
-            directory.last_life = directory.last_life._replace(is_unharmed=False)
         self.membership.begin_harmed_life(new_id(self._node.world.random))
-        problems: list[OSError] = []
-        async with self._noting_life:
-            for directory in directories:
-                try:
-                    await directory.lose_trust()
-                except OSError as problem:
-                    problems.append(problem)
-        if len(problems) == len(directories):
-            self._node.fail(problems[0])
+        problem = await self.life_notes.take_back()
+        if problem is not None:
+            self._node.fail(problem)
 
     # Stopping
 
@@ -338,13 +324,30 @@ class BrokerRole:
         await self._housekeeping.stop()
         if self._is_started:
             self.fetchers.close()
+        directories = self.partitions.directories
+        closed = [
+            path
+            for path, directory in directories.items()
+            if await _is_done(path, directory.close_logs())
+        ]
         epoch = self.broker_epoch
-        for path, directory in self.partitions.directories.items():
-            try:
-                with suppress(asyncio.CancelledError):
-                    await directory.close(epoch)
-            except OSError as problem:
-                _log.error("%s: the next start has to scan its logs: %s", path, problem)
+        if self.life_notes.is_in_doubt:
+            # The other directories must not vouch for it either.
+            await self.life_notes.take_back()
+            epoch = None
+        for path in closed:
+            await _is_done(path, directories[path].close(epoch))
+
+
+async def _is_done(path: str, closing: Awaitable[None]) -> bool:
+    try:
+        await closing
+    except asyncio.CancelledError:
+        return False
+    except OSError as problem:
+        _log.error("%s: the next start has to scan its logs: %s", path, problem)
+        return False
+    return True
 
 
 def _ids_of(directories: Mapping[str, LogDirectory]) -> dict[str, bytes]:

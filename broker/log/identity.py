@@ -103,3 +103,13 @@ async def read_topic_id(disk: Disk, directory: str) -> bytes | None:
         return id_of_text(entries["topic_id"])
     except (KeyError, ValueError):
         return None
+
+
+def check_owner(found: Identity, path: str, node_id: int | None, cluster_id: str | None) -> None:
+    """Raises WrongDirectoryError. None: whoever asks does not know, or mind."""
+    if node_id is not None and found.node_id != node_id:
+        raise WrongDirectoryError(f"{path} belongs to node {found.node_id}, this is node {node_id}")
+    if cluster_id is not None and found.cluster_id != cluster_id:
+        raise WrongDirectoryError(
+            f"{path} belongs to cluster {found.cluster_id}, this is {cluster_id}"
+        )

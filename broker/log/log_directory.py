@@ -26,6 +26,7 @@ from broker.log.cleaner import Cleaner
 from broker.log.compaction import Compacted
 from broker.log.log import Log, parse_directory
 from broker.log.renamed_logs import RenamedLogs, missing_from
+from broker.log.room import is_lack_of_room
 from broker.log.side_by_side import side_by_side
 from broker.protocol.errors import KafkaError
 from broker.world import WallClock
@@ -67,6 +68,9 @@ class LogDirectory:
         self._renamed = RenamedLogs(disk, path, random)
         self._has_stale_offsets = True  # the checkpoints may name logs that are gone
         self.is_loaded = False
+        self.on_health: Callable[[], None] | None = None
+        """Called when a log has failed, or is back."""
+
         self.last_life = Life()
         """Of the broker that used this directory, so far as it was noted."""
 
@@ -89,6 +93,12 @@ class LogDirectory:
         return self.failure is not None and any(log.failure for log in self._logs.values())
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Whether a log may have lost its end, unseen: it failed, and is not back."""
+        failures = (log.failure for log in self._logs.values())
+        return any(each is not None and not is_lack_of_room(each) for each in failures)
+
+    @property
     def is_behind(self) -> bool:
         """Whether a deleted log still has its name."""
         return self._renamed.is_behind
@@ -100,7 +110,7 @@ class LogDirectory:
     async def identify(self) -> identity.Identity:
         """Touches nothing. Raises NotFormattedError, WrongDirectoryError or OSError."""
         self.identity = await identity.read_identity(self.disk, self.path)
-        self._check_identity(self.identity)
+        identity.check_owner(self.identity, self.path, self._node_id, self._cluster_id)
         return self.identity
 
     async def load(self, config_of: Callable[[str], LogConfig], *, boot_id: str = "") -> list[Log]:
@@ -177,16 +187,6 @@ class LogDirectory:
             )
         return missing
 
-    def _check_identity(self, found: identity.Identity) -> None:
-        if self._node_id is not None and found.node_id != self._node_id:
-            raise identity.WrongDirectoryError(
-                f"{self.path} belongs to node {found.node_id}, this is node {self._node_id}"
-            )
-        if self._cluster_id is not None and found.cluster_id != self._cluster_id:
-            raise identity.WrongDirectoryError(
-                f"{self.path} belongs to cluster {found.cluster_id}, this is {self._cluster_id}"
-            )
-
     async def note_life(self, broker_epoch: int, boot_id: str) -> None:
         """Durable when it returns: from now on a kill harms nothing. Raises OSError."""
         life = self.last_life
@@ -215,16 +215,19 @@ class LogDirectory:
 
     def _on_failure(self, failed: Log, problem: OSError) -> None:
         _log.error("%s/%s is offline: %s", self.path, failed.directory, problem)
-        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-            # A full disk still reads, and the others notice themselves when they need room.
-            return
-        self.failure = problem
-        for log in self.logs:
-            log.failure = log.failure or problem
+        # A full disk still reads, and the others notice themselves when they need room.
+        if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+            self.failure = problem
+            for log in self.logs:
+                log.failure = log.failure or problem
+        if self.on_health is not None:
+            self.on_health()
 
     def _on_comeback(self) -> None:
         if not any(log.failure for log in self._logs.values()):
             self.failure = None
+        if self.on_health is not None:
+            self.on_health()
 
     async def create(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> Log:
         """An empty log, or the one of this very topic if it is here. Raises OSError."""
@@ -380,7 +383,7 @@ class LogDirectory:
         Of a broker that was never let in, it says what it said of the life before: the cluster
         knows no other.
         """
-        await side_by_side(self.logs, lambda log: self._try(log.close))
+        await self.close_logs()
         # A start that failed half-way says nothing about the logs that it did not reach.
         if not self.is_loaded or any(log.failure for log in self.logs):
             return
@@ -388,3 +391,7 @@ class LogDirectory:
         life = self.last_life if broker_epoch is None else Life(broker_epoch, is_unharmed=True)
         await self.disk.replace(CLEAN_SHUTDOWN, marker_of(life))
         _log.info("%s was stopped cleanly", self.path)
+
+    async def close_logs(self) -> None:
+        """Which of them could not be closed cleanly is known then."""
+        await side_by_side(self.logs, lambda log: self._try(log.close))
