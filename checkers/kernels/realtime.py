@@ -10,6 +10,7 @@ import numpy as np
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import kernel
 from checkers.kernels.tables import Log, Places
+from harness.history.kinds import RECORD
 
 NEVER = 2**31 - 1
 
@@ -26,19 +27,20 @@ def in_time(
     op: Ints32,
     outcome: Ints8,
     call: Ints32,
-) -> tuple[int, bool]:
+    late_keys: Bools,
+) -> int:
     """How many records of the keys from `low` on were acknowledged at offsets beyond doubt; and
-    whether it may be that one was acknowledged, or shown, before something at or below it was
+    of which it may be that one was acknowledged, or shown, before something at or below it was
     begun. The first to be shown a value is enough: all others were shown it later."""
-    seen, late = 0, False
+    seen = 0
     for key in range(low, high):
         if doubtful[key]:
-            more, later = doubtful_in_time(
+            more, late_keys[key] = doubtful_in_time(
                 start[key], start[key + 1], log.held, clash, places, op, outcome, call
             )
-            seen, late = seen + more, late or later
+            seen += more
             continue
-        latest = np.int32(-1)
+        latest, late = np.int32(-1), False
         for slot in range(start[key], start[key + 1]):
             sender, reader = log.acked[slot], log.shown[slot]
             if sender >= 0:
@@ -48,7 +50,8 @@ def in_time(
             elif places.writer[log.held[slot]] >= 0:
                 latest = max(latest, call[places.writer[log.held[slot]]])
             late |= latest > reader >= 0
-    return seen, late
+        late_keys[key] = late
+    return seen
 
 
 @kernel
@@ -83,6 +86,7 @@ def doubtful_in_time(
 
 @kernel
 def called_before(
+    chosen: Bools,
     start: Ints64,
     held: Ints32,
     clash: Ints8,
@@ -95,20 +99,22 @@ def called_before(
     latest: Ints32,
     whose: Ints64,
 ) -> None:
-    """For each slot the latest moment at which a record at or below it was still to be sent, or the
-    end of the log was asked for and told to be lower; and whose moment that is: a slot, or
-    -2 - number of the question. Slots with doubtful contents say nothing of themselves."""
-    for slot in range(held.size):
-        latest[slot], whose[slot] = -1, -1
-        value = held[slot]
-        if value < 0 or clash[slot] or first[value] != last[value] or writer[value] < 0:
-            continue
-        latest[slot], whose[slot] = call[writer[value]], slot
+    """For each slot of the chosen keys the latest moment at which a record at or below it was still
+    to be sent, or the end of the log was asked for and told to be lower; and whose moment that is:
+    a slot, or -2 - number of the question. Slots with doubtful contents say nothing of themselves.
+    """
+    for key in np.flatnonzero(chosen):
+        for slot in range(start[key], start[key + 1]):
+            latest[slot], whose[slot] = -1, -1
+            value = held[slot]
+            if value < 0 or clash[slot] or first[value] != last[value] or writer[value] < 0:
+                continue
+            latest[slot], whose[slot] = call[writer[value]], slot
     for question in range(ends_at.size):
         slot = ends_at[question]
         if slot >= 0 and end_calls[question] > latest[slot]:
             latest[slot], whose[slot] = end_calls[question], -2 - question
-    for key in range(start.size - 1):
+    for key in np.flatnonzero(chosen):
         for slot in range(start[key] + 1, start[key + 1]):
             if latest[slot - 1] > latest[slot]:
                 latest[slot], whose[slot] = latest[slot - 1], whose[slot - 1]
@@ -116,6 +122,8 @@ def called_before(
 
 @kernel
 def late_appends(
+    chosen: Bools,
+    start: Ints64,
     held: Ints32,
     clash: Ints8,
     first: Ints32,
@@ -124,24 +132,24 @@ def late_appends(
     outcome: Ints8,
     latest: Ints32,
     cap: int,
-) -> tuple[int, int, Ints64]:
-    """Slots that were acknowledged before something at or below them was begun."""
-    found, count, seen = np.empty(cap, np.int64), 0, 0
-    for slot in range(held.size):
-        value = held[slot]
-        if value < 0 or clash[slot] or first[value] != last[value] or writer[value] < 0:
-            continue
-        if outcome[writer[value]] == 1:
-            seen += 1
-            if latest[slot] > writer[value]:
+) -> tuple[int, Ints64]:
+    """Slots of the chosen keys that were acknowledged before something at or below was begun."""
+    found, count = np.empty(cap, np.int64), 0
+    for key in np.flatnonzero(chosen):
+        for slot in range(start[key], start[key + 1]):
+            value = held[slot]
+            if value < 0 or clash[slot] or first[value] != last[value] or writer[value] < 0:
+                continue
+            if outcome[writer[value]] == 1 and latest[slot] > writer[value]:
                 if count < cap:
                     found[count] = slot
                 count += 1
-    return seen, count, found[: min(count, cap)]
+    return count, found[: min(count, cap)]
 
 
 @kernel
 def early_reads(
+    chosen: Bools,
     outcome: Ints8,
     type_: Ints8,
     begin: Ints64,
@@ -154,19 +162,20 @@ def early_reads(
     held: Ints32,
     latest: Ints32,
     cap: int,
-) -> tuple[int, int, Ints64]:
-    """Polled elements that were shown before something at or below them was begun."""
-    found, count, seen = np.empty(cap, np.int64), 0, 0
+) -> tuple[int, Ints64]:
+    """Polled elements of the chosen keys that were shown before something at or below was begun."""
+    found, count = np.empty(cap, np.int64), 0
     for op in range(outcome.size):
         if outcome[op] == 0 or type_[op] == 0:
             continue
         for element in range(begin[op], end[op]):
-            if kind[element] != 2 or number[element] < 0 or offset[element] < 0:
+            if kind[element] != RECORD or number[element] < 0 or offset[element] < 0:
+                continue
+            if not chosen[key[element]]:
                 continue
             slot = shift[key[element]] + offset[element]
-            seen += 1
             if latest[slot] > op and held[slot] == number[element]:
                 if count < cap:
                     found[count] = element
                 count += 1
-    return seen, count, found[: min(count, cap)]
+    return count, found[: min(count, cap)]

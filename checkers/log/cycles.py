@@ -47,7 +47,7 @@ def cycles(facts: LogFacts, *, ww_deps: bool = False, exact_polls: bool = False)
     marks = facts.marks
     plain = not (ww_deps or exact_polls) and bool((facts.called >= 0).all(where=took_part))
     simple = plain and not facts.both
-    late = facts.in_time[1] or bool(marks.having(EARLY).size)
+    late = facts.in_time[1].any() or bool(marks.having(EARLY).size)
     if simple and not late and not marks.having(PHANTOM).size:
         return Findings(looked_at=facts.polled, nothing=_NOTHING)
     span = (columns.outcome, facts.begin, facts.end, facts.role, facts.number)

@@ -107,18 +107,19 @@ class LogFacts:
         return bool(self.mixed.any())
 
     @cached_property
-    def in_time(self) -> tuple[int, bool]:
-        """How many records were acknowledged at offsets beyond doubt; and whether any record, or
-        poll, may have been told too early."""
+    def in_time(self) -> tuple[int, Bools]:
+        """How many records were acknowledged at offsets beyond doubt; and the keys of which a
+        record, or a poll, may have been told too early."""
         columns, slots = self.columns, self.slots
         given = (slots.start, slots.log, slots.clash, slots.doubtful, self.values.places)
         then = (columns.elements.op, columns.outcome, self.called)
 
-        def half(low: int, high: int) -> tuple[int, bool]:
-            return in_time(low, high, *given, *then)
+        late = np.zeros(self.key_count, np.bool_)
 
-        halves = in_halves(self.key_count, half, size=self.number.size)
-        return sum(int(seen) for seen, _ in halves), any(late for _, late in halves)
+        def half(low: int, high: int) -> int:
+            return in_time(low, high, *given, *then, late)
+
+        return sum(map(int, in_halves(self.key_count, half, size=self.number.size))), late
 
     @cached_property
     def marks(self) -> Marks:

@@ -46,21 +46,24 @@ def nonlinearizable_logs(facts: LogFacts) -> Findings:
     columns, values, slots = facts.columns, facts.values, facts.slots
     call = facts.called
     ends = _ends(facts)
-    if not ends.row.size:
-        acked, late_at_all = facts.in_time
-        if not late_at_all:
-            return Findings(looked_at=acked + facts.placed, nothing=_NOTHING)
+    acked, late_keys = facts.in_time
+    chosen = late_keys.copy()
+    chosen[columns.elements.key[ends.element]] = True
+    if not chosen.any():
+        return Findings(looked_at=acked + facts.placed, nothing=_NOTHING)
     latest = np.empty(slots.held.size, np.int32)
     whose = np.empty(slots.held.size, np.int64)
     contents = (slots.held, slots.clash, values.first, values.last, values.writer)
-    realtime.called_before(slots.start, *contents, call, ends.slot, call[ends.row], latest, whose)
-    acked, late_count, late = realtime.late_appends(*contents, columns.outcome, latest, SHOWN)
-    shown, early_count, early = realtime.early_reads(
+    logs = (chosen, slots.start, *contents)
+    realtime.called_before(*logs, call, ends.slot, call[ends.row], latest, whose)
+    late_count, late = realtime.late_appends(*logs, columns.outcome, latest, SHOWN)
+    early_count, early = realtime.early_reads(
+        chosen,
         columns.outcome,
         columns.ops.type,
         facts.begin,
         facts.end,
-        facts.role,
+        columns.elements.kind,
         columns.elements.key,
         facts.offset,
         facts.number,
@@ -78,7 +81,7 @@ def nonlinearizable_logs(facts: LogFacts) -> Findings:
     return Findings(
         found=tuple(sorted(found, key=lambda finding: finding.ops)[:SHOWN]),
         count=late_count + early_count + int(counted.size),
-        looked_at=acked + shown,
+        looked_at=acked + facts.placed,
         nothing=_NOTHING,
     )
 
