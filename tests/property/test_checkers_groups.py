@@ -61,6 +61,10 @@ def difference(name: str, dice: Random) -> tuple[Found, Found]:
     if name in FORMS:
         return Counter((max(reads.intersection(one.ops)),) for one in findings.found), defined
     found = Counter(map(TOLD[name], findings.found))
+    if findings.count > len(findings.found):
+        # The first few are told, all are counted.
+        assert findings.count == defined.total()
+        return found, found & defined
     return (Counter(set(found)) if name == "two-owners" else found), defined
 
 
