@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
@@ -17,7 +18,8 @@ from harness.history.op import Op, OpType
 Found = Counter[tuple[Any, ...]]
 
 
-class Done(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Done:
     """An operation, by the rows of its invocation and its end; alone, what a group told."""
 
     index: int
