@@ -52,6 +52,9 @@ class Contract:
     exact_polls: bool = False
     """A poll shows all that there is, so what it does not show comes after it. Kafka's consumers do
     not: they answer from what they have fetched so far."""
+    exact_ends: bool = False
+    """The end of a log is told as it is, whoever asks. Kafka's leaders hold no lease: one that was
+    replaced may tell the end that it knows until it learns of it."""
     dense_offsets: bool = False
     """Every offset is some send's: no transactions, no compaction, nothing from before."""
     stale_bound_ms: float | None = None

@@ -192,7 +192,7 @@ _CLAUSES: dict[str, tuple[Clause, ...]] = {
     "stale-read": (never("A consumer is not further behind than the bound that was asked for."),),
     "watermark-regression": (
         *LOSS,
-        never("The end of a partition, once told, is never told to be earlier."),
+        never("The end of a partition, once told to a client, is never told to it to be earlier."),
     ),
     "hanging-transaction": (
         *LOSS,

@@ -71,14 +71,17 @@ def examiner(name: str, contract: Contract) -> Callable[[LogFacts], Findings]:
         return partial(cycles, ww_deps=contract.ww_deps, exact_polls=contract.exact_polls)
     if name == "stale-read":
         return partial(stale_reads, bound_ms=contract.stale_bound_ms)
-    if name == "nonlinearizable-log" and contract.dense_offsets:
-        return _linear_and_dense
+    if name == "watermark-regression":
+        return partial(watermark_regressions, exact_ends=contract.exact_ends)
+    if name == "nonlinearizable-log":
+        judged = _linear_and_dense if contract.dense_offsets else nonlinearizable_logs
+        return partial(judged, exact_ends=contract.exact_ends)
     return EXAMINERS[name]
 
 
-def _linear_and_dense(facts: LogFacts) -> Findings:
+def _linear_and_dense(facts: LogFacts, *, exact_ends: bool) -> Findings:
     """Against time, and whether all offsets can have been filled in time."""
-    found, gaps = nonlinearizable_logs(facts), unfilled_offsets(facts)
+    found, gaps = nonlinearizable_logs(facts, exact_ends=exact_ends), unfilled_offsets(facts)
     return replace(
         found,
         found=tuple(sorted((*found.found, *gaps.found), key=lambda one: one.ops)[:SHOWN]),

@@ -42,7 +42,8 @@ class _Ends:
     """The last before it; -1 if there is none."""
 
 
-def nonlinearizable_logs(facts: LogFacts) -> Findings:
+def nonlinearizable_logs(facts: LogFacts, *, exact_ends: bool = False) -> Findings:
+    """With `exact_ends` an end also says that nothing was there yet: see the contract."""
     columns, values, slots = facts.columns, facts.values, facts.slots
     call = facts.called
     ends = _ends(facts)
@@ -55,7 +56,8 @@ def nonlinearizable_logs(facts: LogFacts) -> Findings:
     whose = np.empty(slots.held.size, np.int64)
     contents = (slots.held, slots.clash, values.first, values.last, values.writer)
     logs = (chosen, slots.start, *contents)
-    realtime.called_before(*logs, call, ends.slot, call[ends.row], latest, whose)
+    bounds = (ends.slot if exact_ends else ends.slot[:0], call[ends.row])
+    realtime.called_before(*logs, call, *bounds, latest, whose)
     late_count, late = realtime.late_appends(*logs, columns.outcome, latest, SHOWN)
     early_count, early = realtime.early_reads(
         chosen,
@@ -162,13 +164,20 @@ class _Story:
         return self._finding(slot, int(self.ends.row[question]), key, claim)
 
 
-def watermark_regressions(facts: LogFacts) -> Findings:
-    """An end, or beginning, of a log that is told to be earlier than it was told before."""
+def watermark_regressions(facts: LogFacts, *, exact_ends: bool = False) -> Findings:
+    """An end, or beginning, of a log that is told to be earlier than it was told before.
+
+    To the same process; with `exact_ends` to any.
+    """
     columns, elements = facts.columns, facts.columns.elements
     chosen = facts.of_kind(*_TOLD)
     chosen = chosen[elements.offset[chosen] >= 0]
     chosen = chosen[columns.outcome[elements.op[chosen]] == OK]
     groups = elements.kind[chosen].astype(np.int64) << 32 | elements.key[chosen]
+    if not exact_ends:
+        process = columns.ops.process[elements.op[chosen]]
+        both = np.stack((groups, process.astype(np.int64)))
+        groups = np.unique(both, axis=1, return_inverse=True)[1].reshape(-1)
     found: list[Finding] = []
     count = 0
     for group in np.unique(groups):

@@ -34,6 +34,9 @@ _CODES = {True: 0, False: 1, "unknown": 2}
     "--exact-polls", is_flag=True, help="Polls show all there is: what they miss comes after them."
 )
 @click.option(
+    "--exact-ends", is_flag=True, help="Ends of logs are told as they are: no replaced leader does."
+)
+@click.option(
     "--dense-offsets", is_flag=True, help="Every offset of a log is some send's: none may be free."
 )
 @click.option("--initial", help="The initial value, as JSON.")
@@ -163,6 +166,7 @@ def _question(options: dict[str, Any]) -> Question:
         unsafe_faults=options["unsafe_faults"],
         ww_deps=options["ww_deps"],
         exact_polls=options["exact_polls"],
+        exact_ends=options["exact_ends"],
         dense_offsets=options["dense_offsets"],
         stale_bound_ms=options["stale_bound"],
         judged_by=options["contract"],

@@ -167,7 +167,7 @@ def difference(dice: Random, *, dense: bool) -> tuple[bool, bool, list[Op]]:
         # Nobody can say where a record is that nobody saw; with gaps there is room for it anywhere.
         done = [one for one in done if one.f != "send" or one.offset is not None]
     facts = LogFacts(LightHistory(rows).columns)
-    contract = Contract(dense_offsets=dense)
+    contract = Contract(dense_offsets=dense, exact_ends=True)
     # An end that goes back has a name of its own.
     names = ("nonlinearizable-log", "watermark-regression")
     found = sum(CHECKERS[name].examine(facts, contract).count for name in names)
