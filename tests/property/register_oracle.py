@@ -93,7 +93,7 @@ def history(kind: str, dice: Random) -> tuple[list[Op], set[tuple[int, ...]]]:
         plans.append((begun, ended, "read", outcome, dice.choice(names), given))
     rows, accesses = _told(plans, row_of)
     reads = [one for one in accesses if one[0] == "read" and one[1].certain]
-    wrong = {
+    wrong: set[tuple[int, ...]] = {
         (read.index,)
         for _, read in reads
         if (read.value is None) is lost
