@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
