@@ -23,8 +23,22 @@ _ACCEPTS_PER_EVENT = 64
 _ACCEPT_PAUSE_S = 0.1
 _BUFFERS_PER_SENDMSG = 64
 _SENDFILE_MAX = 256 * 1024
-"""Sent of files before others have their turn: a reader that catches up must delay nobody."""
+"""Sent of files in one turn of the loop: readers that catch up must delay nobody."""
+_SENDFILE_MIN = 32 * 1024
+"""What each of many such readers may send of it, or it would be calls and no data."""
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+class _Senders:
+    """How many connections of a network have something unsent, and so share a turn."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def share(self) -> int:
+        return max(_SENDFILE_MAX // max(self.count, 1), _SENDFILE_MIN)
 
 
 class SocketConnection:
@@ -37,8 +51,10 @@ class SocketConnection:
         peer: Address,
         *,
         use_sendfile: bool,
+        senders: _Senders,
     ) -> None:
         self.peer = peer
+        self._senders = senders
         self.unsent_bytes = 0
         self._loop = loop
         self._sock = sock
@@ -112,7 +128,7 @@ class SocketConnection:
 
     def _flush(self) -> None:
         unsent = self._unsent
-        room = _SENDFILE_MAX
+        room = self._senders.share()
         try:
             while unsent:
                 if not isinstance(unsent[0], FileSlice):
@@ -120,12 +136,12 @@ class SocketConnection:
                 elif room > 0:
                     room -= self._send_slice(unsent[0], room)
                 else:
-                    self._writing = True
+                    self._wait()
                     if not self._watching:
                         self._loop.call_soon(self._flush)
                     return
         except (BlockingIOError, InterruptedError):
-            self._writing = True
+            self._wait()
             if not self._watching:
                 self._watching = True
                 self._loop.add_writer(self._descriptor, self._flush)
@@ -137,9 +153,19 @@ class SocketConnection:
             self._watching = False
             self._loop.remove_writer(self._descriptor)
         if self._writing:
-            self._writing = False
+            self._wait_no_more()
             if self._receiver is not None:
                 self._receiver.drained()
+
+    def _wait(self) -> None:
+        if not self._writing:
+            self._writing = True
+            self._senders.count += 1
+
+    def _wait_no_more(self) -> None:
+        if self._writing:
+            self._writing = False
+            self._senders.count -= 1
 
     def _send_slice(self, piece: FileSlice, at_most: int) -> int:
         """How many bytes were sent by sendfile."""
@@ -199,7 +225,8 @@ class SocketConnection:
         self._loop.remove_reader(self._descriptor)
         self._loop.remove_writer(self._descriptor)
         self._descriptor = -1
-        self._reading = self._writing = self._watching = False
+        self._wait_no_more()
+        self._reading = self._watching = False
         self._sock.close()
         self._unsent.clear()
         self.unsent_bytes = 0
@@ -271,6 +298,7 @@ class SocketNetwork:
         self._receive_buffer_bytes = receive_buffer_bytes
         self._backlog = backlog
         self._use_sendfile = use_sendfile
+        self._senders = _Senders()
 
     async def listen(
         self, address: Address, on_connection: Callable[[Connection], None]
@@ -306,7 +334,9 @@ class SocketNetwork:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         loop = asyncio.get_running_loop()
-        return SocketConnection(loop, sock, peer, use_sendfile=self._use_sendfile)
+        return SocketConnection(
+            loop, sock, peer, use_sendfile=self._use_sendfile, senders=self._senders
+        )
 
     def _size_buffers(self, sock: socket.socket) -> None:
         if self._send_buffer_bytes > 0:

@@ -122,6 +122,33 @@ async def test_many_short_slices_are_no_more_of_a_turn_than_a_long_one(tmp_path:
     await disk.close()
 
 
+async def test_readers_that_catch_up_together_share_a_turn(tmp_path: Path) -> None:
+    disk = FileDisk(str(tmp_path))
+    file = await disk.create("segment")
+    content = Random(4).randbytes(4 * _SENDFILE_MAX)
+    file.append([content])
+    network = SocketNetwork()
+    pairs = [await pair(network) for _ in range(4)]
+    senders, receivers = [Collector() for _ in pairs], [Collector(1 << 20) for _ in pairs]
+    for (ours, theirs), sender, receiver in zip(pairs, senders, receivers, strict=True):
+        ours.start(sender)
+        theirs.start(receiver)
+    for ours, _ in pairs:
+        ours.send_file(file.slice(0, len(content)))
+    # The first is alone when it begins, the last has three beside it. A socket may take less.
+    sent = [len(content) - ours.unsent_bytes for ours, _ in pairs]
+    shares = [_SENDFILE_MAX, _SENDFILE_MAX, _SENDFILE_MAX // 2, _SENDFILE_MAX // 3]
+    assert all(0 < some <= share for some, share in zip(sent, shares, strict=True))
+    for (ours, _), sender, receiver in zip(pairs, senders, receivers, strict=True):
+        await asyncio.wait_for(sender.was_drained.wait(), 10)
+        ours.close()
+        assert await asyncio.wait_for(receiver.ended, 10) is None
+        assert bytes(receiver.data) == content
+    assert network._senders.count == 0
+    file.close()
+    await disk.close()
+
+
 async def test_a_connection_may_close_between_two_parts_of_a_slice(tmp_path: Path) -> None:
     disk = FileDisk(str(tmp_path))
     file = await disk.create("segment")
