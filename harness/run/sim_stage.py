@@ -22,6 +22,7 @@ from harness.run.tally import Tally
 from harness.sim.invariants import invariants
 from harness.sim.invariants.base import Cost, InvariantBroken
 from harness.sim.invariants.watch import Watch
+from harness.sim.node_logs import node_logs
 from harness.sim.nodes import SimCluster
 from harness.sim.place import SimPlace
 from harness.sim.sim_broker import SimBroker
@@ -64,7 +65,7 @@ class SimStage:
 def play_in_simulation(
     plan: Plan, directory: Path, act: Callable[[Stage], Coroutine[Any, Any, _Result]]
 ) -> Played[_Result]:
-    with Simulation(plan.seed) as simulation:
+    with node_logs(shown=False), Simulation(plan.seed) as simulation:
         stage = SimStage(plan, simulation)
         try:
             result = simulation.run(act(stage), deadline_s=plan.time_limit_s + _BEYOND_LOAD_S)
