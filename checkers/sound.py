@@ -20,6 +20,7 @@ from checkers.stored import StoredHistory, columns_of
 from harness.history import kinds
 from harness.history.errors import HistoryError
 from harness.history.history import History
+from harness.history.json_text import readable
 
 _TXN = '[["append", k, v], ["r", k, [v, ...]], ["w", k, v], ...]'
 _LOG = '[["send", k, [offset, v]], ["poll", {k: [[offset, v], ...]}], ...]'
@@ -37,6 +38,14 @@ _SHAPES: dict[str, dict[str, str]] = {
         "transform": '{"in": [[k, offset], ...], "out": [[k, [offset, v]], ...]}',
     },
 }
+_MICRO_OPS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "list-append": ('["append", k, v] and ["r", k, [v, ...]]', (kinds.WRITE, kinds.READ)),
+    "rw-register": (
+        '["w", k, v] and ["r", k, v]',
+        (kinds.APPEND, kinds.READ_ELEMENT, kinds.READ_EMPTY),
+    ),
+}
+"""By model: the micro-operations it knows, and the kinds of the other's, which it would not see."""
 _SHOWN_MAX = 120
 _UNREADABLE = (pa.ArrowException, OSError, LookupError, ValueError, TypeError)
 
@@ -54,6 +63,8 @@ def sound_history(file: Path, model: str, *, lean: bool) -> History | StoredHist
         _refuse_pointers(columns, file)
     if model in _SHAPES:
         _refuse_shapes(columns, file, _SHAPES[model])
+    if model in _MICRO_OPS:
+        _refuse_micro_ops(columns, file, model)
     return history
 
 
@@ -101,12 +112,32 @@ def _refuse_shapes(columns: Columns, file: Path, shapes: dict[str, str]) -> None
             continue
         row = int(elements.op[element])
         f = columns.ops.names[int(columns.ops.f[row])]
-        shown = json.dumps(value, ensure_ascii=False)
         raise HistoryError(
-            f"expected {shapes[f]} as value of {f}, found "
-            f"{shown if len(shown) <= _SHOWN_MAX else shown[:_SHOWN_MAX] + '...'}",
+            f"expected {shapes[f]} as value of {f}, found {_shown(value)}",
             _where(file, row, columns.index_of(row)),
         )
+
+
+def _refuse_micro_ops(columns: Columns, file: Path, model: str) -> None:
+    """A read of null is either's: it says nothing."""
+    elements = columns.elements
+    known, strange = _MICRO_OPS[model]
+    found = np.isin(elements.kind, np.array(strange, np.int8))
+    found &= elements.told | (elements.kind != kinds.READ)
+    found &= columns.ops.process[elements.op] >= 0
+    if found.any():
+        row = int(elements.op[int(np.argmax(found))])
+        index = columns.index_of(row)
+        value = columns.history.op(index).value
+        raise HistoryError(
+            f"expected {known} in a history of {model}, found {_shown(value)}",
+            _where(file, row, index),
+        )
+
+
+def _shown(value: Any) -> str:
+    text = readable(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "..."
 
 
 def _where(file: Path, row: int, index: int) -> str:

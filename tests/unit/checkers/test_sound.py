@@ -125,3 +125,31 @@ def test_what_the_model_does_not_know_is_passed_over(tmp_path: Path, f: str, val
     nemesis = {"process": "nemesis", "type": "info", "f": "poll", "value": "partition"}
     path.write_text("".join(json.dumps(one) + "\n" for one in (GOOD, row, nemesis)))
     assert len(sound_history(path, "kafka", lean=True)) == 3
+
+
+@pytest.mark.parametrize(
+    ("model", "value"),
+    [
+        ("list-append", [["w", "x", 1]]),
+        ("list-append", [["append", "x", 1], ["r", "x", 7]]),
+        ("rw-register", [["append", "x", 1]]),
+        ("rw-register", [["w", "x", 1], ["r", "x", []]]),
+        ("rw-register", [["r", "x", [1]]]),
+    ],
+)
+@pytest.mark.parametrize("type_", ["invoke", "ok", "info"])
+def test_micro_operations_of_the_other_model_are_refused(
+    tmp_path: Path, model: str, value: Any, type_: str
+) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_text(json.dumps({"process": 0, "type": type_, "f": "txn", "value": value}) + "\n")
+    said = refusal(path, model)
+    assert said.startswith(f"{path}, line 1: expected [")
+    assert said.endswith(f"in a history of {model}, found {json.dumps(value)}")
+
+
+@pytest.mark.parametrize("model", ["list-append", "rw-register"])
+def test_a_read_of_null_is_of_either_model(tmp_path: Path, model: str) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_text('{"process": 0, "type": "invoke", "f": "txn", "value": [["r", "x", null]]}\n')
+    assert len(sound_history(path, model, lean=True)) == 1
