@@ -56,6 +56,8 @@ class SimNode:
         self.clock = SimClock(simulation.loop)
         self.disks = {path: MemoryDisk() for path in self.config.log_dirs}
         self.disk_faults = DiskFaults(self.disks)
+        self.damaged_logs: set[str] = set()
+        """By their directory: what they hold is not what the node wrote."""
         self.life: Life | None = None
         self.node: Node | None = None
         """The broker itself, once it has started."""

@@ -78,6 +78,7 @@ class PlaceDisks:
             if where is not None:
                 if logs.fingerprint() == before:
                     raise FaultMissedError(f"every log of {node} is as it was, though {where}")
+                self._nodes[node].damaged_logs |= logs.flipped
                 self._tell("fault", node, where)
                 return f"{node}: {where}"
         raise FaultMissedError(f"{node} has stored nothing yet that could be damaged so")

@@ -20,6 +20,8 @@ _INTERNAL = "__"
 class StoredLogs:
     def __init__(self, disk: MemoryDisk) -> None:
         self._disk = disk
+        self.flipped: set[str] = set()
+        """The logs, by their directory, that hold bytes which nobody wrote."""
 
     def segments(self, topic: str) -> dict[int, list[int]]:
         """By partition: the sizes of its segments, the oldest first."""
@@ -53,6 +55,7 @@ class StoredLogs:
         path, position, size = batches[int(draw * len(batches))]
         at = position + _HEADER_BYTES + (size - _HEADER_BYTES) // 2
         self._disk._now.files[path].content[at] ^= 1
+        self.flipped.add(path.rpartition("/")[0])
         return f"a bit of {path} was flipped at byte {at}"
 
     def truncate_tail(self, draw: float) -> str | None:

@@ -64,6 +64,11 @@ def test_a_sound_broker_is_found_valid(tmp_path: Path, workload: str, nemesis: s
     assert struck, outcome.figures
 
 
+def test_nobody_is_blamed_for_a_bit_that_the_harness_flipped(tmp_path: Path) -> None:
+    outcome = run(tmp_path, nemesis="disk:bit-flip", rate=30, seed=13)
+    assert outcome.exit_code == 0, outcome.sentence()
+
+
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     words = "test --on sim --nemesis kill,partition --seed 11 --rate 40 --time-limit 10 --json"
     found = []

@@ -80,7 +80,7 @@ def _has_on_disk(scene: Scene, node_id: int, leader: Replica, batch: SeenBatch) 
         return False
     if batch.last_offset < replica.seen_log.start:
         return True
-    if replica.is_compacted:
+    if replica.is_unlike:
         return batch.last_offset < replica.seen_log.end
     has = replica.log.by_base.get(batch.base_offset)
     if has is None or (has.leader_epoch, has.crc) != (batch.leader_epoch, batch.crc):

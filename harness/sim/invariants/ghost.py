@@ -128,7 +128,7 @@ class Ghost:
         for each in self.of(replica.key).behind(replica.held_end):
             if before_epoch is not None and each.shown_in >= before_epoch:
                 break
-            if replica.is_compacted:
+            if replica.is_unlike:
                 # Which batches it still has is its own business; how far it reaches is not.
                 if each.last_offset >= replica.seen_log.end:
                     return each

@@ -42,7 +42,7 @@ class MarksAreHeld:
             follower = scene.running(each.node_id, leader.key)
             if follower is None or last.last_offset < follower.seen_log.start:
                 continue
-            if follower.is_compacted:
+            if follower.is_unlike:
                 continue  # it may have thrown that batch away, and by right
             self.looks += 1
             has = follower.log.by_base.get(last.base_offset)

@@ -30,14 +30,15 @@ class Replica:
         """Looked at for the first time in this life."""
         self.mark_before = 0
         """The high watermark at the look before the last one."""
-        self.is_compacted = False
+        self.is_unlike = False
+        """What it stores is no measure of what was written: it is compacted, or was damaged."""
 
     def look(
         self,
         seen: SeenPartition | SeenQuorum,
         segments: Sequence[SeenSegment],
         peek: Peek,
-        is_compacted: bool,
+        is_unlike: bool,
     ) -> None:
         self.is_new = self.partition is None and self.quorum is None
         self.mark_before = 0 if self.is_new else self.high_watermark
@@ -46,9 +47,10 @@ class Replica:
         else:
             self.partition = seen
         self.segments = tuple(segments)
-        self.is_compacted = is_compacted
-        if is_compacted:
-            # Replicas compact when they like: their batches need not be the same any more.
+        self.is_unlike = is_unlike
+        if is_unlike:
+            # Replicas compact when they like, and a fault may have changed what this one stores:
+            # their batches need not be the same any more.
             self.log = ReplicaLog()
             return
         self.log.look(segments, peek)

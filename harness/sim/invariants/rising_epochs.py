@@ -23,7 +23,7 @@ class RisingEpochs:
 
     def check(self, step: Step) -> Violation | None:
         for replica in step.replicas.values():
-            if replica.is_compacted:
+            if replica.is_unlike:
                 continue
             self.looks += 1
             sentence = _falling(replica) or _wrong_cache(replica) or _lacks_own(replica)

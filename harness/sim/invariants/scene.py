@@ -87,8 +87,10 @@ class Scene:
         replica = self._replicas.get((node, key))
         if replica is None or replica.life != life:
             replica = self._replicas[node, key] = Replica(node, life, key, topic)
-        is_compacted = self._is_compacted(key, seen)
-        replica.look(seen, segments(process, topic, index), partial(self.peek, node), is_compacted)
+        is_unlike = (
+            self._is_compacted(key, seen) or replica.name in self._cluster[node].damaged_logs
+        )
+        replica.look(seen, segments(process, topic, index), partial(self.peek, node), is_unlike)
         return replica
 
     def _is_compacted(self, key: Key, seen: SeenPartition | SeenQuorum) -> bool:
