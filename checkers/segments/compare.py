@@ -1,9 +1,11 @@
 """A history against what brokers stored: what clients were told must be in the log, and nothing
 else may be.
 
-Absence proves a loss where the log reaches past the offset, or where as many replicas were kept as
-there are; what may have been deleted or compacted away, and what lies in a damaged segment, proves
-nothing. A send of unknown outcome is decided here: it is stored, or it is not.
+A log is settled where most of its replicas were kept, all of them can be read, and no file is
+missing: otherwise the latest may be another, and nobody is accused by what this one has or lacks.
+Absence proves a loss in a settled log that reaches past the offset, or of which as many replicas
+were kept as there are; what may have been deleted or compacted away proves nothing. A send of
+unknown outcome is decided here: it is stored, or it is not.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from checkers.log.facts import POLL, SEND, LogFacts
 from checkers.log.foreign import written_otherwise
 from checkers.log.words import value_text, who
 from checkers.segments.replicas import Replica
-from checkers.segments.truth import Fate, Log, Stored, divergences, logs_of
+from checkers.segments.truth import Fate, Log, Stored, divergences, logs_of, records_of
 
 _HARMLESS = (Fate.ABORTED, Fate.OPEN)
 
@@ -43,6 +45,8 @@ class Comparison:
         self.written = written_otherwise(facts)
         self.places: dict[int, list[int]] = defaultdict(list)
         """For each number of a value, where the log has it."""
+        self._others: dict[int, dict[Any, tuple[str, int]]] = {}
+        """By key, values of the replicas that do not stand for the log; found when asked for."""
         for key, log in self.logs.items():
             for offset, stored in log.records.items():
                 number = self.numbers.get((key, _mark(stored.value)))
@@ -53,7 +57,8 @@ class Comparison:
         self._claims()
         for key, log in self.logs.items():
             self._contents(key, log)
-            self._order(key, log)
+            if not self._unsettled(log):
+                self._order(key, log)
         self._transactions()
         self._replicas()
         found = [one for type_ in sorted(self.found) for one in self._shown(type_)]
@@ -66,6 +71,9 @@ class Comparison:
                 "replicas": len(self.replicas),
                 "records": sum(len(log.records) for log in self.logs.values()),
                 "told": dict(sorted(self.decided.items())),
+                "unsettled": {
+                    log.name: why for log in self.logs.values() if (why := self._unsettled(log))
+                },
             },
         )
 
@@ -106,11 +114,12 @@ class Comparison:
         good = self._good(key, number)
         there = log.records.get(told)
         witness = {"key": log.name, "value": value, "offset": told if told >= 0 else None}
-        if good and told >= 0 and told not in self.places[number] and told >= log.start:
+        strays = told >= 0 and told not in self.places[number] and told >= log.start
+        if good and strays and not self._unsettled(log):
             self._contradicted(number, row, claim, log, there, {**witness, "stored": good})
         elif good or (0 <= told < log.start):
             self.decided["ok: stored" if good else "ok: may have been deleted"] += 1
-        elif self.places[number]:
+        elif self.places[number] and not self._unsettled(log):
             because = f"{claim}; {log.by} has it in a transaction that was aborted"
             self._add("lost-write", number, [row], because, **witness)
         elif self._proves_absence(log, told):
@@ -120,9 +129,11 @@ class Comparison:
                 "lost-write",
                 number,
                 [row],
-                f"{claim}; it is in no segment of {log.by}, whose log ends at {log.end}",
+                f"{claim}; {self._absence(log, key, value)}",
                 **witness,
             )
+        elif not log.is_whole and self._elsewhere(key, value):
+            self.decided["ok: stored"] += 1
         else:
             self.decided["ok: cannot be said"] += 1
 
@@ -146,8 +157,36 @@ class Comparison:
             **witness,
         )
 
+    def _unsettled(self, log: Log) -> str:
+        """Why nobody can be accused by what is there, if so."""
+        if not log.is_whole:
+            return "a replica is damaged, torn or has a segment missing"
+        if 2 * len(log.nodes) <= self.copies:
+            return f"{len(log.nodes)} of {self.copies} replicas are there"
+        return ""
+
+    def _elsewhere(self, key: int, value: Any) -> tuple[str, int] | None:
+        """Which other replica has a value, and where."""
+        if key not in self._others:
+            log = self.logs[key]
+            self._others[key] = {
+                _mark(stored.value): (replica.node, offset)
+                for replica in self.replicas
+                if replica.log == log.name and replica.node != log.by
+                for offset, stored in records_of(replica).items()
+                if stored.fate is not Fate.ABORTED
+            }
+        return self._others[key].get(_mark(value))
+
+    def _absence(self, log: Log, key: int, value: Any) -> str:
+        other = self._elsewhere(key, value)
+        if other is None:
+            return f"it is in no segment of {', '.join(log.nodes)}; the log ends at {log.end}"
+        node, offset = other
+        return f"the log of {log.by} has it nowhere, only {node} does, at offset {offset}"
+
     def _proves_absence(self, log: Log, offset: int) -> bool:
-        if log.is_compacted or log.damaged:
+        if log.is_compacted or self._unsettled(log):
             return False
         if offset < 0:
             return log.start == 0 and len(log.nodes) >= self.copies
@@ -166,7 +205,7 @@ class Comparison:
         log = self.logs[key]
         stored = [at for at in self.places[number] if log.records[at].fate not in _HARMLESS]
         # Another send of the same value may have gone well.
-        if not stored or int(self.facts.values.writer[number]) != row:
+        if not stored or int(self.facts.values.writer[number]) != row or self._unsettled(log):
             return
         value = log.records[stored[0]].value
         self._add(
@@ -191,8 +230,10 @@ class Comparison:
         witness = {"key": log.name, "value": value, "offset": offset}
         if there is None:
             if self._proves_absence(log, offset):
-                because = f"{claim}; it is in no segment of {log.by}, whose log ends at {log.end}"
+                because = f"{claim}; {self._absence(log, key, value)}"
                 self._add("lost-write", number, [row], because, **witness)
+        elif self._unsettled(log):
+            return
         elif _mark(there.value) != _mark(value):
             self._contradicted(number, row, claim, log, there, witness)
         elif there.fate is Fate.ABORTED:
@@ -219,7 +260,7 @@ class Comparison:
                     **witness,
                     offset=offset,
                 )
-            elif (good := self._good(key, number))[1:]:
+            elif (good := self._good(key, number))[1:] and not self._unsettled(log):
                 row = int(writer[number])
                 self._add(
                     "duplicate",
@@ -264,7 +305,11 @@ class Comparison:
             if role == SEND and is_txn[row] and self.facts.columns.outcome[row] in (OK, INFO):
                 sent[row].append((key, number))
         for row, records in sent.items():
-            known = [(key, number) for key, number in records if key in self.logs]
+            known = [
+                (key, number)
+                for key, number in records
+                if key in self.logs and not self._unsettled(self.logs[key])
+            ]
             shown = [one for one in known if self._good(*one)]
             missing = [
                 (key, number)

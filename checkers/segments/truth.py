@@ -1,9 +1,10 @@
 """What a log holds, by its replicas, and where these contradict one another.
 
-The replica with the latest leader epoch at its end, the longest of those, stands for the log. Two
-replicas that agree on one offset, epoch and all, agree on everything before it (log matching):
-where they do not, one of them has not been brought in line with a leader that it followed. The end
-of a replica that was left behind may differ from the log without any harm.
+The replica with the latest leader epoch at its end, the longest of those, stands for the log, and
+speaks for it where enough replicas are there and all of them can be read: one that cannot may have
+been the latest. Two replicas that agree on one offset, epoch and all, agree on everything before it
+(log matching): where they do not, one of them has not been brought in line with a leader that it
+followed. The end of a replica that was left behind may differ from the log without any harm.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Log:
     records: dict[int, Stored]
     is_compacted: bool
     """Whether records have keys, so that some may be gone for good reason."""
-    damaged: bool
+    is_whole: bool
+    """Whether every replica that is there can be read from end to end."""
 
     def holds(self, offset: int) -> bool:
         """Whether the log can be asked for this offset at all."""
@@ -72,8 +74,8 @@ def logs_of(replicas: Iterable[Replica]) -> dict[str, Log]:
 
 def _log(name: str, replicas: list[Replica]) -> Log:
     # Of equals the first by name, so that the same files tell the same story.
-    best = max(replicas, key=lambda one: (not one.damage, one.standing))
-    records = _records(best)
+    best = max(replicas, key=lambda one: one.standing)
+    records = records_of(best)
     return Log(
         name=name,
         nodes=tuple(one.node for one in replicas),
@@ -82,11 +84,11 @@ def _log(name: str, replicas: list[Replica]) -> Log:
         end=best.end,
         records=records,
         is_compacted=any(stored.raw.key is not None for stored in records.values()),
-        damaged=bool(best.damage),
+        is_whole=all(one.is_whole for one in replicas),
     )
 
 
-def _records(replica: Replica) -> dict[int, Stored]:
+def records_of(replica: Replica) -> dict[int, Stored]:
     """By offset. A marker decides for all records of its producer since the one before."""
     found: dict[int, Stored] = {}
     undecided: dict[int, list[int]] = defaultdict(list)
@@ -126,7 +128,7 @@ def divergences(replicas: Iterable[Replica]) -> list[Divergence]:
         by_log[replica.log].append(replica)
     found = []
     for mine in by_log.values():
-        best = max(mine, key=lambda one: (not one.damage, one.standing))
+        best = max(mine, key=lambda one: one.standing)
         for other in mine:
             if other is not best:
                 found += _between(best, other)
@@ -147,7 +149,8 @@ def _between(one: Replica, other: Replica) -> list[Divergence]:
         here, there = ours.get(offset), theirs.get(offset)
         present = here if there is None else there if here is None else None
         # Replicas are compacted each for itself, and take nothing that has no key.
-        if present is not None and (present[2] or one.damage or other.damage):
+        unread = one.damage or other.damage or one.holes or other.holes
+        if present is not None and (present[2] or unread):
             continue
         texts = tuple("nothing" if each is None else each[1] for each in (here, there))
         return [Divergence(one.log, offset, (one.node, other.node), (texts[0], texts[1]), last)]
