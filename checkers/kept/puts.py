@@ -55,8 +55,8 @@ class _Name:
         return max(placed, key=lambda put: put.offset, default=None)
 
     def may_be_deleted(self) -> bool:
-        """A deletion of unknown outcome may have come at any time since."""
-        return any(put.value is None and not put.is_ok for put in self.puts)
+        """A deletion whose place is not known may have come at any time since."""
+        return any(put.value is None and put.offset == _UNKNOWN for put in self.puts)
 
 
 class _Registers:

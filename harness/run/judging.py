@@ -12,6 +12,7 @@ from checkers import check
 from checkers.contract import Contract
 from checkers.kept.lists import LIST_APPEND, list_verdict
 from checkers.verdict import Validity, Verdict
+from harness.history import kinds
 from harness.history.errors import HistoryError
 from harness.history.history import History
 from harness.run.outcome import BY_INVARIANTS, Outcome, verdict_of
@@ -24,7 +25,10 @@ NOT_READ_BACK = "not everything could be read back"
 _TOO_FEW = "too few writes went well"
 _WRITES_MIN = 50
 """With fewer, a run has not shown much."""
-_WRITES = ("send", "put", "txn", "create", "alter", "delete")
+_WRITES = ("send", "put", "create", "alter", "delete")
+_LISTS = "txn"
+_WRITTEN = (kinds.SEND, kinds.SENT, kinds.APPEND, kinds.WRITE)
+"""A transaction may only read: whether it writes, its elements tell."""
 _STANDING = (
     "duplicate",
     "inconsistent-offsets",
@@ -39,6 +43,10 @@ _STANDING = (
 """Once seen they stay; what looks lost now may still be read later."""
 _NEEDS_ALL_READ = frozenset({"unseen", "lost-append", "lost-put", "lost-change"})
 _NO_END = "the run came to no end"
+BROKEN_OFF = "the run was broken off by a finding"
+_NEEDS_ALL_WELL = frozenset({"lost-change"})
+"""Also asked of brokers that have not caught up: then their answers may be old."""
+_NOT_WELL = ("after healing", "not healed")
 
 
 def judge(
@@ -49,8 +57,7 @@ def judge(
     more: Sequence[Verdict] = (),
 ) -> Outcome:
     """Writes results.json and summary.txt beside the history. `more` is what others found."""
-    is_read_back = not any(each.startswith((NOT_READ_BACK, _NO_END)) for each in doubts)
-    verdicts, too_few = _verdicts(directory, plan, is_read_back=is_read_back)
+    verdicts, too_few = _verdicts(directory, plan, _not_to_be_asked(doubts))
     outcome = Outcome(
         directory=directory,
         command=plan.command(),
@@ -62,6 +69,15 @@ def judge(
     (directory / "summary.txt").write_text("\n".join(summary(outcome)) + "\n")
     _write_page(directory)
     return outcome
+
+
+def _not_to_be_asked(doubts: Sequence[str]) -> frozenset[str]:
+    """Checkers that would take for lost what nobody has tried to read, or not when all was well."""
+    if any(each.startswith((NOT_READ_BACK, _NO_END, BROKEN_OFF)) for each in doubts):
+        return _NEEDS_ALL_READ
+    if any(each.startswith(_NOT_WELL) or "could not be undone" in each for each in doubts):
+        return _NEEDS_ALL_WELL
+    return frozenset()
 
 
 def _write_page(directory: Path) -> None:
@@ -87,15 +103,14 @@ def judge_again(directory: Path, plan: Plan) -> Outcome:
 
 
 def _verdicts(
-    directory: Path, plan: Plan, *, is_read_back: bool
+    directory: Path, plan: Plan, not_asked: frozenset[str]
 ) -> tuple[tuple[Verdict, ...], list[str]]:
     workload = workload_of(plan)
     try:
         history = History.load(directory)
     except HistoryError as error:
         return (Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error)),), []
-    # What nobody has tried to read is not missing.
-    names = [name for name in workload.checkers if is_read_back or name not in _NEEDS_ALL_READ]
+    names = [name for name in workload.checkers if name not in not_asked]
     verdicts = _checked(history, plan, names)
     went_well = _count_writes(history)
     if went_well < _WRITES_MIN:
@@ -130,9 +145,15 @@ def _count_writes(history: History) -> int:
     import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
     is_ok = pc.equal(history.ops["type"].cast("string"), "ok")
-    is_write = pc.is_in(history.ops["f"].cast("string"), value_set=pa.array(_WRITES))
+    f = history.ops["f"].cast("string")
+    is_write = pc.is_in(f, value_set=pa.array(_WRITES))
     count: int = pc.sum(pc.and_(is_ok, is_write)).as_py() or 0
-    return count
+    went_well = pc.and_(is_ok, pc.equal(f, _LISTS)).to_numpy()
+    if not went_well.any():
+        return count
+    is_append = pc.is_in(history.elements["kind"], value_set=pa.array(_WRITTEN, pa.int8()))
+    rows = pc.unique(history.elements["op"].filter(is_append)).to_numpy()
+    return count + int(went_well[rows].sum())
 
 
 def contract_of(plan: Plan) -> Contract:

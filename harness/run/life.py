@@ -16,6 +16,7 @@ from workloads.base import Workload
 
 _NS = 1_000_000_000
 _STUCK_NS = 10 * _NS
+_ASK_AGAIN_NS = 200_000_000
 """A reader without progress for so long is opened anew: its client may have got stuck."""
 _SETTLE_NS = 3 * _NS
 """Before the last questions: a broker that was cut off asks again within a second or two, and then
@@ -106,7 +107,7 @@ class Life:
         return left
 
     async def _read_back(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
-        mine = await self._latest(ends)
+        mine = await self._latest(ends, deadline_ns)
         reached = dict.fromkeys(mine, 0)
         progress_ns = 0
         while not self._is_stopped and self._clock.now_ns() < deadline_ns:
@@ -144,13 +145,23 @@ class Life:
                 if completion.type == "info":
                     await self._reopen()
 
-    async def _latest(self, ends: Mapping[str, int]) -> dict[str, int]:
-        """The history has to know log starts as well: what retention took is not lost."""
-        completion = await self._do(Invocation("end-offsets", list(ends)))
-        if completion.type == "info":
-            await self._reopen()
-        high = completion.value["high"] if completion.type == "ok" else {}
-        return {key: high.get(key, end) for key, end in ends.items()}
+    async def _latest(self, ends: Mapping[str, int], deadline_ns: int) -> dict[str, int]:
+        """The history has to know log starts as well: what retention took is not lost.
+
+        Leaders have just changed, and a new one may say that it does not know yet. Without any
+        answer nothing is read, and so nobody takes anything for read back.
+        """
+        while True:
+            completion = await self._do(Invocation("end-offsets", list(ends)))
+            if completion.type == "ok":
+                high = completion.value["high"]
+                return {key: high.get(key, end) for key, end in ends.items()}
+            if self._is_stopped or self._clock.now_ns() >= deadline_ns:
+                return {}
+            if completion.type == "info":
+                await self._reopen()
+            else:
+                await self._clock.sleep_until_ns(self._clock.now_ns() + _ASK_AGAIN_NS)
 
     async def _do_all(self, operations: Iterable[Invocation]) -> bool:
         for operation in operations:

@@ -32,7 +32,7 @@ from harness.run.clients import Clients
 from harness.run.cluster_watch import ClusterLog, watched
 from harness.run.environment import environment
 from harness.run.gathering import gather
-from harness.run.judging import NOT_READ_BACK, anomaly_so_far, judge
+from harness.run.judging import BROKEN_OFF, NOT_READ_BACK, anomaly_so_far, judge
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.stage import Stage, play, racks_of
@@ -63,7 +63,7 @@ def execute(plan: Plan, store: Store, watcher: Watcher) -> Outcome:
             watcher.step("checking")
             with suppress(HistoryError):  # nothing was recorded yet: the verdict will say so
                 finish(directory / "history")
-            witnessed = played.result or Witnessed(doubts=["the run was broken off by a finding"])
+            witnessed = played.result or Witnessed(doubts=[BROKEN_OFF])
             outcome = judge(
                 directory, plan, witnessed.doubts, witnessed.figures, more=played.verdicts
             )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.history.recorder import Recorder
-from harness.run.judging import NOT_READ_BACK, anomaly_so_far, judge
+from harness.run.judging import BROKEN_OFF, NOT_READ_BACK, anomaly_so_far, judge
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 
@@ -32,8 +32,12 @@ def read(*values: int) -> tuple[str, str, Any]:
     return "ok", "txn", [["r", "append-0", list(values)]]
 
 
+def polled_from(key: str, *values: int) -> tuple[str, str, Any]:
+    return "ok", "poll", [["poll", {key: [[value, value] for value in values]}]]
+
+
 def polled(*values: int) -> tuple[str, str, Any]:
-    return "ok", "poll", [["poll", {"append-0": [[value, value] for value in values]}]]
+    return polled_from("append-0", *values)
 
 
 def judged(directory: Path, doubts: tuple[str, ...] = (), **wanted: Any) -> Outcome:
@@ -55,6 +59,37 @@ def test_an_append_that_is_gone_in_the_end_is_found_only_if_all_was_read(tmp_pat
     stored(tmp_path, *appends(60), read(*range(60)), polled(*range(59)))
     assert types(judged(tmp_path)) == {"lost-append"}
     assert judged(tmp_path, LATE).exit_code == 2
+
+
+def test_what_a_run_that_was_broken_off_did_not_read_is_not_lost(tmp_path: Path) -> None:
+    stored(tmp_path, *appends(60), read(*range(60)), polled(*range(59)))
+    assert types(judged(tmp_path, (BROKEN_OFF,))) == set()
+
+
+def test_reads_alone_are_too_little(tmp_path: Path) -> None:
+    stored(tmp_path, *appends(3), *[read(0, 1, 2)] * 60, polled(0, 1, 2))
+    outcome = judged(tmp_path)
+    assert outcome.exit_code == 2
+    assert "too few writes went well: 3" in str(outcome.doubts)
+
+
+@pytest.mark.parametrize(
+    ("doubts", "exit_code"),
+    [((), 1), (("after healing, not within 60 s: every replica is in sync",), 2)],
+)
+def test_a_change_is_lost_only_where_all_brokers_had_caught_up(
+    tmp_path: Path, doubts: tuple[str, ...], exit_code: int
+) -> None:
+    topic = {"topic": "admin-t"}
+    stored(
+        tmp_path,
+        *[("ok", "send", [["send", "admin-0", [value, value]]]) for value in range(60)],
+        polled_from("admin-0", *range(60)),
+        ("ok", "create", {**topic, "partitions": 1}),
+        ("ok", "describe", {**topic, "exists": False, "settled": True}),
+    )
+    outcome = judge(tmp_path, Plan(workload="admin"), doubts, {})
+    assert outcome.exit_code == exit_code, outcome.sentence()
 
 
 def test_lists_that_contradict_each_other_are_found_whatever_was_read(tmp_path: Path) -> None:

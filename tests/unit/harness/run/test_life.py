@@ -254,6 +254,37 @@ def test_reading_back_goes_as_far_as_the_log_does() -> None:
     assert next(records, None) is None
 
 
+def test_an_end_that_is_not_told_yet_is_asked_for_again() -> None:
+    """A leader that is new may not know it; what was appended without an offset lies before it."""
+    answers = iter(["fail", "info", "ok"])
+
+    def late(invocation: Invocation) -> Completion:
+        if invocation.f == "end-offsets":
+            type_ = next(answers)
+            if type_ == "ok":
+                return Completion("ok", {"low": {"t-0": 0}, "high": {"t-0": 1}})
+            return Completion("fail" if type_ == "fail" else "info", None, "NOT_LEADER: no")
+                "fail" if type_ == "fail" else "info", None, "OFFSET_NOT_AVAILABLE: no"
+            )
+        if invocation.f == "poll":
+            return Completion("ok", [["poll", {"t-0": [[0, 5]]}]])
+        return ok(invocation)
+
+    assert Story(late).drain({"t-0": 0}, 10**12) == {"t-0": 0}
+    assert next(answers, None) is None
+
+
+def test_without_any_end_nothing_counts_as_read_back() -> None:
+    def silent(invocation: Invocation) -> Completion:
+        if invocation.f == "end-offsets":
+            return Completion("fail", None, "NOT_LEADER_OR_FOLLOWER: no")
+        return ok(invocation)
+
+    left = Story(silent).drain({"t-0": 0}, 10_000 * STEP_NS)
+    assert left == {}
+    assert unread([left], ["t-0"]) == {"t-0": None}
+
+
 def test_last_of_all_the_workload_has_its_questions() -> None:
     story = Story(ok, Asks())
     assert story.drain({"t-0": 5}, 10**12) == {}
