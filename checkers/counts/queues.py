@@ -33,17 +33,19 @@ def queue(history: History | StoredHistory, question: Question) -> Result:
             events.append((call.row, 1, call))
     inside: Counter[Hashable] = Counter()
     found: list[Found] = []
+    taken = 0
     for _, is_out, call in sorted(events, key=lambda event: event[:2]):
         if not is_out:
             inside[canonical(call.value)] += 1
             continue
         for value in _dequeued(call):
+            taken += 1
             if inside[value]:
                 inside[value] -= 1
             else:
                 sentence = f"{value!r} was dequeued and was not in the queue"
                 found.append(("unexpected", (call.row,), sentence, {"value": value}))
-    nothing = "" if events else "nothing was enqueued or dequeued"
+    nothing = "" if taken else "nothing was dequeued"
     return judged(columns, question, found, {"events": len(events)}, nothing)
 
 

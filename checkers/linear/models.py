@@ -75,7 +75,10 @@ def _registers(history: History | StoredHistory, question: Question, *names: str
         for key, mine in steps.items()
         if mine
     }
-    return _judged(history, columns, question, searched(objects, question.budget), *names)
+    outcomes = searched(objects, question.budget)
+    every = (step for mine in steps.values() for step in mine)
+    asserted = any(step.kind != WRITE and step.call.outcome != INFO for step in every)
+    return _judged(history, columns, question, outcomes, *names, asserted=asserted)
 
 
 class _Decided:
@@ -97,7 +100,9 @@ def mutex(history: History | StoredHistory, question: Question) -> Result:
         if happened(call):
             steps.setdefault(call.key, []).append(Step(call, CAS, *moves[call.f]))
     objects = {key: Search(mine, 0) for key, mine in steps.items()}
-    return _judged(history, columns, question, searched(objects, question.budget), *moves)
+    outcomes = searched(objects, question.budget)
+    asserted = any(step.call.outcome == OK for mine in steps.values() for step in mine)
+    return _judged(history, columns, question, outcomes, *moves, asserted=asserted)
 
 
 def kv_append(history: History | StoredHistory, question: Question) -> Result:
@@ -122,7 +127,9 @@ def kv_append(history: History | StoredHistory, question: Question) -> Result:
     initial, _ = _hash(str(question.initial or ""))
     objects = {key: Search(mine, initial) for key, mine in steps.items() if mine}
     outcomes = searched(objects, question.budget)
-    return _judged(history, columns, question, outcomes, "put", "append", "get")
+    asserted = any(step.kind == READ for mine in steps.values() for step in mine)
+    names = ("put", "append", "get")
+    return _judged(history, columns, question, outcomes, *names, asserted=asserted)
 
 
 def _hash(text: str) -> tuple[int, int]:
@@ -143,6 +150,8 @@ def multi_register(history: History | StoredHistory, question: Question) -> Resu
     given = question.initial if isinstance(question.initial, dict) else {}
     initial = tuple(sorted((str(name), canonical(value)) for name, value in given.items()))
     default = None if isinstance(question.initial, dict) else canonical(question.initial)
+    silent = question.null_read == "ignored"
+    asserted = False
     actions = []
     for call in calls(columns, "txn", "read", "write"):
         if not happened(call) or not isinstance(call.value, list):
@@ -150,13 +159,16 @@ def multi_register(history: History | StoredHistory, question: Question) -> Resu
         parts = tuple((part[0][0], str(part[1]), canonical(part[2])) for part in call.value)
         if call.outcome == INFO and all(part[0] == "r" for part in parts):
             continue
-        silent = question.null_read == "ignored"
+        asserted |= call.outcome == OK and any(
+            part[0] == "r" and not (silent and part[2] == "null") for part in parts
+        )
         actions.append(Action(call, _transaction(parts, default, silent=silent), parts))
     objects: dict[Hashable, ObjectSearch] = {}
     if actions:
         objects[None] = ObjectSearch(actions, initial)
     outcomes = searched(objects, question.budget)
-    return _judged(history, columns, question, outcomes, "txn", "read", "write")
+    names = ("txn", "read", "write")
+    return _judged(history, columns, question, outcomes, *names, asserted=asserted)
 
 
 def _transaction(parts: Any, default: Hashable, *, silent: bool) -> Callable[[Any], Any]:
@@ -216,7 +228,8 @@ def _queues(
         for key, pile in piles.items()
     }
     outcomes = searched(objects, question.budget)
-    return _judged(history, columns, question, outcomes, *puts, *takes)
+    asserted = any(pile.takes or pile.empties for pile in piles.values())
+    return _judged(history, columns, question, outcomes, *puts, *takes, asserted=asserted)
 
 
 def _put(value: Hashable) -> Callable[[Any], Any]:
@@ -243,7 +256,9 @@ def _judged(
     question: Question,
     outcomes: dict[Hashable, Outcome],
     *names: str,
+    asserted: bool,
 ) -> Result:
+    """`asserted`: whether any operation that was ok could have been contradicted."""
     stats = {
         "ops": len(history),
         "objects": len(outcomes),
@@ -254,8 +269,12 @@ def _judged(
         for key, outcome in outcomes.items()
         if outcome.linearizable is False
     ]
-    done = columns.has_f(*names).any()
-    nothing = "" if done else "no operation of this model was done"
+    done = columns.outcome[columns.has_f(*names) & (columns.outcome > 0)]
+    # Where everything failed for certain there is no effect that nobody looked at; with Knossos,
+    # that has an order.
+    failed = done.size > 0 and bool((done == FAIL).all())
+    sure = asserted or failed
+    nothing = "" if sure else "no operation of this model that was ok asserts anything"
     if any(outcome.linearizable is None for outcome in outcomes.values()):
         nothing = f"no answer within {question.budget:,} configurations"
     findings = Findings(found=tuple(found), count=len(found), looked_at=len(outcomes))

@@ -83,7 +83,7 @@ def _queue(done: list[Done]) -> Counts | None:
     """The most dequeues that can each have an enqueue of their own that began before they ended."""
     puts = [one for one in done if one.f == "enqueue" and one.type != "fail"]
     takes = [(one.ret, value) for one in done if one.f != "enqueue" for value in _taken(one)]
-    if not puts and not any(one.f != "enqueue" and one.type == "ok" for one in done):
+    if not takes:
         return None
     free = set(range(len(puts)))
     matched = 0

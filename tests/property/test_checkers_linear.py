@@ -20,8 +20,10 @@ from tests.property.linear_histories import APPLY, is_linearizable, linear_histo
 def difference(model: str, dice: Random, *, unique: bool = False) -> tuple[bool, bool]:
     rows = linear_history(dice, model, unique=unique)
     result = judge(LightHistory(rows), model, Question())
-    assert result.validity is not Validity.UNKNOWN, result.why
-    return result.validity is Validity.VALID, is_linearizable(rows, model)
+    if result.validity is Validity.UNKNOWN:
+        # What asserts nothing has an order, too.
+        assert "asserts anything" in result.why
+    return result.validity is not Validity.INVALID, is_linearizable(rows, model)
 
 
 def zone_difference(dice: Random) -> tuple[bool, bool] | None:

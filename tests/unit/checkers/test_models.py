@@ -120,6 +120,38 @@ def test_nothing_proves_nothing(model: str, rows: list[Op]) -> None:
     assert "broke" not in result.why
 
 
+UNPROVEN: dict[str, tuple[Operation, ...]] = {
+    "register": (ok(0, "write", 1), (1, "info", "read", 1), (1, "fail", "read", 2)),
+    "cas-register": (ok(0, "write", 1), (1, "info", "cas", [1, 2]), ok(2, "read", None)),
+    "multi-register": (txn(0, ["w", "x", 1]), txn(1, ["r", "x", None])),
+    "kv-append": (ok(0, "put", "a"), ok(0, "append", "b"), (1, "info", "get", "c")),
+    "mutex": ((0, "info", "acquire", None), (1, "fail", "release", None)),
+    "fifo-queue": (ok(0, "enqueue", 1), (1, "info", "dequeue", None)),
+    "stack": (ok(0, "push", 1), (1, "fail", "pop", 2)),
+    "queue": ((0, "info", "enqueue", 1), (1, "info", "dequeue", 1)),
+    "total-queue": ((0, "info", "enqueue", 1),),
+}
+
+
+@pytest.mark.parametrize("model", UNPROVEN)
+def test_operations_that_assert_nothing_prove_nothing(model: str) -> None:
+    result = judge(told(*UNPROVEN[model]), model, Question())
+    assert result.validity is Validity.UNKNOWN
+    assert result.why
+    assert "broke" not in result.why
+
+
+def test_where_all_failed_nothing_is_left_to_be_seen() -> None:
+    history = told((0, "fail", "write", 1), (1, "fail", "read", None))
+    assert judge(history, "register", Question()).validity is Validity.VALID
+
+
+@pytest.mark.parametrize("model", UNPROVEN)
+def test_what_the_nemesis_did_proves_nothing(model: str) -> None:
+    rows = [Op(at, at, -1, "info", one[2], one[3]) for at, one in enumerate(INNOCENT[model])]
+    assert judge(History.of(rows), model, Question()).validity is Validity.UNKNOWN
+
+
 def test_a_budget_that_is_used_up_is_told() -> None:
     rows = [Op(at, at, at, "invoke", "write", at % 2) for at in range(12)]
     rows += [Op(12 + at, 12 + at, at, "ok", "write", at % 2) for at in range(12)]
@@ -131,14 +163,14 @@ def test_a_budget_that_is_used_up_is_told() -> None:
 
 def test_a_read_of_null_asserts_only_when_asked() -> None:
     history = told(ok(0, "write", 1), ok(1, "read", None))
-    assert judge(history, "register", Question()).validity is Validity.VALID
+    assert judge(history, "register", Question()).validity is Validity.UNKNOWN
     asked = Question(null_read="asserts")
     assert judge(history, "register", asked).validity is Validity.INVALID
 
 
 def test_a_failed_cas_asserts_only_when_asked() -> None:
     history = told(ok(0, "write", 1), (1, "fail", "cas", [1, 2]))
-    assert judge(history, "cas-register", Question()).validity is Validity.VALID
+    assert judge(history, "cas-register", Question()).validity is Validity.UNKNOWN
     asked = Question(failed_cas="asserts")
     assert judge(history, "cas-register", asked).validity is Validity.INVALID
 
