@@ -76,3 +76,11 @@ def test_a_gap_says_nothing_where_offsets_may_have_gaps() -> None:
 
 def test_more_gaps_than_can_be_counted_are_no_trouble() -> None:
     assert judged(LOST, sent(1, "x", (1 << 60, 2)))[0] is Validity.INVALID
+
+
+def test_nor_are_they_where_a_send_has_no_place_of_its_own() -> None:
+    far = 1 << 60
+    operations = (polled(0, "x", (far, 7)), UNPLACED, sent(1, "x", (far + 1, 9)))
+    validity, because = judged(*operations)
+    assert validity is Validity.INVALID
+    assert "so offset 0 was too" in because
