@@ -10,10 +10,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 NAME = "cluster.jsonl"
+_INT64 = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Leading:
     missing: Sequence[Missing] = ()
     clocks: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     """By node: how many seconds its clock was ahead, as it was measured, and when."""
+    unread: int = 0
+    """Lines of the file that say nothing that can be understood."""
 
     @property
     def elections(self) -> int:
@@ -65,26 +69,71 @@ class Leading:
 
 
 def load_leading(directory: Path, end_ns: int) -> Leading | None:
-    """What was asked of the nodes; None if nobody asked. A line that is torn is the last."""
+    """What was asked of the nodes; None if nobody asked. Lines that make no sense are counted, but
+    for one that is torn: that is the end of a run that was killed."""
     path = directory / NAME
     if not path.is_file():
         return None
-    led: dict[str, list[tuple[int, str | None, int]]] = {}
-    controllers: list[tuple[int, str | None, int]] = []
-    missing: list[Missing] = []
-    clocks: dict[str, list[tuple[int, float]]] = {}
-    for row in _rows(path):
-        time_ns = int(row["time_ns"])
+    told = _Told()
+    unread = 0
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                told.add(json.loads(line))
+            except (ValueError, LookupError, TypeError, RecursionError):
+                unread += line.endswith("\n")
+    reigns = {key: reigns_of(own, end_ns) for key, own in told.led.items()}
+    return Leading(
+        reigns, reigns_of(told.controllers, end_ns), told.missing, told.clocks, unread=unread
+    )
+
+
+@dataclass(slots=True)
+class _Told:
+    """What the lines say, one after the other."""
+
+    led: dict[str, list[tuple[int, str | None, int]]] = field(default_factory=dict)
+    controllers: list[tuple[int, str | None, int]] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+    clocks: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+
+    def add(self, row: Any) -> None:
+        """Anything else than a line of ours is a LookupError, TypeError or ValueError."""
+        time_ns = _count(row["time_ns"])
         if "key" in row:
-            key, isr, replicas = str(row["key"]), row["isr"], row["replicas"]
-            led.setdefault(key, []).append((time_ns, row["leader"], int(row["epoch"])))
-            missing.append(Missing(time_ns, key, len(replicas) - len(isr), len(replicas)))
+            epoch, leader = _epoch(row["epoch"]), _node(row["leader"])
+            isr, replicas = row["isr"], row["replicas"]
+            if not isinstance(isr, list) or not isinstance(replicas, list):
+                raise TypeError("replicas come in lists")
+            out = _count(len(replicas) - len(isr))
+            key = str(row["key"])
+            self.led.setdefault(key, []).append((time_ns, leader, epoch))
+            self.missing.append(Missing(time_ns, key, out, len(replicas)))
         elif "controller" in row:
-            controllers.append((time_ns, row["controller"], int(row["epoch"])))
-        elif "clock_offset_s" in row:
-            clocks.setdefault(row["node"], []).append((time_ns, float(row["clock_offset_s"])))
-    reigns = {key: reigns_of(own, end_ns) for key, own in led.items()}
-    return Leading(reigns, reigns_of(controllers, end_ns), missing, clocks)
+            self.controllers.append((time_ns, _node(row["controller"]), _epoch(row["epoch"])))
+        else:
+            ahead, node = float(row["clock_offset_s"]), _node(row["node"])
+            if node is None or not isfinite(ahead):
+                raise ValueError("a clock is some node's, and shows some time")
+            self.clocks.setdefault(node, []).append((time_ns, ahead))
+
+
+def _epoch(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is no epoch")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < _INT64:
+        raise ValueError(f"{value!r} is no count")
+    return value
+
+
+def _node(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{value!r} is no node")
+    return value
 
 
 def reigns_of(changes: Iterable[tuple[int, str | None, int]], end_ns: int) -> list[Reign]:
@@ -100,14 +149,3 @@ def reigns_of(changes: Iterable[tuple[int, str | None, int]], end_ns: int) -> li
         else:
             found.append(Reign(node, epoch, begin_ns, max(until_ns, begin_ns)))
     return found
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            try:
-                row = json.loads(line)
-            except ValueError:
-                return
-            if isinstance(row, dict) and "time_ns" in row:
-                yield row

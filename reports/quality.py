@@ -53,6 +53,8 @@ def quality(
     if leading is not None:
         figures.append(("changes of leader", f"{leading.elections:,}"))
         figures.append(("controllers", f"{len(leading.controllers):,}"))
+        if leading.unread:
+            figures.append(("lines of cluster.jsonl that make no sense", f"{leading.unread:,}"))
     figures.append(("acknowledged during a fault", f"{in_fault:,} of {int(np.sum(acked)):,}"))
     if sent:
         figures.append(("acknowledged and read back", f"{100 * read_back / sent:.2f} %"))

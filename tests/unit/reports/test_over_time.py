@@ -13,6 +13,7 @@ from harness.history.op import NEMESIS
 from reports.calls import Calls
 from reports.clocks import as_set
 from reports.faults import Band
+from reports.html import report
 from reports.leading import Leading, Missing, Reign, load_leading, reigns_of
 from reports.material import load
 from reports.recovery import by_kind, recoveries
@@ -45,6 +46,45 @@ def test_a_run_that_was_killed_may_have_half_a_line(tmp_path: Path) -> None:
     assert found is not None
     assert [each.count for each in found.missing] == [0, 0, 1]
     assert load_leading(tmp_path / "nobody asked", 3 * S) is None
+
+
+ODD = (
+    "nonsense",
+    "7",
+    "[" * 100_000,
+    '{"node": "n1"}',
+    '{"time_ns": "soon", "controller": "n1", "epoch": 1}',
+    '{"time_ns": null, "controller": "n1", "epoch": 1}',
+    '{"time_ns": 5, "controller": "n1"}',
+    '{"time_ns": 5, "controller": 3, "epoch": 1}',
+    '{"time_ns": 5, "key": "k-0"}',
+    '{"time_ns": 5, "key": "k-0", "leader": "n1", "epoch": 0, "isr": 3, "replicas": null}',
+    '{"time_ns": 5, "key": "k-0", "leader": "n1", "epoch": "x", "isr": [], "replicas": []}',
+    '{"time_ns": 5, "node": ["n1"], "clock_offset_s": 1}',
+    '{"time_ns": 5, "node": "n1", "clock_offset_s": NaN}',
+    '{"time_ns": 5, "node": "n1", "clock_offset_s": "late"}',
+    '{"time_ns": 1e999, "controller": "n1", "epoch": 1}',
+)
+
+
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+def test_a_line_that_makes_no_sense_is_counted_and_ends_nothing(tmp_path: Path, odd: str) -> None:
+    write_cluster(tmp_path)
+    whole = load_leading(tmp_path, 3 * S)
+    assert whole is not None
+    path = tmp_path / "cluster.jsonl"
+    first, *others = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([first, odd + "\n", *others]))
+    found = load_leading(tmp_path, 3 * S)
+    assert found == replace(whole, unread=1)
+
+
+def test_the_page_tells_of_lines_that_make_no_sense(tmp_path: Path) -> None:
+    run = lost_write(tmp_path)
+    with (run / "cluster.jsonl").open("a") as file:
+        file.write('{"time_ns": {}, "key": 1}\n')
+    page = report(run)
+    assert "lines of cluster.jsonl that make no sense" in page
 
 
 def test_a_leader_that_stays_through_an_epoch_is_one_who_was_elected_again() -> None:
