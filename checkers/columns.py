@@ -12,7 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels.rows import numbered_processes, outcomes, pair, spans_of
+from checkers.kernels.rows import called, numbered_processes, outcomes, pair, spans_of
 from harness.history.op import TYPES, Op
 
 OK, INFO, FAIL = 1, 2, 3
@@ -97,9 +97,7 @@ class Columns:
     @cached_property
     def call(self) -> Ints64:
         """The row at which an operation was invoked; -1, before all others, if nobody knows."""
-        rows = np.arange(self.ops.index.size, dtype=np.int64)
-        invoked = np.where(self.partner >= 0, self.partner.astype(np.int64), -1)
-        return np.where(self.ops.type == 0, rows, invoked)
+        return called(self.ops.type, self.partner).astype(np.int64)
 
     def has_f(self, *names: str) -> Bools:
         wanted = np.array([name in names for name in self.ops.names] + [False], np.bool_)

@@ -97,13 +97,15 @@ def called_before(
     ends_at: Ints64,
     end_calls: Ints32,
     latest: Ints32,
-    whose: Ints64,
+    whose: Ints32,
 ) -> None:
     """For each slot of the chosen keys the latest moment at which a record at or below it was still
     to be sent, or the end of the log was asked for and told to be lower; and whose moment that is:
     a slot, or -2 - number of the question. Slots with doubtful contents say nothing of themselves.
     """
-    for key in np.flatnonzero(chosen):
+    for key in range(chosen.size):
+        if not chosen[key]:
+            continue
         for slot in range(start[key], start[key + 1]):
             latest[slot], whose[slot] = -1, -1
             value = held[slot]
@@ -114,7 +116,9 @@ def called_before(
         slot = ends_at[question]
         if slot >= 0 and end_calls[question] > latest[slot]:
             latest[slot], whose[slot] = end_calls[question], -2 - question
-    for key in np.flatnonzero(chosen):
+    for key in range(chosen.size):
+        if not chosen[key]:
+            continue
         for slot in range(start[key] + 1, start[key + 1]):
             if latest[slot - 1] > latest[slot]:
                 latest[slot], whose[slot] = latest[slot - 1], whose[slot - 1]
@@ -135,7 +139,9 @@ def late_appends(
 ) -> tuple[int, Ints64]:
     """Slots of the chosen keys that were acknowledged before something at or below was begun."""
     found, count = np.empty(cap, np.int64), 0
-    for key in np.flatnonzero(chosen):
+    for key in range(chosen.size):
+        if not chosen[key]:
+            continue
         for slot in range(start[key], start[key + 1]):
             value = held[slot]
             if value < 0 or clash[slot] or first[value] != last[value] or writer[value] < 0:

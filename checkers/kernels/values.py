@@ -23,7 +23,7 @@ SHOWN, ACKED, DUE = 0, 1, 2
 
 @kernel
 def move(code: int, slot: int, moved: Ints64, counts: Ints64) -> None:
-    """A value has yet another slot."""
+    """A value has yet another slot; -1, if it may be of several keys."""
     if counts[MOVED] < moved.shape[0]:
         moved[counts[MOVED], 0] = code
         moved[counts[MOVED], 1] = slot
@@ -59,8 +59,11 @@ def settle_sends(
             if not known:
                 code = start[cells.value[element] >> 32] + (cells.value[element] & 0xFFFFFFFF)
                 number[element] = code
-                strays += owner[code] != mine and owner[code] >= 0
-                owner[code] = mine
+                if owner[code] != mine:
+                    if owner[code] >= 0:
+                        strays += 1
+                        move(int(code), -1, moved, counts)
+                    owner[code] = mine
             # ok beats info beats fail; among equals the last is as good as any.
             if writer[code] < 0 or rows.outcome[writer[code]] >= how:
                 writer[code] = op
@@ -120,7 +123,9 @@ def settle_polls(
                 reader[code] = element
             if cells.offset[element] < 0:
                 doubtful[mine] = True
-                strays += not known
+                if not known:
+                    strays += 1
+                    move(int(code), -1, moved, counts)
                 continue
             placed += rows.type[op] != 0
             slot = shift[mine] + cells.offset[element]
@@ -135,6 +140,30 @@ def settle_polls(
     counts[POLLED] += polled
     counts[PLACED] += placed
     counts[STRAYS] += strays
+
+
+@kernel
+def elements_of(
+    low: int,
+    high: int,
+    kind: Ints8,
+    value: Ints64,
+    told: Bools,
+    start: Ints64,
+    wanted: Bools,
+    found: Ints64,
+) -> int:
+    """Elements of the wanted values, sent or polled; of as many as there are, those that there is
+    room for."""
+    count = 0
+    for element in range(low, high):
+        if not told[element] or role_of(kind[element]) == 0:
+            continue
+        if wanted[start[value[element] >> 32] + (value[element] & 0xFFFFFFFF)]:
+            if count < found.size:
+                found[count] = element
+            count += 1
+    return count
 
 
 @kernel
@@ -158,7 +187,9 @@ def bring_together(
             first[value] = shown
             if not known:
                 key = np.searchsorted(start, shown, side="right") - 1
-                counts[STRAYS] += owner[value] >= 0 and owner[value] != key
+                if owner[value] >= 0 and owner[value] != key:
+                    counts[STRAYS] += 1
+                    move(value, -1, moved, counts)
                 owner[value] = key
         elif shown >= 0:
             move(value, shown, moved, counts)
@@ -191,7 +222,7 @@ def place_unsure(
                 if first[code] < 0:
                     first[code] = slot
                 elif first[code] != slot:
-                    move(code, slot, moved, counts)
+                    move(int(code), slot, moved, counts)
 
 
 @kernel

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from checkers.arrays import Bools, Ints32
+from checkers.arrays import Bools, Ints32, Ints64
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.kernels.log import edges_of_reads, reads_before_sends
 from checkers.kernels.values import EARLY, PHANTOM
@@ -56,17 +56,25 @@ def cycles(facts: LogFacts, *, ww_deps: bool = False, exact_polls: bool = False)
         found = tuple(_early(facts, int(element)) for element in early)
         return Findings(found=found, count=early_count, looked_at=reads, nothing=_NOTHING)
     findings: list[Finding] = []
+    rows: Ints64 | None = None
     if plain and facts.number.size > _LONG:
         mixed = facts.mixed
-        graph = mixed_graph(facts, mixed)
+        graph, rows = mixed_graph(facts, mixed)
         apart = [int(one) for one in early if not _touches(facts, int(one), mixed)]
         findings += [_early(facts, element) for element in apart]
     else:
         graph = _whole_graph(facts, ww_deps=ww_deps, exact_polls=exact_polls)
     for group in suspects(graph).groups[:SHOWN]:
         for cycle in Group(graph, group).cycles():
+            cycle = cycle if rows is None else _of_rows(cycle, rows)
             findings.append(told(cycle, graph, columns, _value_of(facts), "sent"))
     return Findings(found=tuple(findings), count=len(findings), looked_at=reads, nothing=_NOTHING)
+
+
+def _of_rows(cycle: Cycle, rows: Ints64) -> Cycle:
+    """Of a graph whose nodes are some of all rows."""
+    steps = tuple((edge, int(rows[node])) for edge, node in cycle.steps)
+    return replace(cycle, steps=steps, start=int(rows[cycle.start]))
 
 
 def _whole_graph(facts: LogFacts, *, ww_deps: bool, exact_polls: bool) -> Graph:
@@ -102,11 +110,9 @@ def _early(facts: LogFacts, element: int) -> Finding:
     number = int(facts.number[element])
     writer, reader = int(facts.values.writer[number]), columns.row_of(element)
     one = np.array([number], np.int32)
-    graph = graph_of(
-        columns.call,
-        columns.call,
-        (np.array([writer], np.int32), np.array([reader], np.int32), WR, one, one),
-    )
+    nobody = np.empty(0, np.int64)
+    ends = np.array([writer], np.int32), np.array([reader], np.int32)
+    graph = graph_of(nobody, nobody, (*ends, WR, one, one))
     cycle = Cycle("G1c-realtime", ((0, reader), (-1, writer)), writer, True)
     return told(cycle, graph, columns, _value_of(facts), "sent")
 

@@ -76,8 +76,12 @@ class LogFacts:
 
     @cached_property
     def role(self) -> Ints8:
-        """Of each element."""
-        return _ROLES[self.columns.elements.kind]
+        """Of each element. Little by little: numpy makes indices of 64 bits first."""
+        kind = self.columns.elements.kind
+        role = np.empty(kind.size, np.int8)
+        for low in range(0, kind.size, _SPARE):
+            role[low : low + _SPARE] = _ROLES[kind[low : low + _SPARE]]
+        return role
 
     def prepare(self) -> None:
         """What several checkers share, worked out by both threads."""
@@ -88,7 +92,18 @@ class LogFacts:
         """The elements of these kinds."""
         if not self.survey.kinds[list(wanted)].any():
             return np.empty(0, np.int64)
-        return np.flatnonzero(np.isin(self.columns.elements.kind, wanted))
+        if _ROLES[list(wanted)].any():
+            return np.flatnonzero(np.isin(self.columns.elements.kind, wanted))
+        return self._others[np.isin(self.columns.elements.kind[self._others], wanted)]
+
+    @cached_property
+    def _others(self) -> Ints64:
+        """Elements that are neither sent nor polled: few, and asked for by many checkers."""
+        kind = self.columns.elements.kind
+        other = np.ones(kind.size, np.bool_)
+        for sent_or_polled in np.flatnonzero(_ROLES):
+            other &= kind != sent_or_polled
+        return np.flatnonzero(other)
 
     @cached_property
     def called(self) -> Ints32:

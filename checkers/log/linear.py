@@ -53,7 +53,7 @@ def nonlinearizable_logs(facts: LogFacts, *, exact_ends: bool = False) -> Findin
     if not chosen.any():
         return Findings(looked_at=acked + facts.placed, nothing=_NOTHING)
     latest = np.empty(slots.held.size, np.int32)
-    whose = np.empty(slots.held.size, np.int64)
+    whose = np.empty(slots.held.size, np.int32)
     contents = (slots.held, slots.clash, values.first, values.last, values.writer)
     logs = (chosen, slots.start, *contents)
     bounds = (ends.slot if exact_ends else ends.slot[:0], call[ends.row])
@@ -103,7 +103,7 @@ def _ends(facts: LogFacts) -> _Ends:
 class _Story:
     """Two operations whose order in time and in the log cannot both be."""
 
-    def __init__(self, facts: LogFacts, ends: _Ends, latest: Ints32, whose: Ints64) -> None:
+    def __init__(self, facts: LogFacts, ends: _Ends, latest: Ints32, whose: Ints32) -> None:
         self.facts, self.ends, self.latest, self.whose = facts, ends, latest, whose
 
     def _later(self, slot: int) -> tuple[int, str]:

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.arrays import Bools
+from checkers.arrays import Bools, Ints64
 from checkers.columns import FAIL, OK
 from checkers.kernels.reads import reads_touching
 from checkers.log.facts import LogFacts
 from checkers.transactions.graph import NEVER, WR, Graph, graph_of, process_edges
 
 
-def mixed_graph(facts: LogFacts, mixed: Bools) -> Graph:
-    """Of the operations that both send and poll, and of whoever they read or are read by."""
+def mixed_graph(facts: LogFacts, mixed: Bools) -> tuple[Graph, Ints64]:
+    """Of the operations that both send and poll, and of whoever they read or are read by; and the
+    rows of its nodes, in their order."""
     columns = facts.columns
     source, target, number = reads_touching(
         columns.outcome,
@@ -33,10 +34,13 @@ def mixed_graph(facts: LogFacts, mixed: Bools) -> Graph:
     )
     near = mixed.copy()
     near[source] = near[target] = True
-    rows = np.arange(near.size, dtype=np.int64)
-    return graph_of(
-        np.where(near, columns.call, -1),
-        np.where(near & (columns.outcome == OK), rows, NEVER),
-        (source, target, WR, number, number),
-        process_edges(columns.ops.process, near & (columns.outcome != FAIL)),
+    rows = np.flatnonzero(near)
+    outcome = columns.outcome[rows]
+    sender, poller = (np.searchsorted(rows, ends).astype(np.int32) for ends in (source, target))
+    graph = graph_of(
+        facts.called[rows].astype(np.int64),
+        np.where(outcome == OK, rows, NEVER),
+        (sender, poller, WR, number, number),
+        process_edges(columns.ops.process[rows], outcome != FAIL),
     )
+    return graph, rows

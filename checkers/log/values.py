@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import log as rows
 from checkers.kernels import values as kernels
 from checkers.kernels.tables import Log, Places
+from checkers.log.strays import SPARE, Told, set_apart
 from checkers.numbering import Numbering, numbered, room_for
 from checkers.parts import at_once, in_halves
 
@@ -153,14 +154,14 @@ def _settled(
     numbering: Numbering | None,
     cap: int,
 ) -> Settled | None:
-    """None if values that have yet to be numbered are of several keys. With one key for each value
-    it does not matter in which order they are seen. Sends and polls are seen side by side."""
-    owner, writer, reader, other, first, first_shown = _nothing(facts, 6, count)
-    log = Log(*_nothing(facts, 4, int(start[-1])))
+    """None if many values that have yet to be numbered are of several keys. With one key for each
+    value it does not matter in which order they are seen. Sends and polls are seen side by side."""
     is_known = numbering is not None
-    owner = owner if numbering is None else numbering.owner
-    places = Places(owner, writer, reader, other, first, first)
-    told = [_Told.of(facts.key_count, cap) for _ in range(3)]
+    table = _nothing(facts, 6, count + (0 if is_known else SPARE))
+    log = Log(*_nothing(facts, 4, int(start[-1])))
+    places = _places(table, count, numbering)
+    first_shown = table[5, :count]
+    told = [Told.of(facts.key_count, cap) for _ in range(3)]
     given = (is_known, facts.rows, facts.cells, starts, facts.shift)
     bound = np.full(facts.key_count, -1, np.int32)
     shown = places._replace(first=first_shown)
@@ -170,22 +171,30 @@ def _settled(
     )
     at_once((sends, polls), size=facts.number.size)
     kernels.bring_together(is_known, start, places, first_shown, log.held, *told[2])
-    if any(one.counts[kernels.STRAYS] for one in told):
+    strays = np.empty(0, np.int64) if numbering is None else numbering.strays
+    many = max(int(one.counts[kernels.MOVED]) for one in told) > cap
+    if many and any(one.counts[kernels.STRAYS] for one in told):
         return None
-    told.append(_Told.of(facts.key_count, cap))
-    committed = rows.commitments(facts.rows, facts.cells, reader)
-    kernels.place_unsure(facts.rows, facts.cells, committed, facts.shift, places, *told[3])
+    astray = _astray(start, places.owner, told)
+    if astray.size and not many:
+        apart = set_apart(facts, (starts, start), astray, table, log, bound)
+        if apart is None:
+            return None
+        told = [*(_without(astray, one) for one in told), apart.told]
+        strays = apart.strays
+        places = _places(table, count + strays.size, numbering)
+    told.append(Told.of(facts.key_count, cap))
+    committed = rows.commitments(facts.rows, facts.cells, places.reader)
+    kernels.place_unsure(facts.rows, facts.cells, committed, facts.shift, places, *told[-1])
     counts = np.array([one.counts for one in told])
     most = int(counts[:, kernels.MOVED].max())
     if most > cap:
         return _settled(facts, start, starts, count, numbering, most)
     moved = np.concatenate([one.moved[: one.counts[kernels.MOVED]] for one in told])
-    if np.any(np.searchsorted(start, moved[:, 1], side="right") - 1 != owner[moved[:, 0]]):
-        return None
     return Settled(
         places=places,
         log=log,
-        strays=np.empty(0, np.int64) if numbering is None else numbering.strays,
+        strays=strays,
         moved=moved,
         committed=committed,
         doubtful=np.any([one.doubtful for one in told], axis=0),
@@ -196,17 +205,26 @@ def _settled(
     )
 
 
-class _Told(NamedTuple):
-    """What one kernel says of keys, and of values with several slots."""
+def _places(table: Ints32, count: int, numbering: Numbering | None) -> Places:
+    owner, writer, reader, other, first = table[:5, :count]
+    owner = owner if numbering is None else numbering.owner
+    return Places(owner, writer, reader, other, first, first)
 
-    doubtful: Bools
-    moved: Ints64
-    counts: Ints64
 
-    @classmethod
-    def of(cls, keys: int, cap: int) -> _Told:
-        counts = np.zeros(5, np.int64)
-        return cls(np.zeros(keys, np.bool_), np.empty((cap, 2), np.int64), counts)
+def _astray(start: Ints64, owner: Ints32, told: list[Told]) -> Ints64:
+    """The numbers of values that have a slot of another key, or may have."""
+    moved = np.concatenate([one.moved[: one.counts[kernels.MOVED]] for one in told])
+    keys = np.searchsorted(start, moved[:, 1], side="right") - 1
+    return np.unique(moved[keys != owner[moved[:, 0]], 0])
+
+
+def _without(astray: Ints64, told: Told) -> Told:
+    """What was told of other values."""
+    moved = told.moved[: told.counts[kernels.MOVED]]
+    moved = moved[~np.isin(moved[:, 0], astray)]
+    counts = told.counts.copy()
+    counts[kernels.MOVED] = len(moved)
+    return Told(told.doubtful, moved, counts)
 
 
 def _nothing(facts: LogFacts, columns: int, size: int) -> Any:

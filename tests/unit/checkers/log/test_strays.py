@@ -1,0 +1,36 @@
+"""Values of several keys: looked at again alone, they are what they are when all are numbered."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from checkers.log import values
+from checkers.models import Question, judge
+from harness.history.history import History
+from tests.property.log_histories import log_history
+
+
+def _verdict(seed: int) -> str:
+    history = History.of(log_history(Random(seed), bend=0.3, most=40))
+    return json.dumps(judge(history, "kafka", Question()).as_json())
+
+
+def test_strays_set_apart_give_the_same_verdict_as_numbering_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    set_apart, asked = values.set_apart, 0
+
+    def counted(*given: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return set_apart(*given)
+
+    monkeypatch.setattr(values, "set_apart", counted)
+    alone = [_verdict(seed) for seed in range(60)]
+    assert asked > 20
+    monkeypatch.setattr(values, "set_apart", lambda *_: None)
+    assert alone == [_verdict(seed) for seed in range(60)]
