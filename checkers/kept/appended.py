@@ -2,7 +2,8 @@
 
 While a run goes on a read may lag behind, because the leader that answers may have been deposed.
 What is polled at the end, when all is healed and other nodes lead, may not: so an acknowledged
-append that no poll shows is lost. Whoever asks has to know that everything was read back.
+append that no poll shows is lost, and so is what a read has shown before. Whoever asks has to know
+that everything was read back.
 """
 
 from __future__ import annotations
@@ -52,15 +53,22 @@ def lost_appends(facts: LogFacts) -> Findings:
         return Findings(nothing=nothing)
     lists = _Lists(facts)
     acked, polled = lists.ok(kinds.APPEND), lists.ok(kinds.RECORD)
-    lost = np.flatnonzero(acked & ~lists.has(polled)[lists.number])
+    gone = ~lists.has(polled)[lists.number]
+    lost = np.flatnonzero(acked & gone)
+    # Nobody knew what became of these, until somebody read them. Each is told once.
+    shown = np.flatnonzero(lists.ok(kinds.READ_ELEMENT) & gone & ~lists.has(acked)[lists.number])
+    shown = shown[np.unique(lists.number[shown], return_index=True)[1]]
+    lost = np.sort(np.concatenate((lost, shown)))
     is_read_back = bool(polled.any())
 
     def told(element: int) -> Finding:
         row, key, value = _at(facts, element)
+        did = "appended" if acked[element] else "read"
+        where = "to" if acked[element] else "from"
         return Finding(
             type="lost-append",
             ops=(facts.columns.index_of(row),),
-            because=f"{who(facts, row)} appended {value_text(value)} to {key}, and it is not in "
+            because=f"{who(facts, row)} {did} {value_text(value)} {where} {key}, and it is not in "
             "the list that was read back in the end",
             witness={"key": key, "value": value},
         )

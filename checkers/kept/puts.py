@@ -138,7 +138,7 @@ def lost_puts(facts: LogFacts) -> Findings:
     """Whoever asks has to know that every partition was polled from its beginning to its end."""
     registers = _Registers(facts)
     lows = _lows(facts)
-    found: list[Finding] = []
+    found: list[Finding] = _overwritten(registers) if registers.polled else []
     looked_at = 0
     for key, name in sorted(registers.names.items()):
         last = name.last()
@@ -163,6 +163,26 @@ def lost_puts(facts: LogFacts) -> Findings:
             sentence = f"{_acknowledged(facts, last)}; in the end nothing of this name is there"
             found.append(_finding(facts, "lost-put", key, last.row, last, sentence))
     return _findings(found, looked_at, "no put was acknowledged, or nothing was read back")
+
+
+def _overwritten(registers: _Registers) -> list[Finding]:
+    """An offset is one record's for ever: of two that were acknowledged there, one is gone."""
+    facts, found = registers.facts, []
+    held: dict[tuple[str, int], _Put] = {}
+    for key, name in sorted(registers.names.items()):
+        for put in name.puts:
+            if not put.is_ok or put.offset == _UNKNOWN:
+                continue
+            other = held.setdefault((name.log, put.offset), put)
+            shown = registers.polled[name.log].get(put.offset, put.value)
+            if other is not put:
+                second = f"{_acknowledged(facts, other)}, too"
+                sentence = f"{_acknowledged(facts, put)}; {second}"
+                found.append(_finding(facts, "lost-put", key, other.row, put, sentence))
+            elif shown != put.value:
+                sentence = f"{_acknowledged(facts, put)}; in the end {value_text(shown)} is there"
+                found.append(_finding(facts, "lost-put", key, put.row, put, sentence))
+    return found
 
 
 def _lows(facts: LogFacts) -> dict[str, int]:

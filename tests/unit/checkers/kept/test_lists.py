@@ -84,3 +84,15 @@ def test_an_append_of_unknown_outcome_may_be_missing() -> None:
     history = told(appended(0, "x", 1), appended(1, "x", 2, outcome="info"), polled(2, "x", (0, 1)))
     (verdict,) = check(history, Contract(), ["lost-append"])
     assert verdict.validity is Validity.VALID
+
+
+def test_what_was_read_once_must_be_there_in_the_end() -> None:
+    info = (0, "info", "txn", [["append", "x", 1]])
+    story = (info, appended(1, "x", 2), read(2, 1, 2), read(3, 1, 2))
+    (verdict,) = check(told(*story, polled(4, "x", (1, 2))), Contract(), ["lost-append"])
+    assert [one.because for one in verdict.anomalies] == [
+        "process 2 (op 5) read 1 from x, and it is not in the list that was read back in the end"
+    ]
+    kept = told(*story, polled(4, "x", (0, 1), (1, 2)))
+    (verdict,) = check(kept, Contract(), ["lost-append"])
+    assert verdict.validity is Validity.VALID

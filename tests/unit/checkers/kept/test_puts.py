@@ -90,3 +90,23 @@ def test_what_is_below_the_beginning_of_the_log_was_deleted_by_retention() -> No
     low: Any = (2, "ok", "end-offsets", {"low": {"x": 3}})
     (verdict,) = check(told(put(0, 0, 1), polled(1, "x", (5, 3)), low), Contract(), ["lost-put"])
     assert verdict.validity is Validity.UNKNOWN
+
+
+def test_of_two_puts_that_were_acknowledged_at_one_offset_one_is_lost() -> None:
+    told_of = [
+        one.because for one in found("lost-put", put(0, 4, 1), put(1, 4, 2), polled(2, "x", (4, 2)))
+    ]
+    assert told_of == [
+        "of x/a, process 0 (op 1) put 1 at offset 4; in the end 2 is there",
+        "of x/a, process 1 (op 3) put 2 at offset 4; process 0 (op 1) put 1 at offset 4, too",
+    ]
+
+
+def test_a_put_whose_offset_holds_another_record_is_lost_though_it_was_replaced() -> None:
+    story = (put(0, 4, 1), put(0, 5, 3), polled(2, "x", (4, 2), (5, 3)))
+    (lost,) = found("lost-put", *story)
+    assert lost.because == ("of x/a, process 0 (op 1) put 1 at offset 4; in the end 2 is there")
+
+
+def test_a_deletion_whose_place_is_not_known_may_have_come_last() -> None:
+    assert not found("replaced-get", put(0, 4, 1), put(1, None, None), got(2, 6, None))

@@ -264,8 +264,6 @@ def test_an_end_that_is_not_told_yet_is_asked_for_again() -> None:
             if type_ == "ok":
                 return Completion("ok", {"low": {"t-0": 0}, "high": {"t-0": 1}})
             return Completion("fail" if type_ == "fail" else "info", None, "NOT_LEADER: no")
-                "fail" if type_ == "fail" else "info", None, "OFFSET_NOT_AVAILABLE: no"
-            )
         if invocation.f == "poll":
             return Completion("ok", [["poll", {"t-0": [[0, 5]]}]])
         return ok(invocation)
