@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Literal
+from typing import Literal, Protocol
 
 from harness.client.base import Acks, IsolationLevel
 
@@ -105,6 +105,20 @@ class Contract:
 class Ruling:
     promise: Promise
     sentence: str
+
+
+class Rules(Protocol):
+    """Who says what an anomaly is to a model."""
+
+    def ruling(self, anomaly: str) -> Ruling: ...
+
+
+class NoLog:
+    """For sets, registers and other objects: Kafka's configuration excuses nothing of them, though
+    some of their anomalies are called as those of logs are."""
+
+    def ruling(self, anomaly: str) -> Ruling:
+        return Ruling(promise=Promise.NEVER, sentence=f"No configuration allows {anomaly}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from checkers.contract import Contract, Promise
+from checkers.contract import Promise, Rules
 from checkers.findings import Findings
 from checkers.verdict import Anomaly, Validity
 
@@ -46,7 +46,7 @@ class Result:
 
 
 def ruled(
-    findings: Iterable[Findings], contract: Contract, stats: dict[str, Any], nothing: str = ""
+    findings: Iterable[Findings], contract: Rules, stats: dict[str, Any], nothing: str = ""
 ) -> Result:
     """By the contract. `nothing` says why the history as a whole proves nothing, if so."""
     anomalies: list[Anomaly] = []

@@ -34,7 +34,7 @@ def bank(history: History | StoredHistory, question: Question) -> Result:
     for read in reads:
         found += _wrongs(read, names, total or 0)
     nothing = "" if reads else "the accounts were never read"
-    return judged(columns, question, found, {"reads": len(reads), "total": total}, nothing)
+    return judged(columns, found, {"reads": len(reads), "total": total}, nothing)
 
 
 def _wrongs(read: Call, names: set[str], total: int) -> list[Found]:

@@ -49,7 +49,7 @@ def counter(history: History | StoredHistory, question: Question) -> Result:
                 witness = {"value": call.value, "lower": lower, "upper": upper}
                 found.append(("out-of-bounds", (call.row,), sentence, witness))
     nothing = "" if reads else "the counter was never read"
-    return judged(columns, question, found, {"reads": reads}, nothing)
+    return judged(columns, found, {"reads": reads}, nothing)
 
 
 def _by(call: Call) -> int:
@@ -74,4 +74,4 @@ def unique_ids(history: History | StoredHistory, question: Question) -> Result:
         else:
             given[value] = call
     stats = {"attempts": attempts, "acknowledged": len(given)}
-    return judged(columns, question, found, stats, "" if given else "no id was given")
+    return judged(columns, found, stats, "" if given else "no id was given")

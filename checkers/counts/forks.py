@@ -47,7 +47,7 @@ def long_fork(history: History | StoredHistory, question: Question) -> Result:
     if twice:
         # Seen or not says nothing of the order then.
         found, nothing = [], f"keys are to be written once, and these were not: {', '.join(twice)}"
-    return judged(columns, question, found, {"reads": reads}, nothing)
+    return judged(columns, found, {"reads": reads}, nothing)
 
 
 def _is(part: Any, *names: str) -> bool:

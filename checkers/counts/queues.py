@@ -46,7 +46,7 @@ def queue(history: History | StoredHistory, question: Question) -> Result:
                 sentence = f"{value!r} was dequeued and was not in the queue"
                 found.append(("unexpected", (call.row,), sentence, {"value": value}))
     nothing = "" if taken else "nothing was dequeued"
-    return judged(columns, question, found, {"events": len(events)}, nothing)
+    return judged(columns, found, {"events": len(events)}, nothing)
 
 
 def total_queue(history: History | StoredHistory, question: Question) -> Result:
@@ -82,4 +82,4 @@ def total_queue(history: History | StoredHistory, question: Question) -> Result:
     )
     stats = {"attempts": tried.total(), "duplicated": doubles, "recovered": recovered}
     nothing = "" if tried and out else "nothing was enqueued and dequeued"
-    return judged(columns, question, found, stats, nothing)
+    return judged(columns, found, stats, nothing)

@@ -24,7 +24,7 @@ def whole_set(history: History | StoredHistory, question: Question) -> Result:
     reads = [call for call in calls(columns, "read") if call.outcome == OK]
     reads = [call for call in reads if isinstance(call.value, list)]
     if not reads:
-        return judged(columns, question, [], {}, "the set was never read")
+        return judged(columns, [], {}, "the set was never read")
     last = reads[-1]
     seen = {canonical(value) for value in last.value}
     tried = {canonical(call.value) for call in adds}
@@ -39,7 +39,7 @@ def whole_set(history: History | StoredHistory, question: Question) -> Result:
             found.append(("unexpected", (last.row,), sentence, {"value": value}))
     unsure = {canonical(call.value) for call in adds if call.outcome == INFO}
     stats = {"attempts": len(adds), "recovered": len(unsure & seen)}
-    return judged(columns, question, found, stats, "")
+    return judged(columns, found, stats, "")
 
 
 def full_set(history: History | StoredHistory, question: Question) -> Result:
@@ -75,7 +75,7 @@ def full_set(history: History | StoredHistory, question: Question) -> Result:
     stats = {"attempts": len(adds), "reads": len(reads), "never-read": never}
     nothing = "" if tested else "no read began after an element was known to be in the set"
     strict = any(model in _STRICT for model in question.consistency_models)
-    return judged(columns, question, found, stats, nothing, {} if strict else {"stale": _LATE})
+    return judged(columns, found, stats, nothing, {} if strict else {"stale": _LATE})
 
 
 def _fate(

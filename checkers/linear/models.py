@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from checkers.columns import FAIL, INFO, OK, Columns
+from checkers.contract import NoLog
 from checkers.findings import Finding, Findings
 from checkers.kernels.wgl import APPEND, CAS, FAILED_CAS, READ, WRITE
 from checkers.linear.calls import Call, calls, canonical, happened
@@ -278,7 +279,7 @@ def _judged(
     if any(outcome.linearizable is None for outcome in outcomes.values()):
         nothing = f"no answer within {question.budget:,} configurations"
     findings = Findings(found=tuple(found), count=len(found), looked_at=len(outcomes))
-    return ruled([findings], question.contract, stats, nothing)
+    return ruled([findings], NoLog(), stats, nothing)
 
 
 def _told(columns: Columns, key: Hashable, outcome: Outcome) -> Finding:

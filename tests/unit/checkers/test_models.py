@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from checkers.contract import Contract
 from checkers.models import MODELS, Question, judge
 from checkers.verdict import Validity
 from harness.history.history import History
@@ -243,3 +244,25 @@ def test_a_key_that_is_written_twice_proves_nothing_of_forks() -> None:
     result = judge(told(*written, *operations), "long-fork", Question())
     assert result.validity is Validity.UNKNOWN
     assert result.why == "keys are to be written once, and these were not: x"
+
+
+WEAK = Contract(
+    acks="0", idempotence=False, isolation_level="read_uncommitted", judged_by="configured"
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "operations", "type_"),
+    [
+        ("unique-ids", (ok(0, "generate", 4), ok(0, "generate", 4)), "duplicate"),
+        ("set-full", ((0, "fail", "add", 4), ok(0, "add", 5), ok(0, "read", [4, 5])), "G1a"),
+    ],
+)
+def test_what_kafka_is_configured_with_excuses_no_other_object(
+    model: str, operations: tuple[Operation, ...], type_: str
+) -> None:
+    result = judge(told(*operations), model, Question(contract=WEAK))
+    assert result.validity is Validity.INVALID
+    (anomaly,) = (one for one in result.anomalies if one.type == type_)
+    assert anomaly.severity == "error"
+    assert anomaly.contract == f"No configuration allows {type_}."
