@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from checkers.segments.replicas import Replica
 
 _CODES = {True: 0, False: 1, "unknown": 2}
+_STALE_MS_MAX = 1e12
+"""A history is shorter than thirty years, and what is longer has no number of nanoseconds."""
+
+
+def _bound(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """Not by click's range: nan is in every one of those."""
+    if value is not None and not 0 <= value <= _STALE_MS_MAX:
+        raise click.BadParameter(f"{value} is not in the range 0 to {_STALE_MS_MAX:.0f}")
+    return value
 
 
 @click.command("check")
@@ -63,7 +72,8 @@ _CODES = {True: 0, False: 1, "unknown": 2}
 )
 @click.option(
     "--stale-bound",
-    type=click.FloatRange(min=0),
+    type=float,
+    callback=_bound,
     metavar="MS",
     help="A poll that misses what had been there for longer is a stale read.",
 )
@@ -84,13 +94,14 @@ def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
     """Judge FILE: a run, its Arrow or Parquet history, JSON Lines, or Jepsen's EDN."""
     from checkers.sound import sound_history
     from harness.history.errors import HistoryError
+    from harness.history.json_text import readable
 
     _refuse_strangers(options["consistency_models"])
     question = _question(options)
     try:
         history = sound_history(file, model, lean=model in LEAN)
     except HistoryError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(readable(str(error))) from error
     if options["segments"] is not None:
         question = replace(question, replicas=_replicas(options["segments"], model, history.keys))
     result = judge(history, model, question)
@@ -183,13 +194,15 @@ def _question(options: dict[str, Any]) -> Question:
 
 
 def _tell(result: Result, told: dict[str, Any]) -> None:
+    from harness.history.json_text import readable
+
     for type_, anomalies in told["anomalies"].items():
         allowed = " (allowed)" if type_ in told["allowed"] else ""
         click.echo(f"{type_}{allowed}")
         for anomaly in anomalies:
-            click.echo(f"  {anomaly['because']}")
+            click.echo(readable(f"  {anomaly['because']}"))
         click.echo(f"  {anomalies[0]['contract']}")
     if told["not"]:
         click.echo(f"not {', '.join(told['not'])}")
     verdict = {True: "valid", False: "invalid"}.get(told["valid"], "unknown")
-    click.echo(f"{verdict}{': ' + result.why if result.why else ''}")
+    click.echo(readable(f"{verdict}{': ' + result.why if result.why else ''}"))

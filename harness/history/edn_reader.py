@@ -31,6 +31,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_DEPTH_MAX = 500
+"""About as deep as JSON is read; who goes through a value does so by recursion."""
 _CLOSES = {"[": "]", "(": ")", "{": "}", "#": "}"}
 _WORDS: dict[str, Any] = {
     "nil": None,
@@ -87,6 +89,8 @@ class Forms:
     def _take(self, kind: str, token: str) -> Iterator[Any]:
         frame = self._frames[-1]
         if kind == "open":
+            if len(self._frames) > _DEPTH_MAX:
+                raise Unexpected("expected EDN, found lists within lists without end")
             self._frames.append(_Frame(token, self.line))
         elif kind == "close":
             if not frame.opened or _CLOSES[frame.opened[0]] != token:

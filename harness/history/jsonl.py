@@ -146,9 +146,11 @@ def _process(fields: dict[str, Any]) -> int:
     process = fields.get("process")
     if process == _NEMESIS_NAME:
         return NEMESIS
-    if type(process) is not int or not NEMESIS <= process <= _PROCESS_MAX:
+    # Minus one is the nemesis to us alone: another's client of that number would not be judged.
+    if type(process) is not int or not 0 <= process <= _PROCESS_MAX:
         raise Unexpected(
-            f'expected an integer or "nemesis" as process, found {_found(fields, "process")}'
+            f'expected an integer from 0 to {_PROCESS_MAX} or "nemesis" as process, found '
+            f"{_found(fields, 'process')}"
         )
     return process
 

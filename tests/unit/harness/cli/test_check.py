@@ -200,3 +200,56 @@ def test_polls_are_exact_and_offsets_dense_only_if_somebody_says_so(tmp_path: Pa
     strict = json.loads(asked(str(tmp_path), "--model", "kafka", *both)[1])
     assert strict["anomaly-types"] == ["G-single-item-realtime", "nonlinearizable-log", "unseen"]
     assert strict["allowed"] == ["G-single-item-realtime"]
+
+
+@pytest.mark.parametrize("bound", ["nan", "inf", "1e300", "-1"])
+def test_a_bound_that_is_no_time_is_refused(tmp_path: Path, bound: str) -> None:
+    FINE.write_parquet(tmp_path / "history.parquet")
+    code, output = asked(str(tmp_path), "--model", "kafka", "--stale-bound", bound)
+    assert code == -1
+    assert "not in the range" in output
+
+
+def test_half_a_character_is_told_by_its_escape(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    rows = [
+        {"process": 0, "type": "ok", "f": "send", "value": [["send", 1, [0, "\ud800"]]]},
+        {"process": 1, "type": "ok", "f": "poll", "value": [["poll", {"1": [[0, "\ud801"]]}]]},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, output = asked(str(path), "--model", "kafka")
+    assert code == 1
+    assert "\\ud80" in output
+    rows[1]["value"] = "\ud801"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, output = asked(str(path), "--model", "kafka")
+    assert code == -1
+    output.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("deep.jsonl", '{"process": 0, "type": "ok", "f": "txn", "value": %s%s}'),
+        ("deep.edn", "{:process 0 :type :ok :f :txn :value %s%s}"),
+    ],
+)
+@pytest.mark.parametrize("depth", [501, 100_000])
+def test_lists_without_end_are_refused(tmp_path: Path, name: str, text: str, depth: int) -> None:
+    (tmp_path / name).write_text(text % ("[" * depth, "]" * depth))
+    code, output = asked(str(tmp_path / name), "--model", "list-append")
+    assert code == -1
+    assert "line 1: expected " in output
+
+
+@pytest.mark.parametrize("process", [-1, -2, 2**31])
+def test_only_by_its_name_is_a_process_the_nemesis(tmp_path: Path, process: int) -> None:
+    rows = {
+        "history.jsonl": f'{{"process": {process}, "type": "ok", "f": "read", "value": 7}}\n',
+        "history.edn": f"{{:process {process} :type :ok :f :read :value 7}}\n",
+    }
+    for name, row in rows.items():
+        (tmp_path / name).write_text(row)
+        code, output = asked(str(tmp_path / name), "--model", "register")
+        assert code == -1
+        assert 'line 1: expected an integer from 0 to 2147483647 or "nemesis"' in output

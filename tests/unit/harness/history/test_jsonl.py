@@ -99,7 +99,7 @@ GOOD = '{"process": 0, "type": "ok", "index": 4}'
         ('{"process": 0}', "expected a type of invoke, ok, fail, info, found none"),
         ('{"process": 0, "type": "okay"}', 'found "okay"'),
         ('{"process": 0, "type": ["ok"]}', 'found ["ok"]'),
-        ('{"type": "ok"}', 'expected an integer or "nemesis" as process, found none'),
+        ('{"type": "ok"}', '0 to 2147483647 or "nemesis" as process, found none'),
         ('{"type": "ok", "process": "p1"}', 'found "p1"'),
         ('{"type": "ok", "process": true}', "found true"),
         ('{"type": "ok", "process": -2}', "found -2"),
