@@ -9,18 +9,24 @@ half of a history is worth nothing.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
+import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.columns import Columns
+from checkers.shapes import SHAPES, Shape, misfit
 from checkers.stored import StoredHistory, columns_of
 from harness.history import kinds
+from harness.history.element import INT64_MAX
 from harness.history.errors import HistoryError
 from harness.history.history import History
 from harness.history.json_text import readable
+from harness.history.op import NEMESIS
 
 _TXN = '[["append", k, v], ["r", k, [v, ...]], ["w", k, v], ...]'
 _LOG = '[["send", k, [offset, v]], ["poll", {k: [[offset, v], ...]}], ...]'
@@ -46,6 +52,8 @@ _MICRO_OPS: dict[str, tuple[str, tuple[int, ...]]] = {
     ),
 }
 """By model: the micro-operations it knows, and the kinds of the other's, which it would not see."""
+_UNTOLD = -1
+"""The offset of a record whose offset nobody was told."""
 _SHOWN_MAX = 120
 _UNREADABLE = (pa.ArrowException, OSError, LookupError, ValueError, TypeError)
 
@@ -60,11 +68,16 @@ def sound_history(file: Path, model: str, *, lean: bool) -> History | StoredHist
     history = History.load(file) if stored is None else stored
     columns = _loaded(history, file)
     if file.is_dir():
+        _refuse_processes(history, file)
         _refuse_pointers(columns, file)
     if model in _SHAPES:
         _refuse_shapes(columns, file, _SHAPES[model])
     if model in _MICRO_OPS:
         _refuse_micro_ops(columns, file, model)
+    if model in SHAPES:
+        _refuse_values(columns, file, SHAPES[model])
+    if model == "kafka":
+        _refuse_offsets(columns, file)
     return history
 
 
@@ -81,6 +94,19 @@ def _loaded(history: History | StoredHistory, file: Path) -> Columns:
     ) as error:
         History.load(file)
         raise HistoryError(f"it cannot be read as a history ({error})", str(file)) from error
+
+
+def _refuse_processes(history: History | StoredHistory, file: Path) -> None:
+    if isinstance(history, StoredHistory):
+        table = pq.read_table(history.path / "ops.parquet", columns=["process"])
+    else:
+        table = history.ops
+    least = pc.min(table["process"]).as_py()
+    if least is not None and least < NEMESIS:
+        raise HistoryError(
+            f"expected every process to be at least {NEMESIS}, the nemesis, found {least}",
+            str(file),
+        )
 
 
 def _refuse_pointers(columns: Columns, file: Path) -> None:
@@ -124,14 +150,41 @@ def _refuse_micro_ops(columns: Columns, file: Path, model: str) -> None:
     known, strange = _MICRO_OPS[model]
     found = np.isin(elements.kind, np.array(strange, np.int8))
     found &= elements.told | (elements.kind != kinds.READ)
-    found &= columns.ops.process[elements.op] >= 0
-    if found.any():
-        row = int(elements.op[int(np.argmax(found))])
+    rows = elements.op[found]
+    rows = rows[columns.ops.process[rows] >= 0]
+    if rows.size:
+        row = int(rows[0])
         index = columns.index_of(row)
         value = columns.history.op(index).value
         raise HistoryError(
             f"expected {known} in a history of {model}, found {_shown(value)}",
             _where(file, row, index),
+        )
+
+
+def _refuse_values(columns: Columns, file: Path, shapes: Mapping[str, Shape]) -> None:
+    found = misfit(columns, shapes)
+    if found is not None:
+        row, value = found
+        f = columns.ops.names[int(columns.ops.f[row])]
+        raise HistoryError(
+            f"expected {shapes[f].told} as value of {f}, found {_shown(value)}",
+            _where(file, row, columns.index_of(row)),
+        )
+
+
+def _refuse_offsets(columns: Columns, file: Path) -> None:
+    """Checkers count to the end of a log, which is one more than its last offset."""
+    elements = columns.elements
+    strange = np.flatnonzero((elements.offset < _UNTOLD) | (elements.offset == INT64_MAX))
+    strange = strange[np.isin(elements.kind[strange], (kinds.SENT, kinds.RECORD))]
+    strange = strange[columns.ops.process[elements.op[strange]] >= 0]
+    if strange.size:
+        element = int(strange[0])
+        row = int(elements.op[element])
+        raise HistoryError(
+            f"expected offsets from 0 to {INT64_MAX - 1}, found {elements.offset[element]}",
+            _where(file, row, columns.index_of(row)),
         )
 
 

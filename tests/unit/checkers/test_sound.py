@@ -153,3 +153,106 @@ def test_a_read_of_null_is_of_either_model(tmp_path: Path, model: str) -> None:
     path = tmp_path / "history.jsonl"
     path.write_text('{"process": 0, "type": "invoke", "f": "txn", "value": [["r", "x", null]]}\n')
     assert len(sound_history(path, model, lean=True)) == 1
+
+
+MISFITS: list[tuple[str, str, Any]] = [
+    ("counter", "add", "x"),
+    ("counter", "add", None),
+    ("counter", "add", True),
+    ("counter", "add", 1.5),
+    ("counter", "inc", "x"),
+    ("counter", "read", "99"),
+    ("set", "read", 7),
+    ("set", "read", "a"),
+    ("set-full", "read", {"a": 1}),
+    ("bank", "read", 7),
+    ("bank", "read", {"0": "x"}),
+    ("multi-register", "read", {"a": 1}),
+    ("multi-register", "txn", [["append", "x", 1]]),
+    ("multi-register", "txn", [["w", "x", 1], ["append", "x", 1]]),
+    ("multi-register", "read", [1]),
+    ("multi-register", "txn", [[]]),
+    ("cas-register", "cas", "xy"),
+    ("cas-register", "cas", 5),
+    ("cas-register", "cas", None),
+    ("cas-register", "cas", [1, 2, 3]),
+    ("total-queue", "drain", 1),
+    ("queue", "drain", "ab"),
+    ("kv-append", "append", [1]),
+    ("unique-ids", "generate", None),
+    ("long-fork", "txn", 7),
+]
+
+
+@pytest.mark.parametrize(("model", "f", "value"), MISFITS)
+def test_a_value_that_fits_no_operation_is_refused_with_its_line(
+    tmp_path: Path, model: str, f: str, value: Any
+) -> None:
+    path = tmp_path / "history.jsonl"
+    other = {"process": 0, "type": "ok", "f": "describe", "value": 7}
+    bad = {"process": 1, "type": "ok", "f": f, "value": value}
+    path.write_text(f"{json.dumps(other)}\n{json.dumps(bad)}\n")
+    said = refusal(path, model)
+    assert said.startswith(f"{path}, line 2: expected ")
+    assert said.endswith(f" as value of {f}, found {json.dumps(value)}")
+
+
+@pytest.mark.parametrize(("model", "f", "value"), [one for one in MISFITS if one[2] is not None])
+def test_an_invocation_has_to_fit_as_well(tmp_path: Path, model: str, f: str, value: Any) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_text(json.dumps({"process": 1, "type": "invoke", "f": f, "value": value}) + "\n")
+    assert f" as value of {f}, found " in refusal(path, model)
+
+
+FITS: list[tuple[str, str, Any, Any]] = [
+    ("counter", "add", 1, None),
+    ("counter", "inc", None, None),
+    ("counter", "read", None, None),
+    ("set", "read", None, [1, "a"]),
+    ("set-full", "read", None, [["r", "x", 1]]),
+    ("bank", "read", None, {"0": 5, "1": None}),
+    ("multi-register", "txn", [["r", "x", None], ["w", "y", [1]]], [["r", "x", 3], ["w", "y", 1]]),
+    ("multi-register", "read", [["read", "x", None]], [["read", "x", 1]]),
+    ("cas-register", "cas", [1, 2], None),
+    ("cas-register", "cas", [["w", "x", 1], ["w", "x", 2]], [["w", "x", 1], ["w", "x", 2]]),
+    ("total-queue", "drain", None, [1]),
+    ("kv-append", "get", None, "a"),
+    ("unique-ids", "generate", None, 0),
+    ("long-fork", "read", [["r", 0, None], ["r", 1, None]], [["r", 0, 1], ["r", 1, None]]),
+]
+
+
+@pytest.mark.parametrize(("model", "f", "invoked", "answer"), FITS)
+@pytest.mark.parametrize("key", [{}, {"key": "a"}])
+def test_a_value_that_fits_is_let_in(
+    tmp_path: Path, model: str, f: str, invoked: Any, answer: Any, key: dict[str, str]
+) -> None:
+    path = tmp_path / "history.jsonl"
+    rows = [
+        {"process": 0, "type": "invoke", "f": f, "value": invoked, **key},
+        {"process": 0, "type": "ok", "f": f, "value": answer, **key},
+        {"process": "nemesis", "type": "info", "f": f, "value": "x"},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert len(sound_history(path, model, lean=False)) == 3
+
+
+@pytest.mark.parametrize("offset", [2**63 - 1, -2, -7])
+@pytest.mark.parametrize("f", ["send", "poll"])
+def test_an_offset_that_no_log_has_is_refused(tmp_path: Path, f: str, offset: int) -> None:
+    values = {"send": [["send", "x", [offset, 1]]], "poll": [["poll", {"x": [[offset, 1]]}]]}
+    path = tmp_path / "history.jsonl"
+    path.write_text(json.dumps({"process": 0, "type": "ok", "f": f, "value": values[f]}) + "\n")
+    said = refusal(path, "kafka")
+    assert said == f"{path}, line 1: expected offsets from 0 to {2**63 - 2}, found {offset}"
+
+
+@pytest.mark.parametrize("model", ["kafka", "register"])
+def test_a_process_below_the_nemesis_is_refused(tmp_path: Path, model: str) -> None:
+    FINE.write_parquet(tmp_path)
+    path = tmp_path / "ops.parquet"
+    table = pq.read_table(path)
+    at = table.schema.names.index("process")
+    processes = pa.array([-5, *table["process"].to_pylist()[1:]], table["process"].type)
+    pq.write_table(table.set_column(at, "process", processes), path)
+    assert "every process to be at least -1, the nemesis, found -5" in refusal(tmp_path, model)
