@@ -58,7 +58,7 @@ def ruled(
             ruling = contract.ruling(finding.type)
             never = ruling.promise is Promise.NEVER
             forbidden |= never
-            if not never:
+            if ruling.promise is Promise.ALLOWED:
                 allowed.add(finding.type)
             if ruling.promise is Promise.UNSAYABLE:
                 why = ruling.sentence

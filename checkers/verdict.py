@@ -34,12 +34,18 @@ class Anomaly:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     checker: str
+    model: str = "kafka"
+    """What the history was judged by; a checker is a part of it, or all of it."""
     validity: Validity
     anomalies: tuple[Anomaly, ...] = ()
     """Those that the contract forbids."""
     allowed: tuple[Anomaly, ...] = ()
+    unsaid: tuple[Anomaly, ...] = ()
+    """Those of which nobody can say whether they are forbidden."""
     why: str = ""
     """The reason, where the validity is unknown."""
+    ruled_out: tuple[str, ...] = ()
+    """The weakest consistency models that the history cannot satisfy."""
     stats: dict[str, Any] = field(default_factory=dict)
 
 

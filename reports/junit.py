@@ -56,12 +56,12 @@ def _case(name: str, check: Mapping[str, Any]) -> TestCase:
 
     case = TestCase(_text(check["checker"]), classname=name, time=0)
     if sentences.is_unsure(check):
-        case.result = [Error(_text(check["why"]) or "unknown")]
+        case.result = [Error(_text(sentences.why(check)) or "unknown")]
     elif not check["valid"]:
         told = [
             (type_, _text(anomaly["because"]))
             for type_, found in check["anomalies"].items()
-            if type_ not in check["allowed"]
+            if sentences.is_forbidden(check, type_)
             for anomaly in found
         ]
         # One failure for a case, as readers of this format expect; the rest is its text.

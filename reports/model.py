@@ -84,6 +84,8 @@ class Kind:
     count: int
     contract: str
     is_allowed: bool
+    is_unsaid: bool
+    """Whether nobody can say if it is forbidden."""
     shown: tuple[Shown, ...]
 
     @property
@@ -165,7 +167,7 @@ def _found(material: Material) -> list[_Found]:
         (type_, anomaly, _when(material, anomaly))
         for check in material.results["checks"]
         for type_, told in check["anomalies"].items()
-        if type_ not in check["allowed"]
+        if sentences.is_forbidden(check, type_)
         for anomaly in told
     ]
 
@@ -199,6 +201,7 @@ def _kinds(material: Material, found: Sequence[_Found], limits: Limits) -> tuple
                 count=counted[type_],
                 contract=own[0][0]["contract"] if own else "",
                 is_allowed=False,
+                is_unsaid=False,
                 shown=tuple(
                     _shown(material, type_, number, anomaly, at, limits)
                     for number, (anomaly, at) in enumerate(chosen, 1)
@@ -209,12 +212,19 @@ def _kinds(material: Material, found: Sequence[_Found], limits: Limits) -> tuple
 
 
 def _allowed(material: Material) -> tuple[Kind, ...]:
-    """What was seen and the contract allows: named and counted, not shown."""
+    """What was seen and the contract allows, or cannot say: named and counted, not shown."""
     return tuple(
-        Kind(type_, max(len(told), check["stats"].get("count", 0)), told[0]["contract"], True, ())
+        Kind(
+            type=type_,
+            count=max(len(told), check["stats"].get("count", 0)),
+            contract=told[0]["contract"],
+            is_allowed=type_ in check["allowed"],
+            is_unsaid=type_ not in check["allowed"],
+            shown=(),
+        )
         for check in material.results["checks"]
         for type_, told in sorted(check["anomalies"].items())
-        if type_ in check["allowed"] and told
+        if told and not sentences.is_forbidden(check, type_)
     )
 
 
@@ -346,4 +356,4 @@ def _meta(material: Material) -> str:
 def _check(check: Mapping[str, Any]) -> Check:
     said = {True: "valid", False: "invalid"}.get(check["valid"], "unknown")
     looked_at = check["stats"].get("looked-at")
-    return Check(check["checker"], said, str(check["why"]), looked_at)
+    return Check(check["checker"], said, sentences.why(check), looked_at)

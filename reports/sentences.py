@@ -25,7 +25,7 @@ def forbidden(results: Results) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Each anomaly that the contract forbids, with its type."""
     for check in results["checks"]:
         for type_, told in check["anomalies"].items():
-            if type_ not in check["allowed"]:
+            if is_forbidden(check, type_):
                 for anomaly in told:
                     yield type_, anomaly
 
@@ -36,7 +36,7 @@ def counts(results: Results) -> dict[str, int]:
         type_: max(check["stats"].get("count", 0), len(told))
         for check in results["checks"]
         for type_, told in check["anomalies"].items()
-        if type_ not in check["allowed"]
+        if is_forbidden(check, type_)
     }
 
 
@@ -49,11 +49,23 @@ def verdict(results: Results) -> str:
     checks = results["checks"]
     if said == "unknown":
         reasons = [*results["doubts"]]
-        reasons += [f"{each['checker']}: {each['why']}" for each in checks if is_unsure(each)]
+        reasons += [f"{each['checker']}: {why(each)}" for each in checks if is_unsure(each)]
         return "unknown: " + "; ".join(reasons or ["nothing was checked"])
     allowed = sum(len(told) for each in checks for told in each["anomalies"].values())
     more = f"; {allowed} allowed by the contract" if allowed else ""
     return f"valid: {len(checks)} checkers found nothing that must not be{more}"
+
+
+def is_forbidden(check: Mapping[str, Any], type_: str) -> bool:
+    """Neither allowed, nor impossible to say."""
+    told = check["anomalies"][type_]
+    is_error = any(each.get("severity", "error") == "error" for each in told)
+    return type_ not in check["allowed"] and is_error
+
+
+def why(check: Mapping[str, Any]) -> str:
+    """Why a checker is unsure; runs of the first schema say it beside their figures."""
+    return str(check["stats"].get("why") or check.get("why", ""))
 
 
 def is_unsure(check: Mapping[str, Any]) -> bool:

@@ -22,30 +22,32 @@ _DUPLICATE = "duplicate-elements"
 
 def list_verdict(history: History, contract: Contract) -> Verdict:
     result = judge(history, LIST_APPEND, Question(contract=contract, consistency_models=PROMISED))
-    never: list[Anomaly] = []
-    allowed: list[Anomaly] = []
+    by_promise: dict[Promise, list[Anomaly]] = {promise: [] for promise in Promise}
     why = result.why
     for anomaly in result.anomalies:
         if anomaly.severity == "unknown":
             continue
         if anomaly.type in result.allowed:
-            allowed.append(anomaly)
+            by_promise[Promise.ALLOWED].append(anomaly)
             continue
         # The types have rows of their own, but those speak of transactions over several logs.
         row = "duplicate" if anomaly.type == _DUPLICATE else LIST_APPEND
         ruling = contract.ruling(row)
-        is_never = ruling.promise is Promise.NEVER
-        severity = "error" if is_never else "info"
+        severity = "error" if ruling.promise is Promise.NEVER else "info"
         ruled = replace(anomaly, severity=severity, contract=ruling.sentence)
-        (never if is_never else allowed).append(ruled)
+        by_promise[ruling.promise].append(ruled)
         if ruling.promise is Promise.UNSAYABLE:
             why = ruling.sentence
+    never = by_promise[Promise.NEVER]
     validity = Validity.INVALID if never else Validity.UNKNOWN if why else Validity.VALID
     return Verdict(
         checker=LIST_APPEND,
+        model=LIST_APPEND,
         validity=validity,
         anomalies=tuple(never),
-        allowed=tuple(allowed),
+        allowed=tuple(by_promise[Promise.ALLOWED]),
+        unsaid=tuple(by_promise[Promise.UNSAYABLE]),
         why="" if never else why,
+        ruled_out=result.ruled_out,
         stats=result.stats,
     )

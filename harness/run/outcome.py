@@ -14,7 +14,7 @@ from typing import Any
 from checkers.verdict import Anomaly, Validity, Verdict, worst
 from reports import sentences
 
-SCHEMA = 1
+SCHEMA = 2
 BY_INVARIANTS = "invariants"
 """The checker's name where the simulator itself has judged."""
 EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
@@ -70,17 +70,23 @@ class Outcome:
 def verdict_of(told: Mapping[str, Any]) -> Verdict:
     """One of the checks of a results.json, as it was."""
     validity = {True: Validity.VALID, False: Validity.INVALID}.get(told["valid"], Validity.UNKNOWN)
-    anomalies = tuple(
-        Anomaly(type=type_, **{**each, "ops": tuple(each["ops"])})
-        for type_, found in told["anomalies"].items()
-        for each in found
-    )
+    kinds: dict[str, list[Anomaly]] = {"allowed": [], "forbidden": [], "unsaid": []}
+    for type_, found in told["anomalies"].items():
+        is_unsaid = not sentences.is_forbidden(told, type_)
+        kind = "allowed" if type_ in told["allowed"] else "unsaid" if is_unsaid else "forbidden"
+        kinds[kind] += [
+            Anomaly(type=type_, **{**each, "ops": tuple(each["ops"])}) for each in found
+        ]
     return Verdict(
         checker=told["checker"],
+        model=told.get("model", told["checker"]),
         validity=validity,
-        anomalies=anomalies,
-        why=told["why"],
-        stats=told["stats"],
+        anomalies=tuple(kinds["forbidden"]),
+        allowed=tuple(kinds["allowed"]),
+        unsaid=tuple(kinds["unsaid"]),
+        why=sentences.why(told),
+        ruled_out=tuple(told.get("not", ())),
+        stats={name: value for name, value in told["stats"].items() if name != "why"},
     )
 
 
@@ -89,8 +95,9 @@ def _said(validity: Validity) -> bool | str:
 
 
 def _check(verdict: Verdict) -> dict[str, Any]:
+    """What `harness check --json` says of a history, and which checker of which model says it."""
     anomalies: dict[str, list[dict[str, Any]]] = {}
-    for each in (*verdict.anomalies, *verdict.allowed):
+    for each in (*verdict.anomalies, *verdict.allowed, *verdict.unsaid):
         anomalies.setdefault(each.type, []).append(
             {
                 "ops": list(each.ops),
@@ -102,10 +109,11 @@ def _check(verdict: Verdict) -> dict[str, Any]:
         )
     return {
         "checker": verdict.checker,
+        "model": verdict.model,
         "valid": _said(verdict.validity),
-        "why": verdict.why,
         "anomaly-types": sorted(anomalies),
         "allowed": sorted({each.type for each in verdict.allowed}),
         "anomalies": anomalies,
-        "stats": verdict.stats,
+        "not": sorted(verdict.ruled_out),
+        "stats": {**verdict.stats, "why": verdict.why} if verdict.why else verdict.stats,
     }

@@ -80,13 +80,20 @@ def play_in_simulation(
 def _guilty(broken: InvariantBroken) -> Verdict:
     violation = broken.violation
     anomaly = Anomaly(type=violation.invariant, ops=(), because=str(violation))
-    return Verdict(checker=BY_INVARIANTS, validity=Validity.INVALID, anomalies=(anomaly,))
+    return Verdict(
+        checker=BY_INVARIANTS, model=BY_INVARIANTS, validity=Validity.INVALID, anomalies=(anomaly,)
+    )
 
 
 def _innocent(stage: SimStage) -> Verdict:
     looks = {} if stage.watch is None else stage.watch.looks
     if not any(looks.values()):
         return Verdict(
-            checker=BY_INVARIANTS, validity=Validity.UNKNOWN, why="no invariant had anything to see"
+            checker=BY_INVARIANTS,
+            model=BY_INVARIANTS,
+            validity=Validity.UNKNOWN,
+            why="no invariant had anything to see",
         )
-    return Verdict(checker=BY_INVARIANTS, validity=Validity.VALID, stats={"looks": looks})
+    return Verdict(
+        checker=BY_INVARIANTS, model=BY_INVARIANTS, validity=Validity.VALID, stats={"looks": looks}
+    )

@@ -9,6 +9,7 @@ import pytest
 
 from checkers import check
 from checkers.contract import Contract, Promise, row_for
+from checkers.models import Question, judge
 from checkers.promises import ROWS
 from checkers.verdict import Validity
 from tests.unit.checkers.stories import polled, sent, told
@@ -89,6 +90,12 @@ def test_after_unsafe_faults_nobody_can_say() -> None:
     (verdict,) = check(LOSS, contract, ["lost-write"])
     assert verdict.validity is Validity.UNKNOWN
     assert "nothing can be said of loss" in verdict.why
+    assert not verdict.allowed
+    assert [each.type for each in verdict.unsaid] == ["lost-write"]
+    told = judge(LOSS, "kafka", Question(contract=contract)).as_json()
+    assert told["valid"] == "unknown"
+    assert "lost-write" in told["anomaly-types"]
+    assert "lost-write" not in told["allowed"]
 
 
 def test_faults_that_take_no_data_are_never_unsafe() -> None:

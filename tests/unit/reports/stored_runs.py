@@ -118,17 +118,18 @@ def results(anomalies: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
         {
             "checker": name,
             "valid": name not in anomalies,
-            "why": "",
+            "model": "kafka",
             "anomaly-types": [name] if name in anomalies else [],
             "allowed": [],
             "anomalies": {name: anomalies[name]} if name in anomalies else {},
+            "not": [],
             "stats": {"looked-at": 8, "count": len(anomalies.get(name, []))},
         }
         for name in dict.fromkeys(["lost-write", "duplicate", *anomalies])
     ]
     fault = {"nemesis": "kill", "fault": "kill 1/n1", "kind": "kill", "proof": "n1 is gone"}
     return {
-        "schema": 1,
+        "schema": 2,
         "run": "20261116T001530.123Z",
         "command": COMMAND,
         "valid": not anomalies,

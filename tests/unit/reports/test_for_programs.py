@@ -7,8 +7,10 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from checkers.results import Result
 from checkers.verdict import Anomaly, Validity, Verdict
-from harness.run.outcome import Outcome
+from harness.run.outcome import Outcome, verdict_of
+from reports import sentences
 from reports.github import step_summary, workflow_commands, write_step_summary
 from reports.junit import no_end, write_junit
 from tests.unit.reports.stored_runs import HOSTILE, results
@@ -35,15 +37,65 @@ def guilty(because: str = "it is gone") -> Verdict:
 
 
 UNSURE = Verdict(checker="linear", validity=Validity.UNKNOWN, why="gave up")
+UNSAID = Verdict(
+    checker="lost-write",
+    validity=Validity.UNKNOWN,
+    unsaid=(Anomaly(type="lost-write", ops=(1,), because="it is gone", severity="info"),),
+    why="disks were struck",
+)
+LISTS = Verdict(
+    checker="list-append",
+    model="list-append",
+    validity=Validity.INVALID,
+    anomalies=(Anomaly(type="G1c", ops=(1,), because="a circle"),),
+    ruled_out=("read-committed",),
+)
 FINE = Verdict(checker="duplicate", validity=Validity.VALID)
 
 
 @pytest.mark.parametrize(
-    "told", [outcome(FINE), outcome(guilty(), UNSURE, doubts=("nothing struck",)), outcome()]
+    "told",
+    [
+        outcome(FINE),
+        outcome(guilty(), UNSURE, doubts=("nothing struck",)),
+        outcome(UNSAID, LISTS),
+        outcome(),
+    ],
 )
 def test_results_keep_to_their_schema(told: Outcome) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(json.loads(json.dumps(told.results())), SCHEMA)
+
+
+def test_a_check_is_what_is_said_of_a_history_with_its_checker_and_model() -> None:
+    said = Result(validity=Validity.VALID).as_json()
+    unsure, lists = outcome(UNSURE, LISTS).results()["checks"]
+    assert unsure.keys() == said.keys() | {"checker", "model"}
+    assert (unsure["model"], unsure["not"], unsure["stats"]) == ("kafka", [], {"why": "gave up"})
+    assert (lists["model"], lists["not"]) == ("list-append", ["read-committed"])
+    needed = SCHEMA["$defs"]["check"]["required"]
+    assert set(needed) == unsure.keys()
+
+
+@pytest.mark.parametrize("verdict", [guilty(), UNSURE, UNSAID, LISTS, FINE])
+def test_a_check_can_be_read_again(verdict: Verdict) -> None:
+    (told,) = outcome(verdict).results()["checks"]
+    assert verdict_of(json.loads(json.dumps(told))) == verdict
+
+
+def test_a_check_of_the_first_schema_can_be_read_again() -> None:
+    (told,) = outcome(UNSURE).results()["checks"]
+    old = {name: part for name, part in told.items() if name not in ("model", "not")}
+    assert verdict_of({**old, "stats": {}, "why": "gave up"}).why == "gave up"
+
+
+def test_what_nobody_can_say_is_neither_allowed_nor_forbidden() -> None:
+    told = outcome(UNSAID).results()
+    assert told["checks"][0]["allowed"] == []
+    assert told["checks"][0]["anomaly-types"] == ["lost-write"]
+    assert sentences.counts(told) == {}
+    assert list(sentences.forbidden(told)) == []
+    assert sentences.verdict(told) == "unknown: lost-write: disks were struck"
 
 
 def test_the_schema_notices_a_field_that_nobody_described() -> None:

@@ -7,7 +7,7 @@ from reports import sentences
 
 def results(**changed: Any) -> dict[str, Any]:
     return {
-        "schema": 1,
+        "schema": 2,
         "run": "20261116T001530.123Z",
         "command": "harness test -w queue --nemesis kill --time-limit 60 --seed 7",
         "valid": True,
@@ -22,10 +22,11 @@ def check(name: str, **changed: Any) -> dict[str, Any]:
     return {
         "checker": name,
         "valid": True,
-        "why": "",
+        "model": "kafka",
         "anomaly-types": [],
         "allowed": [],
         "anomalies": {},
+        "not": [],
         "stats": {},
         **changed,
     }
@@ -51,7 +52,7 @@ def test_an_unknown_verdict_names_every_reason() -> None:
     told = results(
         valid="unknown",
         doubts=["kill never struck"],
-        checks=[check("linear", valid="unknown", why="gave up after 120 s")],
+        checks=[check("linear", valid="unknown", stats={"why": "gave up after 120 s"})],
     )
     assert sentences.verdict(told) == "unknown: kill never struck; linear: gave up after 120 s"
 
