@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,41 @@ _STALE_MS_MAX = 1e12
 """A history is shorter than thirty years, and what is longer has no number of nanoseconds."""
 
 
+_PROMISING = ("list-append", "rw-register", "set-full")
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int
+
+
+def _is_total(value: Any) -> bool:
+    balances = value.values() if isinstance(value, dict) else (value,)
+    return all(map(_is_number, balances))
+
+
+_INITIAL: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "register": (lambda _: True, "any value"),
+    "cas-register": (lambda _: True, "any value"),
+    "multi-register": (lambda _: True, "any value, or an object of registers"),
+    "kv-append": (lambda value: value is None or isinstance(value, str), "a text"),
+    "counter": (_is_number, "an integer"),
+    "bank": (_is_total, "the total, an integer, or an object of accounts and integers"),
+}
+"""What a model may begin with, where that can be said."""
+
+
 def _bound(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
     """Not by click's range: nan is in every one of those."""
     if value is not None and not 0 <= value <= _STALE_MS_MAX:
         raise click.BadParameter(f"{value} is not in the range 0 to {_STALE_MS_MAX:.0f}")
     return value
+
+
+def _directory(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
+    """Not by click's path: of an empty name that makes the directory where we are."""
+    if value == "":
+        raise click.BadParameter("no directory is named")
+    return None if value is None else Path(value)
 
 
 @click.command("check")
@@ -63,7 +93,11 @@ def _bound(_: click.Context, __: click.Parameter, value: float | None) -> float 
 @click.option("--retries", type=click.IntRange(min=0))
 @click.option("--unclean-leader-election", is_flag=True)
 @click.option("--replication-factor", type=click.IntRange(min=1), default=3)
-@click.option("--min-insync-replicas", type=click.IntRange(min=1), default=2)
+@click.option(
+    "--min-insync-replicas",
+    type=click.IntRange(min=1),
+    help="2 by default; 1 of one replica.",
+)
 @click.option("--transactions", is_flag=True, help="Records were sent in transactions.")
 @click.option("--flush", type=click.Choice(("os", "every-record")), default="os")
 @click.option("--faults", default="", metavar="A,B", help="The nemeses that were used.")
@@ -79,7 +113,7 @@ def _bound(_: click.Context, __: click.Parameter, value: float | None) -> float 
 )
 @click.option(
     "--segments",
-    type=click.Path(path_type=Path),
+    callback=_directory,
     metavar="DIR",
     help="What brokers stored, as ground truth: a run, or NODE/TOPIC-PARTITION/*.log.",
 )
@@ -98,6 +132,7 @@ def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
 
     _refuse_strangers(options["consistency_models"])
     question = _question(options)
+    _refuse_meaningless(model, question, options["min_insync_replicas"])
     try:
         history = sound_history(file, model, lean=model in LEAN)
     except HistoryError as error:
@@ -143,6 +178,28 @@ def _refuse_strangers(models: tuple[str, ...]) -> None:
             )
 
 
+def _refuse_meaningless(model: str, question: Question, min_insync: int | None) -> None:
+    """What would change nothing: whoever says it expects that it does."""
+    copies = question.contract.replication_factor
+    if min_insync is not None and min_insync > copies:
+        raise click.UsageError(
+            f"--min-insync-replicas {min_insync} is more than --replication-factor {copies}"
+        )
+    if question.consistency_models and model not in _PROMISING:
+        raise click.UsageError(
+            f"--consistency-model is for {', '.join(_PROMISING)}; the model {model} has one meaning"
+        )
+    if not question.has_initial:
+        return
+    if model not in _INITIAL:
+        raise click.UsageError(
+            f"--initial is for {', '.join(_INITIAL)}; the model {model} begins in one way"
+        )
+    fits, expected = _INITIAL[model]
+    if not fits(question.initial):
+        raise click.UsageError(f"--initial: the model {model} begins with {expected}")
+
+
 def _faults(text: str) -> frozenset[str]:
     from nemesis import NEMESES
 
@@ -170,7 +227,7 @@ def _question(options: dict[str, Any]) -> Question:
         subscribe=options["subscribe"],
         unclean_leader_election=options["unclean_leader_election"],
         replication_factor=options["replication_factor"],
-        min_insync_replicas=options["min_insync_replicas"],
+        min_insync_replicas=options["min_insync_replicas"] or min(2, options["replication_factor"]),
         transactions=options["transactions"],
         flush=options["flush"],
         faults=_faults(options["faults"]),
