@@ -23,12 +23,16 @@ def unseen(facts: LogFacts) -> Findings:
         mine = mine[np.argsort(values.writer[mine], kind="stable")]
         writer = int(values.writer[mine[0]])
         first = of_number(facts, int(mine[0]))
-        name = key_text(facts, key)
+        of = f"of {key_text(facts, key)}"
+        sent = f"{value_text(first)}, which {who(facts, writer)} sent"
+        because = f"1 record {of} was acknowledged and never polled: {sent}"
+        if mine.size > 1:
+            because = f"{mine.size} records {of} were acknowledged and never polled, the first of "
+            because += f"them {sent}"
         return Finding(
             type="unseen",
             ops=(columns.index_of(writer),),
-            because=f"{mine.size} records of {name} were acknowledged and never polled, the first "
-            f"of them {value_text(first)}, which {who(facts, writer)} sent",
+            because=because,
             witness={
                 "key": columns.key_of(key),
                 "unseen": int(mine.size),
