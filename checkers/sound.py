@@ -9,7 +9,7 @@ half of a history is worth nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 
-from checkers.columns import Columns
+from checkers.columns import OK, Columns
 from checkers.shapes import SHAPES, Shape, misfit
 from checkers.stored import StoredHistory, columns_of
 from harness.history import kinds
@@ -179,13 +179,23 @@ def _refuse_offsets(columns: Columns, file: Path) -> None:
     strange = np.flatnonzero((elements.offset < _UNTOLD) | (elements.offset == INT64_MAX))
     strange = strange[np.isin(elements.kind[strange], (kinds.SENT, kinds.RECORD))]
     strange = strange[columns.ops.process[elements.op[strange]] >= 0]
-    if strange.size:
-        element = int(strange[0])
-        row = int(elements.op[element])
+    found = [(int(elements.op[one]), int(elements.offset[one])) for one in strange[:1]]
+    for row, offset in found or _offsets_beyond(columns):
         raise HistoryError(
-            f"expected offsets from 0 to {INT64_MAX - 1}, found {elements.offset[element]}",
+            f"expected offsets from 0 to {INT64_MAX - 1}, found {offset}",
             _where(file, row, columns.index_of(row)),
         )
+
+
+def _offsets_beyond(columns: Columns) -> Iterator[tuple[int, int]]:
+    """Such an offset has no column, so the pair that it is of was taken for a value."""
+    elements, ops = columns.elements, columns.ops
+    pairs = np.flatnonzero((elements.kind == kinds.SEND) & elements.boxed)
+    rows = elements.op[pairs]
+    for element in pairs[(ops.type[rows] == OK) & (ops.process[rows] >= 0)].tolist():
+        value = columns.value_of(element)
+        if isinstance(value, list) and len(value) == 2 and type(value[0]) is int:
+            yield int(elements.op[element]), value[0]
 
 
 def _shown(value: Any) -> str:

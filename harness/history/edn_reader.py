@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.history.collected import Collected
 from harness.history.errors import HistoryError
-from harness.history.json_text import encode
+from harness.history.json_text import DEPTH_MAX, encode
 from harness.history.jsonl import Unexpected, op_of
 from harness.history.op import Op
 from harness.history.tables import Tables
@@ -31,8 +31,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_DEPTH_MAX = 500
-"""About as deep as JSON is read; who goes through a value does so by recursion."""
 _CLOSES = {"[": "]", "(": ")", "{": "}", "#": "}"}
 _WORDS: dict[str, Any] = {
     "nil": None,
@@ -89,7 +87,7 @@ class Forms:
     def _take(self, kind: str, token: str) -> Iterator[Any]:
         frame = self._frames[-1]
         if kind == "open":
-            if len(self._frames) > _DEPTH_MAX:
+            if len(self._frames) > DEPTH_MAX:
                 raise Unexpected("expected EDN, found lists within lists without end")
             self._frames.append(_Frame(token, self.line))
         elif kind == "close":

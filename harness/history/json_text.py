@@ -8,6 +8,9 @@ from json import JSONDecoder, JSONEncoder
 encode = JSONEncoder(separators=(",", ":")).encode
 decode = JSONDecoder().decode
 
+DEPTH_MAX = 200
+"""Lists within lists in a history of others: whoever goes through a value does so by recursion."""
+
 
 def readable(text: str) -> str:
     """Text that has UTF-8: what a client could not decode must not cost us the chunk."""

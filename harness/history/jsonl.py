@@ -9,7 +9,7 @@ from typing import IO, Any
 from harness.history.collected import Collected
 from harness.history.element import INT64_MAX, INT64_MIN
 from harness.history.errors import HistoryError
-from harness.history.json_text import decode, encode
+from harness.history.json_text import DEPTH_MAX, decode, encode
 from harness.history.map_keys import JsonKeys
 from harness.history.op import NEMESIS, TYPES, Op
 from harness.history.tables import Tables
@@ -103,6 +103,8 @@ def op_of(fields: dict[str, Any], index_before: int, time_before_ns: int) -> Op:
 def _fields(line: bytes) -> dict[str, Any]:
     try:
         fields = decode(line.decode().strip())
+        if line.count(b"[") + line.count(b"{") > DEPTH_MAX and _is_too_deep(fields):
+            raise RecursionError
     except UnicodeDecodeError as error:
         raise Unexpected(f"expected UTF-8, found other bytes at column {error.start + 1}") from None
     except RecursionError:
@@ -117,6 +119,20 @@ def _fields(line: bytes) -> dict[str, Any]:
             f"found {_shortened(fields)}"
         )
     return fields
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEPTH_MAX):
+        level = [
+            part
+            for one in level
+            for part in (one.values() if isinstance(one, dict) else one)
+            if isinstance(part, list | dict)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _with_reads(value: Any) -> Any:

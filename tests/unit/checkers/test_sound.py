@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -237,8 +238,10 @@ def test_a_value_that_fits_is_let_in(
     assert len(sound_history(path, model, lean=False)) == 3
 
 
-@pytest.mark.parametrize("offset", [2**63 - 1, -2, -7])
-@pytest.mark.parametrize("f", ["send", "poll"])
+@pytest.mark.parametrize(
+    ("f", "offset"),
+    [*product(("send", "poll"), (2**63 - 1, -2, -7)), ("send", 2**63), ("send", -(2**64))],
+)
 def test_an_offset_that_no_log_has_is_refused(tmp_path: Path, f: str, offset: int) -> None:
     values = {"send": [["send", "x", [offset, 1]]], "poll": [["poll", {"x": [[offset, 1]]}]]}
     path = tmp_path / "history.jsonl"
