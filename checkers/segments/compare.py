@@ -162,7 +162,7 @@ class Comparison:
         if not log.is_whole:
             return "a replica is damaged, torn or has a segment missing"
         if 2 * len(log.nodes) <= self.copies:
-            return f"{len(log.nodes)} of {self.copies} replicas are there"
+            return f"of {self.copies} replicas only {len(log.nodes)} can be read"
         return ""
 
     def _elsewhere(self, key: int, value: Any) -> tuple[str, int] | None:

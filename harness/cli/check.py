@@ -259,6 +259,8 @@ def _tell(result: Result, told: dict[str, Any]) -> None:
         for anomaly in anomalies:
             click.echo(readable(f"  {anomaly['because']}"))
         click.echo(f"  {anomalies[0]['contract']}")
+    for log, why in told["stats"].get("segments", {}).get("unsettled", {}).items():
+        click.echo(readable(f"the segments of {log} cannot say what was lost: {why}"))
     if told["not"]:
         click.echo(f"not {', '.join(told['not'])}")
     verdict = {True: "valid", False: "invalid"}.get(told["valid"], "unknown")

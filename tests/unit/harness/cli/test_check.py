@@ -155,6 +155,19 @@ def stored(directory: Path, *values: int) -> Path:
     return directory / "segments"
 
 
+def test_segments_that_cannot_say_are_told_of(tmp_path: Path) -> None:
+    history = told(sent(0, "x-0", (0, 1)), polled(1, "x-0", (0, 1)))
+    history.write_parquet(tmp_path / "history.parquet")
+    write(tmp_path / "segments", "n1", "x-0", [batch("x-0", 0, 1)])
+    options = ("--model", "kafka", "--segments", str(tmp_path / "segments"))
+    code, output = asked(str(tmp_path), *options)
+    assert code == 0
+    because = "the segments of x-0 cannot say what was lost: of 3 replicas only 1 can be read"
+    assert output.splitlines() == [because, "valid"]
+    code, output = asked(str(tmp_path), *options, "--replication-factor", "1")
+    assert output.splitlines() == ["valid"]
+
+
 @pytest.mark.parametrize(("values", "code"), [((1, 2), 0), ((1,), 1)])
 def test_segments_are_the_ground_truth(tmp_path: Path, values: tuple[int, ...], code: int) -> None:
     history = told(sent(0, "x-0", (0, 1)), sent(0, "x-0", (1, 2)), polled(1, "x-0", (0, 1), (1, 2)))
