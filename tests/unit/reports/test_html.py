@@ -1,5 +1,6 @@
 """The page of a run: what it says, that values stay text, and that the same run gives it again."""
 
+import json
 import os
 import subprocess
 import sys
@@ -167,3 +168,19 @@ def test_another_process_draws_the_same_bytes(tmp_path: Path) -> None:
     }
     assert len(drawn) == 1
     assert next(iter(drawn)).decode() == report(run)
+
+
+@pytest.mark.parametrize(("allowed", "said"), [(["lost-write"], "allowed"), ([], "impossible to")])
+def test_what_is_not_forbidden_is_named_and_marked(
+    tmp_path: Path, allowed: list[str], said: str
+) -> None:
+    run = lost_write(tmp_path)
+    told = json.loads((run / "results.json").read_text())
+    check = told["checks"][0]
+    check["anomalies"]["lost-write"][0]["severity"] = "info"
+    check |= {"allowed": allowed, "valid": "unknown"}
+    told["valid"] = "unknown"
+    (run / "results.json").write_text(json.dumps(told))
+    text = report(run)
+    heading = text[text.index('<h3 id="lost-write">') :].partition("</h3>")[0]
+    assert f'<span class="meta">{said}' in heading
