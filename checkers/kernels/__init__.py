@@ -7,7 +7,7 @@ may run at once, and they are compiled once per machine: the code is kept in the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numba
 
@@ -25,5 +25,7 @@ class Kernel(Protocol[P, R]):
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    compiled: Kernel[P, R] = numba.njit(cache=True, nogil=True)(function)
+    # Nobody calls them from C, so no entry for that is compiled.
+    options: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+    compiled: Kernel[P, R] = numba.njit(**options)(function)
     return compiled

@@ -9,6 +9,7 @@ import numpy as np
 
 from checkers.arrays import Ints8, Ints32, Ints64
 from checkers.kernels import kernel
+from checkers.kernels.survey import place_in
 from harness.history.kinds import ASSIGN, ASSIGN_AT, OWNED, POLL, RECORD
 
 ASSIGNS, SUBSCRIBES, GIVES, TAKES = 1, 2, 3, 4
@@ -71,7 +72,7 @@ def move(
     for element in range(begin, end):
         one = key[element]
         if kind[element] == ASSIGN_AT:
-            next_[lane + one] = places[np.searchsorted(placed, element)]
+            next_[lane + one] = places[place_in(placed, element)]
         elif kind[element] == ASSIGN and how == ASSIGNS:
             next_[lane + one] = scratch[one] if scratch[one] >= 0 else start[one]
         elif kind[element] == ASSIGN or (kind[element] == OWNED and how == GIVES):

@@ -57,8 +57,9 @@ def lanes_of(count: int) -> Lanes:
 
 @kernel
 def forget(lanes: Lanes, first: int, last: int) -> None:
-    lanes.kept[first:last] = -1
-    lanes.since[first:last] = -1
+    for lane in range(first, last):
+        lanes.kept[lane] = -1
+        lanes.since[lane] = -1
 
 
 @kernel
@@ -168,7 +169,8 @@ def send_jumps(
         if owner[mine] != who:
             owner[mine] = who
             forget(lanes, mine * keys, (mine + 1) * keys)
-            acked[mine * keys : (mine + 1) * keys] = -1
+            for lane in range(mine * keys, (mine + 1) * keys):
+                acked[lane] = -1
         for element in range(rows.begin[op], rows.end[op]):
             if role_of(cells.kind[element]) != SENDS or cells.number[element] < 0:
                 continue

@@ -26,6 +26,19 @@ def role_of(kind: int) -> int:
 
 
 @kernel
+def place_in(places: Ints64, value: int) -> int:
+    """The last of rising places that is at or below a value; -1 if there is none."""
+    low, high = 0, places.size
+    while low < high:
+        middle = (low + high) >> 1
+        if places[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
+@kernel
 def look_over(
     begin: int,
     end: int,

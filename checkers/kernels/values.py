@@ -11,7 +11,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import kernel
-from checkers.kernels.survey import role_of
+from checkers.kernels.survey import place_in, role_of
 from checkers.kernels.tables import Cells, Log, Places, Rows
 from harness.history.kinds import RECORD
 
@@ -186,7 +186,7 @@ def bring_together(
         if sent < 0:
             first[value] = shown
             if not known:
-                key = np.searchsorted(start, shown, side="right") - 1
+                key = place_in(start, shown)
                 if owner[value] >= 0 and owner[value] != key:
                     counts[STRAYS] += 1
                     move(value, -1, moved, counts)
@@ -273,7 +273,8 @@ def fill_doubtful(
     used, plain = 0, places.owner.size - strays.size
     for key in range(doubtful.size):
         if doubtful[key]:
-            held[start[key] : start[key + 1]] = -1
+            for slot in range(start[key], start[key + 1]):
+                held[slot] = -1
     for value in range(places.owner.size):
         if places.first[value] >= 0 and doubtful[places.owner[value]]:
             hold(value, places.first[value], plain, strays, held, clash)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from checkers.log import values
+from checkers.log.strays import set_apart
 from checkers.models import Question, judge
 from harness.history.history import History
 from tests.property.log_histories import log_history
@@ -22,7 +23,7 @@ def _verdict(seed: int) -> str:
 def test_strays_set_apart_give_the_same_verdict_as_numbering_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    set_apart, asked = values.set_apart, 0
+    asked = 0
 
     def counted(*given: Any) -> Any:
         nonlocal asked
