@@ -87,7 +87,7 @@ def test_an_append_of_unknown_outcome_may_be_missing() -> None:
 
 
 def test_what_was_read_once_must_be_there_in_the_end() -> None:
-    info = (0, "info", "txn", [["append", "x", 1]])
+    info: Any = (0, "info", "txn", [["append", "x", 1]])
     story = (info, appended(1, "x", 2), read(2, 1, 2), read(3, 1, 2))
     (verdict,) = check(told(*story, polled(4, "x", (1, 2))), Contract(), ["lost-append"])
     assert [one.because for one in verdict.anomalies] == [
