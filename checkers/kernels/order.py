@@ -179,13 +179,13 @@ def send_jumps(
             if how != 1 or at < 0 or ranks.doubtful[on]:
                 here = rank_of(cells.number[element], on, ranks)
             lane = mine * keys + on
+            follows = how != 3 and lanes.kept[lane] >= epoch[who]
             if lanes.since[lane] == op:
                 by = jump(lanes.within_at[lane], here)
                 if by != 1:
                     note(found, count, 2 if by > 1 else 3, lanes.within[lane], element)
-            elif how != 3 and lanes.kept[lane] >= epoch[who]:
-                if jump(lanes.before_at[lane], here) < 1:
-                    note(found, count, 1, lanes.before[lane], element)
+            elif follows and jump(lanes.before_at[lane], here) < 1:
+                note(found, count, 1, lanes.before[lane], element)
             if how == 1 and at >= 0:
                 steps += 1
                 if acked[lane] >= 0 and offset[acked[lane]] >= at:
