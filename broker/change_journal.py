@@ -38,4 +38,7 @@ class ChangeJournal:
         count = self.end - position
         if count > len(self._recent):
             return None
-        return list(islice(self._recent, len(self._recent) - count, None))
+        # From the end: a walk from the beginning would cost every fetch the whole journal.
+        found = list(islice(reversed(self._recent), count))
+        found.reverse()
+        return found
