@@ -52,6 +52,13 @@ async def test_each_partition_is_led_by_its_next_replica() -> None:
     assert cluster.leaders == {0: "n2", 1: "n1"}
 
 
+async def test_a_leader_that_is_no_replica_any_more_gives_way_to_the_first() -> None:
+    cluster = FakeCluster()
+    cluster.leaders = {0: "n4"}
+    assert await rotated(cluster) == []
+    assert cluster.leaders == {0: "n1"}
+
+
 async def test_one_that_cannot_be_moved_is_a_doubt() -> None:
     cluster = FakeCluster(obeys=False)
     assert await rotated(cluster) == ["t-1 could not be led by n1: nobody answered"]
