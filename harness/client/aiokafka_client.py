@@ -1,7 +1,8 @@
 """aiokafka as a driver: a client that shares no code with librdkafka.
 
 Its parts start when they are first needed, because they connect when they start. It has no setting
-for retries: it sends again until its time is up, and with idempotence for ever.
+for retries: it sends again until its time is up, and with idempotence for ever. It names no leader
+epoch when it fetches, so a leader that was deposed may tell it that its offset is out of range.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.errors import BrokerResponseError, KafkaError
+from aiokafka.errors import BrokerResponseError, KafkaError, OffsetOutOfRangeError
 
 from harness.client.aiokafka_admin import AiokafkaAdmin
 from harness.client.base import ClientSettings, IsolationLevel
@@ -153,6 +154,8 @@ class AiokafkaDriver:
             found = await self._consumer.getmany(
                 timeout_ms=self._settings.poll_ms, max_records=_POLLED_MAX
             )
+        except OffsetOutOfRangeError as error:
+            return await self._moved_on(error)
         except KafkaError as error:
             return Polled(error=_driver_error(error))
         except DriverError as error:
@@ -163,6 +166,21 @@ class AiokafkaDriver:
                 for where, records in found.items()
             }
         )
+
+    async def _moved_on(self, error: OffsetOutOfRangeError) -> Polled:
+        """To where the log begins, if that is further on. Never back: whoever is beyond the end of
+        a leader that was deposed waits there for the next one."""
+        consumer = self._consumer
+        assert consumer is not None, "it was polled"
+        asked: dict[TopicPartition, int] = error.args[0]
+        try:
+            begins = await consumer.beginning_offsets(list(asked))
+        except KafkaError as silence:
+            return Polled(error=_driver_error(silence))
+        behind = [where for where, offset in asked.items() if offset < begins[where]]
+        for where in behind:
+            consumer.seek(where, begins[where])
+        return Polled() if behind else Polled(error=_driver_error(error))
 
     async def read_all(self, place: Place) -> Whole:
         reader = await self._reader(self._settings.isolation_level)
@@ -216,7 +234,7 @@ class AiokafkaDriver:
             **{
                 **self._common,
                 "group_id": None,
-                "auto_offset_reset": "earliest",
+                "auto_offset_reset": "none",
                 "request_timeout_ms": settings.delivery_timeout_ms,
                 "fetch_max_wait_ms": settings.poll_ms,
                 **_arguments(settings.consumer_config),
@@ -316,7 +334,7 @@ def _take_note(settled: asyncio.Future[Any]) -> None:
 
 
 def _put_to(consumer: AIOKafkaConsumer, positions: Positions) -> None:
-    """Both at once: where the loop ran between the two, the reset might come after the seek."""
+    """Both at once: where the loop ran between the two, it would complain of a missing position."""
     where = {_partition(key): key for key in positions}
     consumer.assign(list(where))
     for each, key in where.items():

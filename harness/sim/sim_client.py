@@ -172,7 +172,7 @@ class SimDriver:
         try:
             fetched = await self._reader.fetch(place.topic, place.partition, position, self._fetch)
         except OffsetOutOfRangeError:
-            # auto.offset.reset=earliest, as the real clients have it.
+            # auto.offset.reset=earliest, as librdkafka has it; a deposed leader answers otherwise.
             self._positions[key] = None
             return []
         self._positions[key] = fetched.next_offset

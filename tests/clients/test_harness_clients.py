@@ -219,6 +219,40 @@ async def test_acks_0_is_told_without_an_offset(library: str, tmp_path: Path) ->
             await until_read(cluster, "t", 1)
 
 
+async def test_aiokafka_never_goes_back_by_itself(tmp_path: Path) -> None:
+    """Beyond the end it waits, because only a deposed leader can end there; before the beginning
+    it goes to it."""
+    async with running(tmp_path, 1) as (cluster, _):
+        await create_topic(cluster, "t", partitions=1, replicas=1)
+        async with opened("aiokafka", cluster.bootstrap()) as client:
+            for value in range(3):
+                await well(client, "send", [["send", "t-0", value]])
+            await do(client, "assign", {"t-0": 4})
+            told = await do(client, "poll", [["poll"]])
+            assert (told.type, told.value) == ("fail", [["poll", {}]])
+            assert told.error is not None
+            assert told.error.startswith("OFFSET_OUT_OF_RANGE: ")
+            for value in range(3, 6):
+                await well(client, "send", [["send", "t-0", value]])
+            found = await well_polled(client, "t-0")
+            assert found[0] == [4, 4]
+            await cluster.system.delete_records("t", {0: 2})
+            await do(client, "assign", {"t-0": 0})
+            assert await polled(client, "t-0", 4) == [[n, n] for n in range(2, 6)]
+
+
+async def well_polled(client: Client, key: str) -> list[list[Any]]:
+    """The first that comes, after polls that fail perhaps."""
+    found: list[list[Any]] = []
+
+    async def is_there() -> bool:
+        found.extend((await do(client, "poll", [["poll"]])).value[0][1].get(key, ()))
+        return bool(found)
+
+    await wait_until(is_there, within_s=30, what=f"a record of {key} is polled")
+    return found
+
+
 async def until_read(cluster: Cluster, topic: str, count: int) -> None:
     async def is_so() -> bool:
         return len(await read_all(cluster, topic)) == count
