@@ -76,6 +76,7 @@ class SimDriver:
         self._host = host
         self._settings = settings
         self._client_id = client_id
+        self._patience_s = settings.delivery_timeout_ms / 1000
         self._isolation = (
             READ_COMMITTED if settings.isolation_level == "read_committed" else READ_UNCOMMITTED
         )
@@ -97,8 +98,8 @@ class SimDriver:
                 connect_timeout_s=request_s,
                 request_timeout_s=request_s,
                 metadata_timeout_s=request_s,
-                call_timeout_s=settings.delivery_timeout_ms / 1000,
-                delivery_timeout_s=settings.delivery_timeout_ms / 1000,
+                call_timeout_s=self._patience_s,
+                delivery_timeout_s=self._patience_s,
             ),
         )
         self._producer: Producer = self._client.producer(self._producer_settings())
@@ -179,22 +180,28 @@ class SimDriver:
         return [Read(each.offset, each.key, each.value) for each in fetched.records]
 
     async def read_all(self, place: Place) -> Whole:
+        found: list[Read] = []
         try:
-            position = await self._offset(place, EARLIEST, READ_UNCOMMITTED)
-            end = await self._offset(place, LATEST, self._isolation)
-            found: list[Read] = []
-            while position < end:
-                fetched = await self._reader.fetch(
-                    place.topic, place.partition, position, self._fetch
-                )
-                position = fetched.next_offset
-                found += [Read(each.offset, each.key, each.value) for each in fetched.records]
-                committed = self._isolation == READ_COMMITTED
-                told = fetched.last_stable_offset if committed else fetched.high_watermark
-                end = max(end, told)
+            # An end that was told before the log lost its tail is never reached.
+            async with asyncio.timeout(self._patience_s):
+                return Whole(found, await self._read_into(found, place))
+        except TimeoutError:
+            raise DriverError("_TIMED_OUT", f"read {len(found)} records, not all of them") from None
         except ClientError as error:
             raise _driver_error(error) from error
-        return Whole(found, max(position, end))
+
+    async def _read_into(self, found: list[Read], place: Place) -> int:
+        """Where the log ended, as it was told last."""
+        position = await self._offset(place, EARLIEST, READ_UNCOMMITTED)
+        end = await self._offset(place, LATEST, self._isolation)
+        while position < end:
+            fetched = await self._reader.fetch(place.topic, place.partition, position, self._fetch)
+            position = fetched.next_offset
+            found += [Read(each.offset, each.key, each.value) for each in fetched.records]
+            committed = self._isolation == READ_COMMITTED
+            told = fetched.last_stable_offset if committed else fetched.high_watermark
+            end = max(end, told)
+        return max(position, end)
 
     async def end_offsets(self, keys: Sequence[str]) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {}

@@ -11,6 +11,7 @@ from harness.client.base import ClientSettings, Completion, Invocation
 from harness.cluster import Cluster
 from harness.cluster.waiting import wait_until
 from harness.errors import EnvironmentFailure
+from harness.sim.client_reader import LATEST, Reader
 from harness.sim.processes import SimProcess
 from harness.sim.sim_client import SimClient
 from tests.unit.harness.sim.places import Placed, create_topic, on_simulated_nodes
@@ -167,6 +168,28 @@ async def test_a_read_from_a_leader_that_is_gone_changes_nothing(placed: Placed)
         told = await do("send", [["send", "t-0", 2]])
         assert told.type == "ok"
         assert told.node in ("n2", "n3")
+
+
+@on_simulated_nodes(1)
+async def test_a_read_whose_end_is_never_reached_gives_up(placed: Placed) -> None:
+    """As of a log that lost its tail after a leader had told where it ends."""
+    await make_topic(placed, 1)
+    list_offset = Reader.list_offset
+
+    async def beyond(reader: Reader, topic: str, partition: int, at: int, **more: Any) -> Any:
+        found = await list_offset(reader, topic, partition, at, **more)
+        return found._replace(offset=found.offset + 5) if at == LATEST else found
+
+    async with AtWork(placed) as do:
+        assert (await do("send", [["send", "t-0", 1]])).type == "ok"
+        begun_s = placed.simulation.now_s
+        with pytest.MonkeyPatch.context() as sabotage:
+            sabotage.setattr(Reader, "list_offset", beyond)
+            told = await do("txn", [["r", "t-0", None]])
+        assert (told.type, told.value) == ("fail", [["r", "t-0", None]])
+        assert told.error == "_TIMED_OUT: read 1 records, not all of them"
+        assert placed.simulation.now_s - begun_s < 6, "as long as a send may take"
+        assert (await do("txn", [["r", "t-0", None]])).value == [["r", "t-0", [1]]]
 
 
 @on_simulated_nodes(1)
