@@ -97,7 +97,11 @@ class ClusterLine:
             if self._opening is None:
                 self._opening = asyncio.create_task(self._place.ask(self._made))
             # The thread that makes it cannot be called off, so whoever asks next gets it.
-            self._socket = await asyncio.shield(self._opening)
+            try:
+                self._socket = await asyncio.shield(self._opening)
+            except (OSError, EnvironmentFailure):
+                self._opening = None
+                raise
             self._opening = None
             await asyncio.get_running_loop().sock_connect(self._socket, (self._address, self._port))
         return self._socket

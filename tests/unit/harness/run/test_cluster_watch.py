@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from harness.cluster.local import LocalPlace
+from harness.errors import EnvironmentFailure
 from harness.run.cluster_line import ClusterLine
 from harness.run.cluster_watch import ClusterLog, agreed
 from harness.wire.cluster_state import LedPartition, QuorumLeader
@@ -97,7 +100,13 @@ def metadata(correlation_id: int) -> bytes:
     return b"".join(frames.response_frame(ApiKey.METADATA, 7, correlation_id, encoded))
 
 
-def asked(answer: Callable[[int], bytes | None], questions: int) -> tuple[list[Any], int]:
+def asked(
+    answer: Callable[[int], bytes | None],
+    questions: int,
+    *,
+    place: LocalPlace | None = None,
+    pause_s: float = 0.0,
+) -> tuple[list[Any], int]:
     """What a line makes of these answers, by number of the question, and how often it dialled."""
     dialled = 0
 
@@ -120,8 +129,12 @@ def asked(answer: Callable[[int], bytes | None], questions: int) -> tuple[list[A
 
     async def ask() -> list[Any]:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        line = ClusterLine(LocalPlace(Path("unused")), *server.sockets[0].getsockname())
-        found = [await line.leaders(["orders", "gone"], 0.2) for _ in range(questions)]
+        where = place or LocalPlace(Path("unused"))
+        line = ClusterLine(where, *server.sockets[0].getsockname())
+        found = []
+        for _ in range(questions):
+            found.append(await line.leaders(["orders", "gone"], 0.2))
+            await asyncio.sleep(pause_s)
         await line.close()
         server.close()
         await server.wait_closed()
@@ -144,3 +157,22 @@ def test_an_answer_to_another_question_and_nonsense_are_no_answers() -> None:
     assert asked(lambda number: metadata(number + 1), 1)[0] == [None]
     assert asked(lambda number: b"\x7f\xff\xff\xff", 1)[0] == [None]
     assert asked(lambda number: b"\0\0\0\2ab", 1)[0] == [None]
+
+
+@pytest.mark.parametrize("failure", [OSError("no descriptor"), EnvironmentFailure("no host")])
+def test_a_line_that_could_not_be_opened_is_opened_later(
+    failure: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Reluctant(LocalPlace):
+        failures = 1
+
+        async def ask(self, question: Callable[[], Any]) -> Any:
+            if self.failures:
+                self.failures -= 1
+                raise failure
+            return await super().ask(question)
+
+    monkeypatch.setattr("harness.run.cluster_line._PAUSE_S", 0.01)
+    told, dialled = asked(metadata, 3, place=Reluctant(Path("unused")), pause_s=0.02)
+    assert told == [None, *[{KEY: LedPartition(2, 5, (1, 2), (2,))}] * 2]
+    assert dialled == 1
