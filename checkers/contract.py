@@ -45,6 +45,8 @@ class Contract:
     flush: FlushPolicy = "os"
     faults: frozenset[str] = frozenset()
     """The nemeses that were used, by name."""
+    retention: bool = False
+    """The settings of the topics delete records while the run goes on."""
     unsafe_faults: bool = False
     """More replicas may have lost their disk than the replication factor can bear."""
     ww_deps: bool = False

@@ -76,8 +76,8 @@ SUBSCRIBED = Clause(
     "A subscribed consumer may lose a partition and begin again where its group last committed.",
 )
 RETENTION = Clause(
-    "retention",
-    lambda contract: "retention" in contract.faults,
+    "retention, by a nemesis or the topics' settings",
+    lambda contract: contract.retention or "retention" in contract.faults,
     Promise.ALLOWED,
     "Retention may take records that a consumer has not read yet, and it goes on behind them.",
 )
@@ -167,7 +167,7 @@ _CLAUSES: dict[str, tuple[Clause, ...]] = {
         UNCLEAN,
         never("A consumer with an assigned partition never goes back by itself."),
     ),
-    "int-poll-skip": (*LOSS, never("The records of one poll are consecutive.")),
+    "int-poll-skip": (RETENTION, *LOSS, never("The records of one poll are consecutive.")),
     "int-nonmonotonic-poll": (UNSAFE, UNCLEAN, never("The records of one poll are in order.")),
     "nonmonotonic-send": (
         BLIND_RETRIES,

@@ -128,6 +128,7 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     """UsageError for what does not fit together, before anything is started."""
     import nemesis
     import workloads
+    from harness.run.workload import why_not_judged
 
     chosen = dict(options)
     preset, nodes = chosen.pop("preset"), chosen["nodes"]
@@ -157,7 +158,11 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
         raise click.UsageError("--on ssh needs --inventory FILE, a list of hosts in TOML")
     # Fewer nodes than replicas cannot hold them; that many is what a small cluster can do.
     chosen["replication_factor"] = min(chosen["replication_factor"], nodes)
-    return Plan(**chosen)
+    plan = Plan(**chosen)
+    why_not = why_not_judged(plan)
+    if why_not is not None:
+        raise click.UsageError(why_not)
+    return plan
 
 
 def _check_schedule(path: str) -> None:

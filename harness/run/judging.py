@@ -17,7 +17,7 @@ from harness.history.errors import HistoryError
 from harness.history.history import History
 from harness.run.outcome import BY_INVARIANTS, Outcome, verdict_of
 from harness.run.plan import Plan
-from harness.run.workload import workload_of
+from harness.run.workload import deletes, workload_of
 from reports import sentences
 
 _LOG = logging.getLogger(__name__)
@@ -166,6 +166,7 @@ def contract_of(plan: Plan) -> Contract:
         min_insync_replicas=plan.min_insync_replicas,
         replication_factor=plan.replication_factor,
         faults=plan.faults,
+        retention=deletes(plan) is not None,
         unsafe_faults=plan.unsafe_faults,
         judged_by="configured" if plan.contract == "configured" else "safe",
     )

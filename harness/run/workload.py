@@ -1,10 +1,25 @@
-"""The workload of a plan."""
+"""The workload of a plan, and whether it can be judged as it is configured."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from harness.run.plan import Plan
 from workloads import make_workload
 from workloads.base import Load, Workload
+
+_MS = {
+    "retention.ms": 1,
+    "log.retention.ms": 1,
+    "log.retention.minutes": 60_000,
+    "log.retention.hours": 3_600_000,
+}
+_BYTES = {"retention.bytes": 1, "log.retention.bytes": 1}
+"""Settings of topics, then of brokers: the first that is there counts, in these units."""
+_MARGIN_MS = 3_600_000
+"""For setting up and reading back, and for clocks that a nemesis puts ahead."""
+_OF_WHOLE_LOGS = frozenset({"list-append", "lost-append", "replaced-get"})
+"""Checkers that do not know where a log begins: what retention deletes is lost to them."""
 
 
 def workload_of(plan: Plan) -> Workload:
@@ -17,4 +32,38 @@ def workload_of(plan: Plan) -> Workload:
             topic_configs=plan.topic_config,
             key_dist=plan.key_dist,
         ),
+    )
+
+
+def deletes(plan: Plan) -> str | None:
+    """The setting by which records may be deleted while the run goes on."""
+    for topic in workload_of(plan).topics:
+        configs = {**plan.broker_config, **topic.configs}
+        policy = configs.get("cleanup.policy", configs.get("log.cleanup.policy", "delete"))
+        if "delete" in policy:
+            needed_ms = plan.length_ms + _MARGIN_MS
+            found = _below(configs, _MS, needed_ms) or _below(configs, _BYTES, float("inf"))
+            if found is not None:
+                return found
+    return None
+
+
+def _below(configs: Mapping[str, str], units: Mapping[str, int], enough: float) -> str | None:
+    """The setting, if it keeps less than enough; a negative number keeps everything."""
+    for name, unit in units.items():
+        if name in configs:
+            said = configs[name]
+            # What is no number at all will be refused by the brokers.
+            return f"{name}={said}" if said.isdigit() and int(said) * unit < enough else None
+    return None
+
+
+def why_not_judged(plan: Plan) -> str | None:
+    """What this plan's verdict would be worth nothing for."""
+    setting = deletes(plan)
+    if setting is None or _OF_WHOLE_LOGS.isdisjoint(workload_of(plan).checkers):
+        return None
+    return (
+        f"{plan.workload} is judged by whole logs, and {setting} may delete their beginnings while "
+        "the run goes on; leave it out, or try -w queue, which knows where logs begin"
     )

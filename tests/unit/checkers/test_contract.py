@@ -71,6 +71,14 @@ def test_how_a_run_consumed_is_no_weakness() -> None:
     assert Contract().ruling("nonmonotonic-poll").promise is Promise.NEVER
 
 
+@pytest.mark.parametrize("anomaly", ["poll-skip", "int-poll-skip"])
+def test_a_consumer_may_skip_what_retention_has_deleted(anomaly: str) -> None:
+    assert Contract(retention=True).ruling(anomaly).promise is Promise.ALLOWED
+    by_nemesis = Contract(faults=frozenset({"retention"}))
+    assert by_nemesis.ruling(anomaly).promise is Promise.ALLOWED
+    assert Contract().ruling(anomaly).promise is Promise.NEVER
+
+
 def test_a_loss_under_acks_1_is_an_anomaly_and_the_sentence_says_what_was_promised() -> None:
     (verdict,) = check(LOSS, Contract(acks="1"), ["lost-write"])
     assert verdict.validity is Validity.INVALID

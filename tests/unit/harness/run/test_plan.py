@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from harness.cli.plan_options import plan_of
 from harness.cli.testing import run_test
 from harness.errors import EnvironmentFailure
+from harness.run.judging import contract_of
 from harness.run.plan import Plan
+from harness.run.workload import deletes, why_not_judged
 
 WORDS = st.text("abcdefg.", min_size=1, max_size=5)
 PLANS = st.builds(
@@ -85,9 +87,41 @@ def test_what_is_no_plan_is_told(tmp_path: Path) -> None:
         (["--time-limit", "0"], "0"),
         (["--key-dist", "hot:0"], "try uniform"),
         (["--producer-config", "acks=1"], "acks has an option of its own"),
+        (["-w", "append", "--topic-config", "retention.ms=5000"], "retention.ms=5000 may delete"),
+        (
+            shlex.split(
+                "-w register --topic-config cleanup.policy=compact,delete "
+                "--topic-config retention.bytes=9"
+            ),
+            "register is judged by whole logs",
+        ),
     ],
 )
 def test_bad_words_are_refused_before_anything_is_started(words: list[str], complaint: str) -> None:
     said = CliRunner().invoke(run_test, words)
     assert said.exit_code == 2  # click's own; the command line makes it 254
     assert complaint in said.output
+
+
+@pytest.mark.parametrize(
+    ("plan", "setting"),
+    [
+        (Plan(), None),
+        (Plan(topic_config={"retention.ms": "5000"}), "retention.ms=5000"),
+        (Plan(topic_config={"retention.ms": "86400000"}), None),
+        (Plan(topic_config={"retention.ms": "86400000"}, time_limit_s=86000), "retention.ms="),
+        (Plan(topic_config={"retention.ms": "-1"}, broker_config={"log.retention.ms": "9"}), None),
+        (Plan(broker_config={"log.retention.minutes": "59"}), "log.retention.minutes=59"),
+        (Plan(broker_config={"log.retention.hours": "2"}), None),
+        (Plan(topic_config={"retention.bytes": "1000"}), "retention.bytes=1000"),
+        (Plan(broker_config={"log.cleanup.policy": "compact", "log.retention.ms": "9"}), None),
+        (Plan(workload="register", topic_config={"retention.ms": "5000"}), None),
+    ],
+)
+def test_settings_that_delete_records_while_the_run_goes_on(
+    plan: Plan, setting: str | None
+) -> None:
+    assert (deletes(plan) or "").startswith(setting or "")
+    assert (deletes(plan) is None) == (setting is None)
+    assert contract_of(plan).retention == (setting is not None)
+    assert why_not_judged(plan) is None, "a queue knows where logs begin"
