@@ -132,7 +132,11 @@ class _Frame:
         keys, values = self.items[::2], self.items[1::2]
         if not all(isinstance(key, str | int | float | None) for key in keys):
             keys = [key if isinstance(key, str | int) else encode(key) for key in keys]
-        return dict(zip(keys, values, strict=True))
+        collected = dict(zip(keys, values, strict=True))
+        if len(collected) < len(keys):
+            twice = next(key for at, key in enumerate(keys) if key in keys[:at])
+            raise Unexpected(f"expected each key of a map once, found {encode(twice)[:60]} twice")
+        return collected
 
 
 def _atom(kind: str, token: str) -> Any:

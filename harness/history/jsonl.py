@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from json import JSONDecoder
 from pathlib import Path
 from typing import IO, Any
 
 from harness.history.collected import Collected
 from harness.history.element import INT64_MAX, INT64_MIN
 from harness.history.errors import HistoryError
-from harness.history.json_text import DEPTH_MAX, decode, encode
+from harness.history.json_text import DEPTH_MAX, encode
 from harness.history.map_keys import JsonKeys
 from harness.history.op import NEMESIS, TYPES, Op
 from harness.history.tables import Tables
@@ -17,6 +18,23 @@ from harness.history.tables import Tables
 _NEMESIS_NAME = "nemesis"
 _FIELDS = frozenset(("index", "time", "process", "type", "f", "value", "error", "node"))
 _PROCESS_MAX = 2**31 - 1
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Python would keep the last of two, and others the first."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise Unexpected(
+                    f"expected each key of an object once, found {_shortened(name)} twice"
+                )
+            seen.add(name)
+    return fields
+
+
+_decode = JSONDecoder(object_pairs_hook=_once).decode
 
 
 def write_jsonl(history: Iterable[Op], path: Path) -> None:
@@ -96,13 +114,15 @@ def op_of(fields: dict[str, Any], index_before: int, time_before_ns: int) -> Op:
         _with_reads(fields.get("value")),
         error if isinstance(error, str | None) else encode(error),
         node,
-        {name: fields[name] for name in fields if name not in _FIELDS} or None,
+        None
+        if fields.keys() <= _FIELDS
+        else {name: fields[name] for name in fields if name not in _FIELDS},
     )
 
 
 def _fields(line: bytes) -> dict[str, Any]:
     try:
-        fields = decode(line.decode().strip())
+        fields = _decode(line.decode().strip())
         if line.count(b"[") + line.count(b"{") > DEPTH_MAX and _is_too_deep(fields):
             raise RecursionError
     except UnicodeDecodeError as error:

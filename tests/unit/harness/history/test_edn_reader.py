@@ -79,6 +79,8 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
         ('{:type :ok :value "x\n', "line 1", "expected the end of a text"),
         ("{:type :maybe :process 0}\n", "line 1", "expected a type of invoke, ok, fail, info"),
         (f"{LINE}17\n", "line 2", "expected an operation"),
+        ("{:type :ok :process 0 :type :fail}\n", "line 1", 'once, found "type" twice'),
+        ('{:type :ok :process 0 :value {:a 1\n"a" 2}}\n', "line 2", 'once, found "a" twice'),
         (f"{LINE}{{:type :ok :process 1.5}}", "line 2", "expected an integer"),
     ],
 )

@@ -110,6 +110,11 @@ GOOD = '{"process": 0, "type": "ok", "index": 4}'
         ('{"type": "ok", "process": 0, "index": "5"}', 'expected an integer as index, found "5"'),
         ('{"type": "ok", "process": 0, "f": 5}', "expected a text as f, found 5"),
         ('{"type": "ok", "process": 0, "node": 5}', "expected a text as node, found 5"),
+        (
+            '{"type": "ok", "process": 0, "type": "fail"}',
+            'key of an object once, found "type" twice',
+        ),
+        ('{"type": "ok", "process": 0, "value": [{"a": 1, "b": 2, "a": 1}]}', 'found "a" twice'),
         ("[" * 100_000, "lists within lists"),
         ('{"type": "ok", "process": ' + "9" * 5000 + "}", "expected one operation as JSON"),
         ('{"type": "ok", "process": "' + "x" * 5000 + '"}', "xxx..."),
