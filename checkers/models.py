@@ -62,11 +62,15 @@ LEAN = ("kafka", "list-append", "rw-register")
 
 
 def judge(history: History | StoredHistory, model: str, question: Question) -> Result:
-    """A model that breaks is told of, and proves nothing."""
+    """A model that breaks is told of, and proves nothing. HistoryError: a value that is none was
+    met, which nobody had looked at before."""
     from checkers.judges import JUDGES
+    from harness.history.errors import HistoryError
 
     try:
         return JUDGES[model](history, question)
+    except HistoryError:
+        raise
     except Exception as error:
         reason = f"the checker broke: {type(error).__name__}: {error}"
         return Result(validity=Validity.UNKNOWN, why=reason)

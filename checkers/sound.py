@@ -27,6 +27,8 @@ from harness.history.errors import HistoryError
 from harness.history.history import History
 from harness.history.json_text import readable
 from harness.history.op import NEMESIS
+from harness.history.parquet import is_ours, refuse_dictionaries
+from harness.history.trusted import refuse_indices, refuse_pointers
 
 _TXN = '[["append", k, v], ["r", k, [v, ...]], ["w", k, v], ...]'
 _LOG = '[["send", k, [offset, v]], ["poll", {k: [[offset, v], ...]}], ...]'
@@ -52,24 +54,41 @@ _MICRO_OPS: dict[str, tuple[str, tuple[int, ...]]] = {
     ),
 }
 """By model: the micro-operations it knows, and the kinds of the other's, which it would not see."""
+_KEYED = np.array(
+    [
+        *(kinds.SEND, kinds.SENT, kinds.POLLED_EMPTY, kinds.RECORD, kinds.APPEND, kinds.READ),
+        *(kinds.READ_EMPTY, kinds.READ_ELEMENT, kinds.WRITE, kinds.PUT, kinds.PUT_AT, kinds.GET),
+        *(kinds.ASSIGN, kinds.ASSIGN_AT, kinds.COMMIT, kinds.OWNED, kinds.IN, kinds.OUT),
+        kinds.GET_AT,
+    ],
+    np.int8,
+)
+"""Kinds that are nothing without a key."""
+_PAIRED = np.array((kinds.SEND, kinds.PUT, kinds.GET), np.int8)
+"""Kinds whose value is no pair, unless the offset in it is none."""
 _UNTOLD = -1
 """The offset of a record whose offset nobody was told."""
 _SHOWN_MAX = 120
-_UNREADABLE = (pa.ArrowException, OSError, LookupError, ValueError, TypeError)
+_UNREADABLE = (
+    pa.ArrowException,
+    OSError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AssertionError,
+)
 
 
 def sound_history(file: Path, model: str, *, lean: bool) -> History | StoredHistory:
     """Loaded; or HistoryError. `lean`: read of Parquet what is judged, and no more."""
-    try:
-        stored = StoredHistory.at(file) if lean else None
-    except (pa.ArrowException, OSError):
-        # Read as a whole, it says what is wrong with it in its own words.
-        stored = None
-    history = History.load(file) if stored is None else stored
+    history = (_stored(file) if lean else None) or History.load(file)
     columns = _loaded(history, file)
     if file.is_dir():
         _refuse_processes(history, file)
         _refuse_pointers(columns, file)
+    if isinstance(history, StoredHistory):
+        refuse_indices(columns.ops.index, history.path / "ops.parquet")
+        refuse_dictionaries(history.path)
     if model in _SHAPES:
         _refuse_shapes(columns, file, _SHAPES[model])
     if model in _MICRO_OPS:
@@ -81,17 +100,19 @@ def sound_history(file: Path, model: str, *, lean: bool) -> History | StoredHist
     return history
 
 
+def _stored(file: Path) -> StoredHistory | None:
+    """None: read as a whole, it says what is wrong with it in its own words."""
+    try:
+        stored = StoredHistory.at(file)
+        return stored if stored is not None and is_ours(stored.path) else None
+    except (pa.ArrowException, OSError):
+        return None
+
+
 def _loaded(history: History | StoredHistory, file: Path) -> Columns:
     try:
         return columns_of(history)
-    except (
-        pa.ArrowException,
-        OSError,
-        LookupError,
-        ValueError,
-        TypeError,
-        AssertionError,
-    ) as error:
+    except _UNREADABLE as error:
         History.load(file)
         raise HistoryError(f"it cannot be read as a history ({error})", str(file)) from error
 
@@ -118,14 +139,17 @@ def _refuse_pointers(columns: Columns, file: Path) -> None:
         ("boxed value", elements.value[elements.boxed], 0, len(columns.history.values)),
     )
     for name, column, least, end in limits:
-        if column.size and not (least <= int(column.min()) and int(column.max()) < end):
-            raise HistoryError(
-                f"expected every {name} in elements from {least} to {end - 1}, found "
-                f"{column.min()} to {column.max()}",
-                str(file),
-            )
+        refuse_pointers(name, column, least, end, str(file))
     if bool((elements.op[1:] < elements.op[:-1]).any()):
         raise HistoryError("expected elements in the order of their ops", str(file))
+    keyless = np.flatnonzero(elements.key < 0)
+    keyless = keyless[np.isin(elements.kind[keyless], _KEYED)]
+    if keyless.size:
+        row, kind = int(elements.op[keyless[0]]), int(elements.kind[keyless[0]])
+        raise HistoryError(
+            f"expected a key for each {kinds.NAMES[kind]} in elements, found none",
+            _where(file, row, columns.index_of(row)),
+        )
 
 
 def _refuse_shapes(columns: Columns, file: Path, shapes: dict[str, str]) -> None:
@@ -174,28 +198,33 @@ def _refuse_values(columns: Columns, file: Path, shapes: Mapping[str, Shape]) ->
 
 
 def _refuse_offsets(columns: Columns, file: Path) -> None:
-    """Checkers count to the end of a log, which is one more than its last offset."""
+    """Checkers count to the end of a log, which is one more than its last offset; and what is below
+    zero is to them an offset that nobody was told."""
     elements = columns.elements
     strange = np.flatnonzero((elements.offset < _UNTOLD) | (elements.offset == INT64_MAX))
-    strange = strange[np.isin(elements.kind[strange], (kinds.SENT, kinds.RECORD))]
     strange = strange[columns.ops.process[elements.op[strange]] >= 0]
-    found = [(int(elements.op[one]), int(elements.offset[one])) for one in strange[:1]]
-    for row, offset in found or _offsets_beyond(columns):
+    found = [
+        (int(elements.op[one]), int(elements.kind[one]), int(elements.offset[one]))
+        for one in strange[:1]
+    ]
+    for row, kind, offset in found or _offsets_beyond(columns):
+        what = "generations" if kind == kinds.GROUP else "offsets"
         raise HistoryError(
-            f"expected offsets from 0 to {INT64_MAX - 1}, found {offset}",
+            f"expected {what} from 0 to {INT64_MAX - 1}, found {offset}",
             _where(file, row, columns.index_of(row)),
         )
 
 
-def _offsets_beyond(columns: Columns) -> Iterator[tuple[int, int]]:
+def _offsets_beyond(columns: Columns) -> Iterator[tuple[int, int, int]]:
     """Such an offset has no column, so the pair that it is of was taken for a value."""
     elements, ops = columns.elements, columns.ops
-    pairs = np.flatnonzero((elements.kind == kinds.SEND) & elements.boxed)
+    pairs = np.flatnonzero(elements.boxed)
+    pairs = pairs[np.isin(elements.kind[pairs], _PAIRED)]
     rows = elements.op[pairs]
     for element in pairs[(ops.type[rows] == OK) & (ops.process[rows] >= 0)].tolist():
         value = columns.value_of(element)
         if isinstance(value, list) and len(value) == 2 and type(value[0]) is int:
-            yield int(elements.op[element]), value[0]
+            yield int(elements.op[element]), int(elements.kind[element]), value[0]
 
 
 def _shown(value: Any) -> str:

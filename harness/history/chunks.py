@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
 from harness.history.errors import HistoryError
 from harness.history.order import in_order
 from harness.history.recorder import FILES
 from harness.history.tables import Tables, assembled
+from harness.history.trusted import refuse_numbers, refuse_pointers, refuse_types, trusted
 
 _PARTS = ("keys", "values", "elements")
+_NUMBERED = {"ops": "index", "keys": "id", "values": "id"}
 
 
 def has_chunks(directory: Path) -> bool:
@@ -29,18 +32,45 @@ def read_chunks(directory: Path) -> Tables:
     needed = dict.fromkeys(_PARTS, 0)
     ops = []
     for batch, says in _batches(directory, "ops"):
-        if any(int(says[name]) > there[name] for name in _PARTS):
+        needs = _needs(says, directory / "ops.arrow")
+        if any(needs[name] > there[name] for name in _PARTS):
             break
-        needed = {name: int(says[name]) for name in _PARTS}
+        needed = needs
         ops.append(batch)
     parts = {
-        name: pa.Table.from_batches(batches, FILES[name]).slice(0, needed[name])
+        name: _trusted(pa.Table.from_batches(batches, FILES[name]), directory, name, needed[name])
         for name, batches in read.items()
     }
-    whole = pa.Table.from_batches(ops, FILES["ops"])
-    return in_order(
-        assembled(whole, parts["elements"], parts["keys"], parts["values"], str(directory))
-    )
+    whole = _trusted(pa.Table.from_batches(ops, FILES["ops"]), directory, "ops")
+    refuse_types(whole["type"], directory / "ops.arrow")
+    elements = parts["elements"]
+    refuse_pointers("op", elements["op"].to_numpy(), 0, len(whole), str(directory))
+    boxes = pc.fill_null(elements["value"].filter(elements["boxed"]), -1)
+    refuse_pointers("boxed value", boxes.to_numpy(), 0, len(parts["values"]), str(directory))
+    return in_order(assembled(whole, elements, parts["keys"], parts["values"], str(directory)))
+
+
+def _needs(says: dict[str, str], path: Path) -> dict[str, int]:
+    """How many rows of the other files a batch of ops goes with."""
+    try:
+        needs = {name: int(says[name]) for name in _PARTS}
+    except (KeyError, ValueError):
+        needs = {}
+    if not needs or min(needs.values()) < 0:
+        raise HistoryError(
+            f"expected each batch to say how many {', '.join(_PARTS)} there are, found {says}",
+            str(path),
+        )
+    return needs
+
+
+def _trusted(table: pa.Table, directory: Path, name: str, count: int | None = None) -> pa.Table:
+    path = directory / f"{name}.arrow"
+    table = trusted(table.slice(0, count), FILES[name], path)
+    if name != "elements":
+        # Rows are pointed to by their number.
+        refuse_numbers(_NUMBERED[name], table[_NUMBERED[name]].to_numpy(), path)
+    return table
 
 
 def _batches(directory: Path, name: str) -> Iterator[tuple[pa.RecordBatch, dict[str, str]]]:

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from json import JSONDecoder, JSONEncoder
+from typing import Any
+
+from harness.history.errors import HistoryError
 
 # ASCII only: a lone surrogate has no UTF-8, but has an escape.
 encode = JSONEncoder(separators=(",", ":")).encode
-decode = JSONDecoder().decode
+_decode = JSONDecoder().decode
 
 DEPTH_MAX = 200
 """Lists within lists in a history of others: whoever goes through a value does so by recursion."""
+
+
+def decode(text: str) -> Any:
+    """A key or a value, as it was stored."""
+    try:
+        return _decode(text)
+    except (ValueError, RecursionError):
+        shown = encode(text)
+        raise HistoryError(
+            f"expected JSON, found {shown if len(shown) <= 60 else shown[:57] + '...'}",
+            "a key or a value of the history",
+        ) from None
 
 
 def readable(text: str) -> str:

@@ -38,6 +38,18 @@ def changed(column: str, value: int, type_: Any) -> Callable[[Path], None]:
     return change
 
 
+def replaced(name: str, column: str, values: list[Any], type_: Any) -> Callable[[Path], None]:
+    """The whole column of a table, of another type perhaps; as others write it, nullable."""
+
+    def change(directory: Path) -> None:
+        path = directory / f"{name}.parquet"
+        table = pq.read_table(path)
+        at = table.schema.names.index(column)
+        pq.write_table(table.set_column(at, column, pa.array(values, type_)), path)
+
+    return change
+
+
 def boxed_beyond(directory: Path) -> None:
     changed("boxed", True, pa.bool_())(directory)
     changed("value", 9, pa.int64())(directory)
@@ -54,6 +66,52 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "order": (changed("op", 3, pa.int32()), "in the order of their ops"),
     "kind": (changed("kind", 99, pa.int8()), "every kind in elements from 0"),
     "key": (changed("key", 7, pa.int32()), "every key in elements from -1 to 0, found 0 to 7"),
+    "no key": (
+        replaced("elements", "key", [None, 0, 0], pa.int32()),
+        "operation 1: expected a key for each sent in elements, found none",
+    ),
+    "index twice": (
+        replaced("ops", "index", [0, 1, 1, 2], pa.int64()),
+        "ops.parquet, row 2: expected index to be at least 2, found 1",
+    ),
+    "index reversed": (
+        replaced("ops", "index", [3, 2, 1, 0], pa.int64()),
+        "ops.parquet, row 1: expected index to be at least 4, found 2",
+    ),
+    "index below zero": (
+        replaced("ops", "index", [-1, 0, 1, 2], pa.int64()),
+        "ops.parquet, row 0: expected index to be at least 0, found -1",
+    ),
+    "no index": (
+        replaced("ops", "index", [0, None, 2, 3], pa.int64()),
+        "ops.parquet, row 1: expected a value as index, found none",
+    ),
+    "index as text": (
+        replaced("ops", "index", ["0", "1", "2", "3"], pa.string()),
+        "ops.parquet: expected int64 as index, found string",
+    ),
+    "half a process": (
+        replaced("ops", "process", [0.5, 0, 1, 1], pa.float64()),
+        "ops.parquet: expected int32 as process, found double",
+    ),
+    "process beyond": (
+        replaced("ops", "process", [2**63, 0, 1, 1], pa.uint64()),
+        "ops.parquet: expected int32 as process (",
+    ),
+    "no time": (
+        replaced("ops", "time", [0, 1, 2, None], pa.int64()),
+        "ops.parquet, row 3: expected a value as time, found none",
+    ),
+    "no f": (replaced("ops", "f", ["a", None, "a", "a"], pa.string()), "row 1: expected a value"),
+    "type": (
+        replaced("ops", "type", ["invoke", "ok", "okay", "ok"], pa.string()),
+        'ops.parquet, row 2: expected a type of invoke, ok, fail, info, found "okay"',
+    ),
+    "id": (
+        replaced("keys", "id", [5], pa.int32()),
+        "keys.parquet, row 0: expected id to be 0, found 5",
+    ),
+    "no JSON": (replaced("keys", "json", ["x"], pa.string()), 'expected JSON, found "x"'),
     "box": (boxed_beyond, "every boxed value in elements from 0 to 0, found 0 to 9"),
 }
 
@@ -65,6 +123,25 @@ def test_damaged_columns_are_refused(tmp_path: Path, name: str, model: str) -> N
     damage, said = DAMAGE[name]
     damage(tmp_path)
     assert said in refusal(tmp_path, model)
+
+
+@pytest.mark.parametrize("model", ["kafka", "register"])
+def test_a_key_that_has_two_ids_is_refused(tmp_path: Path, model: str) -> None:
+    told(sent(0, "x", (0, 1)), polled(1, "y", (0, 1))).write_parquet(tmp_path)
+    replaced("keys", "json", ['"x"', '"x"'], pa.string())(tmp_path)
+    said = 'keys.parquet, row 1: expected no text twice, found "x" in row 0 as well'
+    assert said in refusal(tmp_path, model)
+
+
+@pytest.mark.parametrize("model", ["kafka", "register"])
+def test_other_widths_gaps_and_plain_words_are_let_in(tmp_path: Path, model: str) -> None:
+    FINE.write_parquet(tmp_path)
+    replaced("ops", "index", [3, 4, 7, 9], pa.int32())(tmp_path)
+    replaced("ops", "f", ["send", "send", "poll", "poll"], pa.large_string())(tmp_path)
+    replaced("ops", "node", [None] * 4, pa.null())(tmp_path)
+    replaced("elements", "position", [0, 1, 0], pa.int64())(tmp_path)
+    history = sound_history(tmp_path, model, lean=model in LEAN)
+    assert history.op(7).f == "poll"
 
 
 @pytest.mark.parametrize("model", ["kafka", "list-append", "register"])
@@ -238,16 +315,52 @@ def test_a_value_that_fits_is_let_in(
     assert len(sound_history(path, model, lean=False)) == 3
 
 
+def with_offset(f: str, offset: int) -> Any:
+    values = {
+        "send": [["send", "x", [offset, 1]]],
+        "poll": [["poll", {"x": [[offset, 1]]}]],
+        "assign": {"x": offset},
+        "end-offsets": {"high": {"x": offset}},
+        "commit": {"group": "g", "generation": 1, "member": "m", "offsets": {"x": offset}},
+        "transform": {"in": [["x", offset]], "out": []},
+        "put": [["put", "x/a", [offset, 1]]],
+        "get": [["get", "x/a", [offset, 1]]],
+    }
+    return values[f]
+
+
+FS = ("send", "poll", "assign", "end-offsets", "commit", "transform", "put", "get")
+
+
 @pytest.mark.parametrize(
     ("f", "offset"),
-    [*product(("send", "poll"), (2**63 - 1, -2, -7)), ("send", 2**63), ("send", -(2**64))],
+    [
+        *product(FS, (2**63 - 1, -2, -7)),
+        *product(("send", "put", "get"), (2**63, -(2**64))),
+    ],
 )
 def test_an_offset_that_no_log_has_is_refused(tmp_path: Path, f: str, offset: int) -> None:
-    values = {"send": [["send", "x", [offset, 1]]], "poll": [["poll", {"x": [[offset, 1]]}]]}
     path = tmp_path / "history.jsonl"
-    path.write_text(json.dumps({"process": 0, "type": "ok", "f": f, "value": values[f]}) + "\n")
+    row = {"process": 0, "type": "ok", "f": f, "value": with_offset(f, offset)}
+    path.write_text(json.dumps(row) + "\n")
     said = refusal(path, "kafka")
     assert said == f"{path}, line 1: expected offsets from 0 to {2**63 - 2}, found {offset}"
+
+
+@pytest.mark.parametrize("f", FS)
+def test_minus_one_is_an_offset_that_nobody_was_told(tmp_path: Path, f: str) -> None:
+    path = tmp_path / "history.jsonl"
+    row = {"process": 0, "type": "ok", "f": f, "value": with_offset(f, -1)}
+    path.write_text(json.dumps(row) + "\n")
+    assert len(sound_history(path, "kafka", lean=False)) == 1
+
+
+def test_a_generation_that_no_group_has_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    owned = {"group": "g", "generation": -2, "keys": ["x"]}
+    row = {"process": 0, "type": "ok", "f": "assigned", "value": owned}
+    path.write_text(json.dumps(row) + "\n")
+    assert "expected generations from 0 to " in refusal(path, "kafka")
 
 
 @pytest.mark.parametrize("model", ["kafka", "register"])

@@ -94,6 +94,63 @@ def test_another_stream_is_no_history(tmp_path: Path) -> None:
         History.load(bad)
 
 
+def rewritten(
+    directory: Path, name: str, column: str, numbers: list[int | None], says: dict[str, str] | None
+) -> None:
+    """One batch of these numbers, its other columns as they were."""
+    path = directory / f"{name}.arrow"
+    with pa.OSFile(str(path)) as file:
+        table = pa.ipc.open_stream(file).read_all()
+    field = table.schema.field(column)
+    table = table.set_column(
+        table.schema.get_field_index(column), field, pa.array(numbers, field.type)
+    )
+    (batch,) = table.combine_chunks().to_batches()
+    with (
+        pa.OSFile(str(path), "wb") as file,
+        pa.ipc.new_stream(file, table.schema) as stream,
+    ):
+        stream.write_batch(batch, custom_metadata=says)
+
+
+SAYS = {"elements": "2", "keys": "1", "values": "1"}
+NO_SAYS = {"elements": "2", "keys": "1", "values": "x"}
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "numbers", "says", "said"),
+    [
+        ("ops", "index", [0, 0, 1, 2], SAYS, "ops.arrow, row 1: expected index to be 1, found 0"),
+        ("ops", "index", [3, 2, 1, 0], SAYS, "ops.arrow, row 0: expected index to be 0, found 3"),
+        ("ops", "index", [0, 1, None, 3], SAYS, "row 2: expected a value as index, found none"),
+        ("ops", "time", [None, 1, 2, 3], SAYS, "row 0: expected a value as time, found none"),
+        ("ops", "index", [0, 1, 2, 3], {}, "to say how many keys, values, elements there are"),
+        ("ops", "index", [0, 1, 2, 3], NO_SAYS, "to say how many keys, values, elements there are"),
+        ("keys", "id", [1], None, "keys.arrow, row 0: expected id to be 0, found 1"),
+        ("elements", "op", [1, 4], None, "every op in elements from 0 to 3, found 1 to 4"),
+        ("elements", "op", [-1, 3], None, "every op in elements from 0 to 3, found -1 to 3"),
+        ("elements", "value", [1, 9], None, "boxed value in elements from 0 to 0, found 9 to 9"),
+        ("elements", "value", [1, None], None, "boxed value in elements from 0 to 0, found -1"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(
+    tmp_path: Path,
+    name: str,
+    column: str,
+    numbers: list[int | None],
+    says: dict[str, str] | None,
+    said: str,
+) -> None:
+    with Recorder(tmp_path) as recorder:
+        for process, value in enumerate((1, "x")):
+            recorder.record(2 * process, process, "invoke", "send", None)
+            recorder.record(2 * process + 1, process, "ok", "send", [["send", "t-0", value]])
+    rewritten(tmp_path, name, column, numbers, says)
+    with pytest.raises(HistoryError) as told:
+        History.load(tmp_path)
+    assert said in str(told.value)
+
+
 def recordings(directory: Path, seeds: range) -> Iterator[tuple[History, int]]:
     """Each recorded by a process of its own that was killed as it wrote."""
     for seed in seeds:
