@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import click
 
 from checkers.contract import Contract
 from checkers.models import LEAN, MODELS, Question, judge
+from harness.cli.check_options import refuse_meaningless
 
 if TYPE_CHECKING:
     from checkers.results import Result
@@ -20,29 +21,6 @@ if TYPE_CHECKING:
 _CODES = {True: 0, False: 1, "unknown": 2}
 _STALE_MS_MAX = 1e12
 """A history is shorter than thirty years, and what is longer has no number of nanoseconds."""
-
-
-_PROMISING = ("list-append", "rw-register", "set-full")
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) is int
-
-
-def _is_total(value: Any) -> bool:
-    balances = value.values() if isinstance(value, dict) else (value,)
-    return all(map(_is_number, balances))
-
-
-_INITIAL: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "register": (lambda _: True, "any value"),
-    "cas-register": (lambda _: True, "any value"),
-    "multi-register": (lambda _: True, "any value, or an object of registers"),
-    "kv-append": (lambda value: value is None or isinstance(value, str), "a text"),
-    "counter": (_is_number, "an integer"),
-    "bank": (_is_total, "the total, an integer, or an object of accounts and integers"),
-}
-"""What a model may begin with, where that can be said."""
 
 
 def _bound(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
@@ -79,8 +57,18 @@ def _directory(_: click.Context, __: click.Parameter, value: str | None) -> Path
     "--dense-offsets", is_flag=True, help="Every offset of a log is some send's: none may be free."
 )
 @click.option("--initial", help="The initial value, as JSON.")
-@click.option("--failed-cas", type=click.Choice(("asserts", "ignored")), default="ignored")
-@click.option("--null-read", type=click.Choice(("asserts", "ignored")), default="ignored")
+@click.option(
+    "--failed-cas",
+    type=click.Choice(("asserts", "ignored")),
+    default="ignored",
+    help="Whether a failed compare-and-set says that the value was another.",
+)
+@click.option(
+    "--null-read",
+    type=click.Choice(("asserts", "ignored")),
+    default="ignored",
+    help="Whether a read of null says that nothing was there.",
+)
 @click.option("--contract", type=click.Choice(("safe", "configured")), default="safe")
 @click.option("--acks", type=click.Choice(("0", "1", "all")), default="all")
 @click.option(
@@ -124,22 +112,21 @@ def _directory(_: click.Context, __: click.Parameter, value: str | None) -> Path
     help="Configurations to search at most.",
 )
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
+@click.pass_context
+def check(context: click.Context, /, file: Path, model: str, as_json: bool, **options: Any) -> int:
     """Judge FILE: a run, its Arrow or Parquet history, JSON Lines, or Jepsen's EDN."""
-    from checkers.sound import sound_history
     from harness.history.errors import HistoryError
     from harness.history.json_text import readable
 
     _refuse_strangers(options["consistency_models"])
     question = _question(options)
-    _refuse_meaningless(model, question, options["min_insync_replicas"])
+    refuse_meaningless(context, model, question)
     try:
-        history = sound_history(file, model, lean=model in LEAN)
+        result = _judged(file, model, question, options["segments"])
     except HistoryError as error:
-        raise click.UsageError(readable(str(error))) from error
-    if options["segments"] is not None:
-        question = replace(question, replicas=_replicas(options["segments"], model, history.keys))
-    result = judge(history, model, question)
+        # Of a value that is met late, nobody knows where it stands.
+        where = "" if error.where.startswith(str(file)) else f"{file}: "
+        raise click.UsageError(readable(f"{where}{error}")) from error
     told = result.as_json()
     if as_json:
         click.echo(json.dumps(told, sort_keys=True))
@@ -148,11 +135,18 @@ def check(file: Path, model: str, as_json: bool, **options: Any) -> int:
     return _CODES[told["valid"]]
 
 
-def _replicas(directory: Path, model: str, keys: Sequence[Any]) -> tuple[Replica, ...]:
+def _judged(file: Path, model: str, question: Question, segments: Path | None) -> Result:
+    from checkers.sound import sound_history
+
+    history = sound_history(file, model, lean=model in LEAN)
+    if segments is not None:
+        question = replace(question, replicas=_replicas(segments, history.keys))
+    return judge(history, model, question)
+
+
+def _replicas(directory: Path, keys: Sequence[Any]) -> tuple[Replica, ...]:
     from checkers.segments.replicas import SegmentsError, replicas_in
 
-    if model != "kafka":
-        raise click.UsageError(f"--segments are of logs; the model {model} has none")
     try:
         replicas = replicas_in(directory)
     except (SegmentsError, OSError) as error:
@@ -176,28 +170,6 @@ def _refuse_strangers(models: tuple[str, ...]) -> None:
             raise click.UsageError(
                 f"no such consistency model: {', '.join(strange)}; there are {known}"
             )
-
-
-def _refuse_meaningless(model: str, question: Question, min_insync: int | None) -> None:
-    """What would change nothing: whoever says it expects that it does."""
-    copies = question.contract.replication_factor
-    if min_insync is not None and min_insync > copies:
-        raise click.UsageError(
-            f"--min-insync-replicas {min_insync} is more than --replication-factor {copies}"
-        )
-    if question.consistency_models and model not in _PROMISING:
-        raise click.UsageError(
-            f"--consistency-model is for {', '.join(_PROMISING)}; the model {model} has one meaning"
-        )
-    if not question.has_initial:
-        return
-    if model not in _INITIAL:
-        raise click.UsageError(
-            f"--initial is for {', '.join(_INITIAL)}; the model {model} begins in one way"
-        )
-    fits, expected = _INITIAL[model]
-    if not fits(question.initial):
-        raise click.UsageError(f"--initial: the model {model} begins with {expected}")
 
 
 def _faults(text: str) -> frozenset[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 import pytest
 from click.testing import CliRunner
 
@@ -101,10 +103,38 @@ def test_a_consistency_model_that_nobody_knows_is_no_verdict(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("model", "options", "said"),
     [
-        ("kafka", ("--consistency-model", "serializable"), "the model kafka has one meaning"),
+        ("kafka", ("--consistency-model", "serializable"), "nothing to the model kafka"),
         ("register", ("--consistency-model", "serializable"), "is for list-append, rw-register"),
-        ("mutex", ("--initial", "true"), "the model mutex begins in one way"),
-        ("kafka", ("--initial", "0"), "the model kafka begins in one way"),
+        ("mutex", ("--initial", "true"), "--initial is for register, "),
+        ("kafka", ("--initial", "0"), "means nothing to the model kafka"),
+        ("kafka", ("--null-read", "asserts"), "--null-read is for register, cas-register, "),
+        ("register", ("--failed-cas", "asserts"), "--failed-cas is for cas-register; it means"),
+        ("register", ("--failed-cas", "ignored"), "nothing to the model register"),
+        ("list-append", ("--budget", "5"), "--budget is for register, "),
+        *(
+            ("register", option, f"{option[0]} is for kafka; it means nothing to the model")
+            for option in (
+                ("--ww-deps",),
+                ("--exact-polls",),
+                ("--exact-ends",),
+                ("--dense-offsets",),
+                ("--stale-bound", "1"),
+                ("--segments", "nowhere"),
+                ("--contract", "configured"),
+                ("--acks", "all"),
+                ("--isolation-level", "read_committed"),
+                ("--subscribe",),
+                ("--idempotence",),
+                ("--retries", "1"),
+                ("--unclean-leader-election",),
+                ("--replication-factor", "3"),
+                ("--min-insync-replicas", "2"),
+                ("--transactions",),
+                ("--flush", "os"),
+                ("--faults", "kill"),
+                ("--unsafe-faults",),
+            )
+        ),
         ("bank", ("--initial", "abc"), "the model bank begins with the total, an integer"),
         ("bank", ("--initial", "true"), "the model bank begins with the total, an integer"),
         ("bank", ("--initial", '{"a": "b"}'), "the model bank begins with the total, an integer"),
@@ -140,6 +170,8 @@ def test_an_option_that_would_mean_nothing_is_refused(
         ("kv-append", ("--initial", "abc")),
         ("multi-register", ("--initial", '{"x": 1}')),
         ("cas-register", ("--initial", "null")),
+        ("cas-register", ("--failed-cas", "asserts", "--null-read", "asserts")),
+        ("stack", ("--budget", "5")),
     ],
 )
 def test_an_option_that_means_something_is_taken(
@@ -186,7 +218,7 @@ def test_segments_are_the_ground_truth(tmp_path: Path, values: tuple[int, ...], 
         (FINE, "kafka", "nowhere", "there is no such directory"),
         (FINE, "kafka", ".", "no segments are here"),
         (FINE, "kafka", "segments", "of no log that the history names"),
-        (FINE, "list-append", "segments", "the model list-append has none"),
+        (FINE, "list-append", "segments", "it means nothing to the model list-append"),
     ],
 )
 def test_segments_that_cannot_be_used_are_told_and_are_no_verdict(
@@ -321,3 +353,14 @@ def test_only_by_its_name_is_a_process_the_nemesis(tmp_path: Path, process: int)
         code, output = asked(str(tmp_path / name), "--model", "register")
         assert code == -1
         assert 'line 1: expected an integer from 0 to 2147483647 or "nemesis"' in output
+
+
+def test_a_value_that_is_no_json_is_told_and_is_no_verdict(tmp_path: Path) -> None:
+    path = tmp_path / "history.parquet"
+    told((0, "ok", "write", "a"), (1, "ok", "read", "a")).write_parquet(path)
+    values = pq.read_table(path / "values.parquet")
+    pq.write_table(values.set_column(1, "json", pa.array(["a"])), path / "values.parquet")
+    code, output = asked(str(tmp_path), "--model", "register")
+    assert code == -1
+    said = 'a key or a value of the history: expected JSON, found "a"'
+    assert output == f"{tmp_path}: {said}"
