@@ -13,6 +13,8 @@ from harness.cluster import Cluster, PartitionState
 from harness.cluster.errors import NoAnswerError, NotInTimeError
 from harness.cluster.waiting import wait_until
 from harness.errors import EnvironmentFailure
+from harness.run.clients import Unsettled
+from harness.run.judging import NOT_READ_BACK
 
 _ISR_WITHIN_S = 60.0
 _LED_WITHIN_S = 15.0
@@ -20,6 +22,7 @@ _ROTATED_WITHIN_S = 60.0
 """All of them: a command that no node answers is tried on the next, and that takes its time."""
 _MOVES_AT_ONCE = 4
 """Each is a command on a host."""
+_SHOWN = 3
 
 
 async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list[str]:
@@ -79,3 +82,17 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[str]:
     if late:
         doubts.append(f"{len(late)} leaders could not be moved within {_ROTATED_WITHIN_S:g} s")
     return [doubt for doubt in doubts if doubt is not None]
+
+
+def doubts_about_reading(left: Unsettled, within_s: float) -> list[str]:
+    doubts = []
+    if left.unread:
+        shown = ", ".join(
+            f"{'all' if rest is None else f'{rest:,}'} of {key}"
+            for key, rest in sorted(left.unread.items())[:_SHOWN]
+        )
+        doubts.append(f"{NOT_READ_BACK} within {within_s:g} s: {shown} is left")
+    if left.unanswered:
+        count, shown = len(left.unanswered), ", ".join(left.unanswered[:_SHOWN])
+        doubts.append(f"last questions without an answer within {within_s:g} s: {count}, {shown}")
+    return doubts

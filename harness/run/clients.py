@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
+from harness.client.base import Invocation
 from harness.cluster.capabilities import ClientProcesses
+
+
+class Left(NamedTuple):
+    """What one client had not done when its reading back was over."""
+
+    records: Mapping[str, int]
+    """By key, how many it had not reached; 0 where it came to the end."""
+    questions: Sequence[str] = ()
+    """The last ones of its workload that nobody answered."""
+
+
+class Unsettled(NamedTuple):
+    """What is open when all clients have read back."""
+
+    unread: Mapping[str, int | None]
+    """By key, how much nobody has read; None for all of it."""
+    unanswered: Sequence[str]
 
 
 class Clients(ClientProcesses, Protocol):
@@ -17,8 +36,8 @@ class Clients(ClientProcesses, Protocol):
         """Returns when the last operation of the last client has come to its end."""
         ...
 
-    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int | None]:
-        """Everything is read back; by key, how much nobody has read, None for all of it."""
+    async def drain(self, ends: Mapping[str, int], within_s: float) -> Unsettled:
+        """Everything is read back, and what the workload asks last is asked."""
         ...
 
     def stop(self) -> None:
@@ -35,10 +54,17 @@ class Clients(ClientProcesses, Protocol):
         ...
 
 
-def unread(left: Iterable[Mapping[str, int]], keys: Iterable[str]) -> dict[str, int | None]:
-    """By key what the reader left that came furthest, if anything; None where nobody read."""
+def unsettled(left: Iterable[Left], keys: Iterable[str]) -> Unsettled:
+    """Of a key what the reader left that came furthest; a question has one client that asks it."""
     least: dict[str, int] = {}
+    unanswered: list[str] = []
     for each in left:
-        for key, rest in each.items():
+        unanswered += each.questions
+        for key, rest in each.records.items():
             least[key] = min(rest, least.get(key, rest))
-    return {key: least.get(key) for key in keys if least.get(key, -1) != 0}
+    unread = {key: least.get(key) for key in keys if least.get(key, -1) != 0}
+    return Unsettled(unread, unanswered)
+
+
+def asked(question: Invocation) -> str:
+    return f"{question.f} {json.dumps(question.value)}"

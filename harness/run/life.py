@@ -12,16 +12,16 @@ from typing import Any, Protocol
 
 from harness.client.base import Client, Completion, Invocation
 from harness.history.op import OpType
+from harness.run.clients import Left, asked
 from workloads.base import Workload
 
 _NS = 1_000_000_000
 _STUCK_NS = 10 * _NS
-_ASK_AGAIN_NS = 200_000_000
 """A reader without progress for so long is opened anew: its client may have got stuck."""
+_ASK_AGAIN_NS = 200_000_000
 _SETTLE_NS = 3 * _NS
 """Before the last questions: a broker that was cut off asks again within a second or two, and then
 knows what the others do."""
-_LAST_TRIES = 3
 
 Emit = Callable[[int, int, OpType, str, Any, str | None, str | None], None]
 """time_ns, process, type, f, value, error, node."""
@@ -93,8 +93,8 @@ class Life:
             due_ns = max(due_ns + interval_ns, clock.now_ns())
         self._is_stopped = False
 
-    async def drain(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
-        """Reads this client's keys from the beginning to their ends; what was left of each.
+    async def drain(self, ends: Mapping[str, int], deadline_ns: int) -> Left:
+        """Reads this client's keys from the beginning to their ends, and asks its last questions.
 
         A log ends at its high watermark: what became of a send that nobody is sure of lies before
         it, and what was acknowledged beyond it is gone. `ends` are for logs that do not tell.
@@ -102,9 +102,8 @@ class Life:
         mine = {key: ends[key] for key in self._workload.drained_keys(self._number) if key in ends}
         # The end of a load may have asked for a stop that had nothing to end any more.
         self._is_stopped = False
-        left = await self._read_back(mine, deadline_ns) if mine else {}
-        await self._close_up(deadline_ns)
-        return left
+        records = await self._read_back(mine, deadline_ns) if mine else {}
+        return Left(records, await self._close_up(deadline_ns))
 
     async def _read_back(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
         mine = await self._latest(ends, deadline_ns)
@@ -129,39 +128,42 @@ class Life:
                 progress_ns = 0
         return {key: max(0, end - reached[key]) for key, end in mine.items()}
 
-    async def _close_up(self, deadline_ns: int) -> None:
-        """The workload's last questions; they change nothing, so they may be asked again."""
+    async def _close_up(self, deadline_ns: int) -> list[str]:
+        """The workload's last questions; those that nobody answered."""
         questions = self._workload.closing(self._number, self._ordinal)
-        if not questions:
-            return
-        await self._clock.sleep_until_ns(self._clock.now_ns() + _SETTLE_NS)
-        for question in questions:
-            for _ in range(_LAST_TRIES):
-                if self._is_stopped or self._clock.now_ns() >= deadline_ns:
-                    return
-                completion = await self._do(question)
-                if completion.type == "ok":
-                    break
-                if completion.type == "info":
-                    await self._reopen()
+        if questions:
+            await self._clock.sleep_until_ns(self._clock.now_ns() + _SETTLE_NS)
+        return [
+            asked(question)
+            for question in questions
+            if await self._answered(question, deadline_ns) is None
+        ]
 
     async def _latest(self, ends: Mapping[str, int], deadline_ns: int) -> dict[str, int]:
         """The history has to know log starts as well: what retention took is not lost.
 
-        Leaders have just changed, and a new one may say that it does not know yet. Without any
-        answer nothing is read, and so nobody takes anything for read back.
+        Without any answer nothing is read, and so nobody takes anything for read back.
         """
-        while True:
-            completion = await self._do(Invocation("end-offsets", list(ends)))
+        told = await self._answered(Invocation("end-offsets", list(ends)), deadline_ns)
+        if told is None:
+            return {}
+        high = told.value["high"]
+        return {key: high.get(key, end) for key, end in ends.items()}
+
+    async def _answered(self, question: Invocation, deadline_ns: int) -> Completion | None:
+        """It changes nothing, so it may be asked again, until the time is up.
+
+        Leaders have just changed, and a new one may say that it does not know yet.
+        """
+        while not self._is_stopped and self._clock.now_ns() < deadline_ns:
+            completion = await self._do(question)
             if completion.type == "ok":
-                high = completion.value["high"]
-                return {key: high.get(key, end) for key, end in ends.items()}
-            if self._is_stopped or self._clock.now_ns() >= deadline_ns:
-                return {}
+                return completion
             if completion.type == "info":
                 await self._reopen()
             else:
                 await self._clock.sleep_until_ns(self._clock.now_ns() + _ASK_AGAIN_NS)
+        return None
 
     async def _do_all(self, operations: Iterable[Invocation]) -> bool:
         for operation in operations:

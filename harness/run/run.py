@@ -27,12 +27,12 @@ from harness.errors import EnvironmentFailure
 from harness.history.errors import HistoryError
 from harness.history.history import finish
 from harness.history.recorder import Recorder
-from harness.run.calm import doubts_about_replicas, rotate_leaders
+from harness.run.calm import doubts_about_reading, doubts_about_replicas, rotate_leaders
 from harness.run.clients import Clients
 from harness.run.cluster_watch import ClusterLog, watched
 from harness.run.environment import environment
 from harness.run.gathering import gather
-from harness.run.judging import BROKEN_OFF, NOT_READ_BACK, anomaly_so_far, judge
+from harness.run.judging import BROKEN_OFF, anomaly_so_far, judge
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.stage import Stage, play, racks_of
@@ -232,12 +232,7 @@ class _Run:
         }
         async with self._ticking(conductor, tally, _DRAIN_S):
             left = await clients.drain({**keys, **tally.ends()}, _DRAIN_S)
-        if left:
-            shown = ", ".join(
-                f"{'all' if rest is None else f'{rest:,}'} of {key}"
-                for key, rest in sorted(left.items())[:3]
-            )
-            doubts.append(f"{NOT_READ_BACK} within {_DRAIN_S:g} s: {shown} is left")
+        doubts += doubts_about_reading(left, _DRAIN_S)
 
     @asynccontextmanager
     async def _ticking(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from harness.client.base import Client, ClientSettings
 from harness.history.op import OpType
-from harness.run.clients import Clients, unread
+from harness.run.clients import Clients, Unsettled, unsettled
 from harness.run.life import Life
 from harness.run.plan import Plan
 from harness.run.tally import Tally
@@ -133,12 +133,12 @@ class SimClients:
         end_ns = now_ns + int(for_s * _NS)
         await self._each(lambda life: life.load(now_ns, end_ns, interval_ns))
 
-    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int | None]:
+    async def drain(self, ends: Mapping[str, int], within_s: float) -> Unsettled:
         deadline_ns = self._clock.now_ns() + int(within_s * _NS)
         for name in self._seats:
             await self.start(name)
         left = await self._each(lambda life: life.drain(ends, deadline_ns))
-        return unread([each for each in left if each is not None], ends)
+        return unsettled([each for each in left if each is not None], ends)
 
     def stop(self) -> None:
         self._is_stopped = True

@@ -126,7 +126,7 @@ class Worker:
                         await self.life.load(begin_ns, end_ns, interval_ns)
                     self._pen.news("loaded")
                 case Drain(ends, deadline_ns):
-                    left = {} if is_stopped else await self.life.drain(ends, deadline_ns)
+                    left = None if is_stopped else await self.life.drain(ends, deadline_ns)
                     self._pen.news("drained", left)
                 case other:
                     raise AssertionError(f"no worker can {other}")

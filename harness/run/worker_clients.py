@@ -6,15 +6,17 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from harness.client.base import ClientSettings
 from harness.cluster.base import Place
 from harness.errors import EnvironmentFailure
-from harness.run.clients import Clients, unread
+from harness.run.clients import Clients, Left, Unsettled, asked, unsettled
 from harness.run.frames import Begin, Drain, Load, Stop
 from harness.run.plan import Plan
 from harness.run.tally import Tally
 from harness.run.worker_process import RowFrame, WorkerProcess
+from harness.run.workload import workload_of
 
 _NS = 1_000_000_000
 _READY_S = 60.0
@@ -32,6 +34,7 @@ class WorkerClients:
         self._settings = settings
         self._tally = tally
         self._logs = logs
+        self._workload = workload_of(plan)
         self._workers: dict[int, WorkerProcess] = {}
         self._task: Load | Drain | None = None
         """What they are at, for those who take the place of others."""
@@ -66,7 +69,7 @@ class WorkerClients:
         await self._each("loaded", patience_s)
         self._task = None
 
-    async def drain(self, ends: Mapping[str, int], within_s: float) -> Mapping[str, int | None]:
+    async def drain(self, ends: Mapping[str, int], within_s: float) -> Unsettled:
         self._task = Drain(dict(ends), time.monotonic_ns() + int(within_s * _NS))
         self._release()
         for number, worker in self._workers.items():
@@ -74,13 +77,22 @@ class WorkerClients:
                 worker.order(self._task)
             else:
                 self._workers[number] = self._heir(worker)
-        left = await self._each("drained", within_s + _LAST_OPERATION_S)
+        told = await self._each("drained", within_s + _LAST_OPERATION_S)
         self._task = None
-        return unread(left.values(), ends)
+        left = [
+            self._nothing_done(worker) if told.get(number) is None else Left(*told[number])
+            for number, worker in self._workers.items()
+        ]
+        return unsettled(left, ends)
 
-    async def _each(self, what: str, within_s: float) -> dict[int, Mapping[str, int]]:
-        """By worker what it says at its end. One that never does is replaced."""
-        found: dict[int, Mapping[str, int]] = {}
+    def _nothing_done(self, worker: WorkerProcess) -> Left:
+        """By one that never said: whatever it would have asked has no answer."""
+        questions = self._workload.closing(worker.number, worker.invocations)
+        return Left({}, [asked(question) for question in questions])
+
+    async def _each(self, what: str, within_s: float) -> dict[int, Any]:
+        """By worker what it says at its end, or None. One that never does is replaced."""
+        found: dict[int, Any] = {}
 
         async def one(number: int) -> None:
             worker, answer = None, None
@@ -89,7 +101,7 @@ class WorkerClients:
                 answer = await worker.until(what)
                 if number in self._held:
                     await self._held[number].wait()
-            found[number] = answer or {}
+            found[number] = answer
 
         done, late = await asyncio.wait(
             [asyncio.create_task(one(number)) for number in self._workers], timeout=within_s

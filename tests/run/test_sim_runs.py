@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harness.client.driver import DriverError
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.run import execute
@@ -26,6 +27,7 @@ from harness.sim.place_clocks import PlaceClocks
 from harness.sim.place_network import PlaceNetwork
 from harness.sim.processes import SimProcess
 from harness.sim.sim_broker import SimBroker
+from harness.sim.sim_client import SimDriver
 from harness.sim.stored_logs import StoredLogs
 from harness.store.store import Store
 from harness.wire.match import MessageFaults
@@ -231,6 +233,23 @@ class TestWithoutEffect:
         outcome = run(tmp_path, time_limit_s=10.0)
         assert outcome.exit_code == 2
         assert "not everything could be read back" in outcome.sentence()
+
+    def test_a_last_question_that_nobody_answers(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The other clients' changes were looked at, so no checker has a reason to doubt."""
+        describe = SimDriver.describe_topic
+
+        async def silent(self: SimDriver, topic: str) -> dict[str, Any] | None:
+            if topic.startswith("made-1-"):
+                raise DriverError("REQUEST_TIMED_OUT")
+            return await describe(self, topic)
+
+        monkeypatch.setattr(SimDriver, "describe_topic", silent)
+        outcome = run(tmp_path, workload="admin", time_limit_s=10.0)
+        assert outcome.exit_code == 2
+        assert "last questions without an answer within 60 s" in outcome.sentence()
+        assert 'describe {"topic": "made-1-' in outcome.sentence()
 
 
 def test_a_broken_rule_of_the_broker_ends_a_simulated_run(

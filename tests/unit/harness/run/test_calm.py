@@ -10,7 +10,8 @@ import pytest
 from harness.cluster import Cluster, PartitionState
 from harness.cluster.errors import NoAnswerError
 from harness.run import calm
-from harness.run.calm import rotate_leaders
+from harness.run.calm import doubts_about_reading, rotate_leaders
+from harness.run.clients import Unsettled
 
 
 class FakeCluster:
@@ -75,3 +76,11 @@ async def test_a_topic_without_partitions_has_no_leaders_to_move() -> None:
     cluster = FakeCluster()
     cluster.leaders = {}
     assert await rotated(cluster) == []
+
+
+def test_what_was_not_read_or_answered_is_a_doubt() -> None:
+    assert doubts_about_reading(Unsettled({}, ()), 60) == []
+    assert doubts_about_reading(Unsettled({"t-1": 1200, "t-0": None}, ["describe a"]), 60) == [
+        "not everything could be read back within 60 s: all of t-0, 1,200 of t-1 is left",
+        "last questions without an answer within 60 s: 1, describe a",
+    ]
