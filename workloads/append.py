@@ -56,4 +56,7 @@ class Append:
         return self._logs.drained_keys(client)
 
     def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:
-        return ()
+        """The lists as they are in the end: polls show what is there, and a read in which order."""
+        return tuple(
+            Invocation("txn", [["r", key, None]]) for key in self._logs.drained_keys(client)
+        )

@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
+from checkers.contract import Contract
+from checkers.kept.lists import list_verdict
+from checkers.verdict import Validity
 from harness.client.base import Invocation
 from harness.client.driver import place_of
 from harness.client.instant import InstantClient, Memory
+from tests.unit.checkers.stories import told
 from workloads import TO_COME, WORKLOADS, make_workload
 from workloads.base import Load, Workload
 
@@ -214,6 +218,32 @@ def test_an_administrator_asks_in_the_end_for_the_topics_it_had_last() -> None:
     assert all(each["settled"] for each in asked)
     first = [each.value["topic"] for each in workload.closing(1, 8)]
     assert first == made[:1], "the one that it has just made"
+
+
+def test_every_list_is_read_in_the_end_by_two() -> None:
+    workload = make_workload("append", load())
+    asked = [each for client in range(3) for each in workload.closing(client, COUNT)]
+    keys = [key for client in range(3) for key in workload.drained_keys(client)]
+    assert len(keys) == 2 * len(set(keys))
+    assert asked == [Invocation("txn", [["r", key, None]]) for key in keys]
+
+
+@pytest.mark.parametrize("turns", [False, True])
+async def test_a_list_that_is_turned_round_at_the_very_end_is_found(turns: bool) -> None:
+    workload, memory, story = make_workload("append", load()), Memory(), []
+
+    async def do(operation: Invocation) -> None:
+        done = await InstantClient(memory).invoke(operation)
+        story.append((0, done.type, operation.f, done.value))
+
+    for operation in drawn(workload, 0):
+        await do(operation)
+    for log in memory.logs.values() if turns else ():
+        log.appended.reverse()
+    for question in workload.closing(0, COUNT):
+        await do(question)
+    found = list_verdict(told(*story), Contract())
+    assert found.validity is (Validity.INVALID if turns else Validity.VALID)
 
 
 @pytest.mark.parametrize("name", ["queue", "append", "latest", "admin"])
