@@ -49,6 +49,11 @@ class Clients(ClientProcesses, Protocol):
         """How many ended by themselves, or were killed by somebody who has no part in the run."""
         ...
 
+    @property
+    def doubts(self) -> Sequence[str]:
+        """About clients that could not do what they were there for."""
+        ...
+
     async def close(self) -> None:
         """Nothing of them is left. Safe at any time."""
         ...

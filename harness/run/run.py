@@ -128,7 +128,7 @@ class _Run:
                     await gather(self._cluster, self._topics, self._directory)
         self._witnessed.figures["client_deaths"] = clients.deaths
         self._witnessed.figures |= _figures(tally, conductor)
-        self._witnessed.doubts += conductor.doubts
+        self._witnessed.doubts += [*conductor.doubts, *clients.doubts]
         return self._witnessed
 
     def _note_beginning(self) -> int:

@@ -91,6 +91,7 @@ class _Seat:
 
 class SimClients:
     deaths = 0
+    doubts = ()
 
     def __init__(
         self, plan: Plan, simulation: Simulation, settings: ClientSettings, tally: Tally

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ _NS = 1_000_000_000
 _READY_S = 60.0
 _LAST_OPERATION_S = 30.0
 """How long the last operation of a load may take, beyond the client's own time-outs."""
-_DEATHS_MAX = 1000
+_IN_VAIN_MAX = 5
+"""So many ends in a row with nothing done: the next would end the same way."""
 
 
 class WorkerClients:
@@ -40,8 +42,15 @@ class WorkerClients:
         """What they are at, for those who take the place of others."""
         self._held: dict[int, asyncio.Event] = {}
         """Those that were killed on purpose, and nobody is to take the place of yet."""
+        self._in_vain: Counter[int] = Counter()
+        """Those that ended by themselves one after the other, none of which had done anything."""
+        self._doubts: dict[int, str] = {}
         self.deaths = 0
         self.is_over = False
+
+    @property
+    def doubts(self) -> Sequence[str]:
+        return list(self._doubts.values())
 
     async def open(self) -> None:
         self._logs.mkdir(parents=True, exist_ok=True)
@@ -56,8 +65,10 @@ class WorkerClients:
                 f"not within {_READY_S:g} s: all {self._plan.concurrency} clients are ready; "
                 f"try fewer with --concurrency, or see {self._logs}"
             ) from None
-        if self.deaths:
-            raise EnvironmentFailure(f"a client ended before it was ready; see {self._logs}")
+        ended = [worker for worker in self._workers.values() if not worker.is_open]
+        if ended:
+            why = f"client {ended[0].number + 1} ended before it was ready: {ended[0].why_ended}"
+            raise EnvironmentFailure(f"{why}; see {self._logs}")
 
     async def load(self, for_s: float) -> None:
         plan, now_ns = self._plan, time.monotonic_ns()
@@ -193,8 +204,23 @@ class WorkerClients:
         if dead.number in self._held:
             return
         self.deaths += 1
-        if not self.is_over and self._task is not None and self.deaths <= _DEATHS_MAX:
+        in_vain = self._in_vain[dead.number] = (
+            0 if dead.completed else self._in_vain[dead.number] + 1
+        )
+        self._doubt(dead, in_vain)
+        if not self.is_over and self._task is not None and in_vain < _IN_VAIN_MAX:
             self._workers[dead.number] = self._heir(dead)
+
+    def _doubt(self, dead: WorkerProcess, in_vain: int) -> None:
+        """About one that cannot do its work; to be killed is no fault of its own."""
+        if in_vain >= _IN_VAIN_MAX:
+            what = f"ended {in_vain} times in a row with nothing done, and was given up"
+        elif dead.failure is not None:
+            what = "could not go on"
+        else:
+            return
+        log = f"{self._logs.name}/c{dead.number + 1}.log"
+        self._doubts[dead.number] = f"client {dead.number + 1} {what}: {dead.why_ended}; see {log}"
 
     def _heir(self, dead: WorkerProcess) -> WorkerProcess:
         # Openings count as invocations as well, so this is beyond every ordinal that was used.

@@ -16,7 +16,6 @@ from typing import Any
 from harness.cluster.base import Place
 from harness.cluster.process_table import is_alive, is_stopped, living_members
 from harness.cluster.waiting import wait_until
-from harness.errors import EnvironmentFailure
 from harness.run.frames import ROW, Begin, FrameReader, Order, order_line
 
 _PIPE_BYTES = 1 << 20
@@ -41,7 +40,10 @@ class WorkerProcess:
         self.process = begin.process
         """Of its last invocation."""
         self.invocations = 0
-        self._log = log
+        self.completed = 0
+        """Operations that came to an end; an assign asks nobody, so it is none of them."""
+        self.failure: str | None = None
+        """What it could not go on with; who is killed has no time to tell."""
         self._on_row = on_row
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
@@ -81,10 +83,6 @@ class WorkerProcess:
             if said == "ended":
                 self._news.put_nowait((said, detail))
                 return None
-            if said == "failed":
-                raise EnvironmentFailure(
-                    f"client {self.number + 1} could not go on: {detail}; see {self._log}"
-                )
 
     def _read(self) -> None:
         try:
@@ -103,7 +101,11 @@ class WorkerProcess:
                 if frame[3] == "invoke":
                     self.process = frame[2]
                     self.invocations += 1
+                elif frame[4] != "assign":
+                    self.completed += 1
                 on_row(frame)
+            elif frame[1] == "failed":
+                self.failure = frame[2]
             else:
                 self._news.put_nowait((frame[1], frame[2]))
 
@@ -121,6 +123,14 @@ class WorkerProcess:
             assert pipe is not None
             with suppress(BrokenPipeError):
                 pipe.close()
+
+    @property
+    def why_ended(self) -> str:
+        """In its own words if it had any, once it has ended."""
+        if self.failure is not None:
+            return self.failure
+        code = self._popen.returncode
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
     @property
     def pid(self) -> int:

@@ -234,6 +234,14 @@ class TestWithoutEffect:
         assert outcome.exit_code == 2
         assert "not everything could be read back" in outcome.sentence()
 
+    def test_a_client_that_cannot_do_its_work(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(SimClients, "doubts", ("client 1 could not go on: no",))
+        outcome = run(tmp_path, time_limit_s=5.0)
+        assert outcome.exit_code == 2
+        assert "client 1 could not go on: no" in outcome.sentence()
+
     def test_a_last_question_that_nobody_answers(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

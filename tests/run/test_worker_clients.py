@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ import pytest
 from harness.client.base import ClientSettings
 from harness.cluster.errors import NotInTimeError
 from harness.cluster.local import LocalPlace
+from harness.errors import EnvironmentFailure
 from harness.history.history import History, finish
 from harness.history.recorder import Recorder
 from harness.run.plan import Plan
@@ -22,19 +23,38 @@ from harness.run.worker_clients import WorkerClients
 
 CLIENTS = 2
 LOAD_S = 60.0
+KILLS = 7
+"""More than would be borne of one that does nothing."""
+
+
+class Breaking(LocalPlace):
+    """Where, from some moment on, whatever is started as a client fails."""
+
+    broken_by = ""
+    starts = 0
+
+    def client_command(self, command: Sequence[str]) -> Sequence[str]:
+        self.starts += 1
+        if not self.broken_by:
+            return super().client_command(command)
+        return [*super().client_command(command[:1]), "-c", self.broken_by]
 
 
 def with_workers(
-    directory: Path, act: Callable[[WorkerClients, Tally], Coroutine[None, None, None]]
+    directory: Path,
+    act: Callable[[WorkerClients, Tally], Coroutine[None, None, None]],
+    *,
+    place: LocalPlace | None = None,
+    deaths: int = 0,
+    doubts: Sequence[str] = (),
 ) -> History:
     """At work with a client that has an answer to everything, until `act` is done."""
 
     async def play() -> None:
         plan = Plan(client="instant", concurrency=CLIENTS, rate=200, seed=1)
         tally = Tally(Recorder(directory / "history"), time.monotonic_ns())
-        workers = WorkerClients(
-            LocalPlace(directory), plan, ClientSettings(bootstrap="nobody:9092"), tally, directory
-        )
+        where, settings = place or LocalPlace(directory), ClientSettings(bootstrap="nobody:9092")
+        workers = WorkerClients(where, plan, settings, tally, directory / "clients")
         try:
             await workers.open()
             load = asyncio.create_task(workers.load(LOAD_S))
@@ -44,7 +64,8 @@ def with_workers(
         finally:
             await workers.close()
             tally.close()
-        assert workers.deaths == 0
+        assert workers.deaths == deaths
+        assert workers.doubts == list(doubts)
 
     asyncio.run(play())
     finish(directory / "history")
@@ -54,8 +75,12 @@ def with_workers(
 async def progress(tally: Tally) -> None:
     """Returns when somebody has done something more."""
     before = tally.counts.completed
-    async with asyncio.timeout(30):
-        while tally.counts.completed <= before + 5:  # noqa: ASYNC110 - rows come by a pipe
+    await until(lambda: tally.counts.completed > before + 5)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not is_so():  # noqa: ASYNC110 - what workers do comes by a pipe
             await asyncio.sleep(0.01)
 
 
@@ -138,3 +163,82 @@ def test_one_that_is_late_hears_a_stop_that_came_before_it_began(tmp_path: Path)
     begun_s = time.monotonic()
     with_workers(tmp_path, act)
     assert time.monotonic() - begun_s < LOAD_S
+
+
+async def somebody_kills(workers: WorkerClients, client: str) -> None:
+    """Who has no part in the run."""
+    before = workers.process(client)
+    os.kill(int(before.removeprefix("process ")), signal.SIGKILL)
+    await until(lambda: workers.process(client) != before)
+
+
+def test_one_that_somebody_kills_is_replaced_as_often_as_it_did_something(tmp_path: Path) -> None:
+    async def act(workers: WorkerClients, tally: Tally) -> None:
+        await workers.kill("c2")
+        for _ in range(KILLS):
+            await progress(tally)
+            await somebody_kills(workers, "c1")
+        await progress(tally)
+
+    history = with_workers(tmp_path, act, deaths=KILLS)
+    assert {op.process for op in history} >= {CLIENTS * times for times in range(KILLS + 1)}
+
+
+FAILS = """
+from harness.run.worker import Pen
+Pen(1).news("failed", "ValueError: no such thing")
+raise SystemExit(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("broken_by", "why"),
+    [
+        (FAILS, "ValueError: no such thing"),
+        ("raise SystemExit(3)", "exit code 3"),
+        ("import os; os.kill(os.getpid(), 11)", "SIGSEGV"),
+    ],
+)
+def test_one_that_always_fails_is_given_up_and_the_others_go_on(
+    tmp_path: Path, broken_by: str, why: str
+) -> None:
+    place = Breaking(tmp_path)
+
+    async def act(workers: WorkerClients, tally: Tally) -> None:
+        await progress(tally)
+        place.broken_by = broken_by
+        await somebody_kills(workers, "c2")
+        await until(lambda: any("given up" in each for each in workers.doubts))
+        assert not await workers.is_running("c2")
+        await progress(tally)
+
+    told = f"client 2 ended 5 times in a row with nothing done, and was given up: {why}"
+    with_workers(tmp_path, act, place=place, deaths=6, doubts=[f"{told}; see clients/c2.log"])
+    assert place.starts == CLIENTS + 5
+
+
+def test_one_that_fails_once_is_replaced_and_told_of(tmp_path: Path) -> None:
+    place = Breaking(tmp_path)
+
+    async def act(workers: WorkerClients, tally: Tally) -> None:
+        await progress(tally)
+        place.broken_by = FAILS
+        await somebody_kills(workers, "c2")
+        place.broken_by = ""
+        await until(lambda: bool(workers.doubts))
+        await progress(tally)
+        assert await workers.is_running("c2")
+
+    told = "client 2 could not go on: ValueError: no such thing; see clients/c2.log"
+    with_workers(tmp_path, act, place=place, deaths=2, doubts=[told])
+
+
+def test_one_that_ends_before_it_is_ready_says_why(tmp_path: Path) -> None:
+    place = Breaking(tmp_path)
+    place.broken_by = FAILS
+
+    async def act(workers: WorkerClients, tally: Tally) -> None:
+        pytest.fail("there is nobody to work")
+
+    with pytest.raises(EnvironmentFailure, match="1 ended before it was ready: ValueError: no"):
+        with_workers(tmp_path, act, place=place)
