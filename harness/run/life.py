@@ -103,11 +103,16 @@ class Life:
         # The end of a load may have asked for a stop that had nothing to end any more.
         self._is_stopped = False
         records = await self._read_back(mine, deadline_ns) if mine else {}
+        if records:
+            # Once more: what retention took meanwhile is not lost, and what lies beyond these ends
+            # was not there yet when the log was read.
+            await self._bounds(mine, deadline_ns)
         return Left(records, await self._close_up(deadline_ns))
 
     async def _read_back(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
-        mine = await self._latest(ends, deadline_ns)
-        reached = dict.fromkeys(mine, 0)
+        bounds = await self._bounds(ends, deadline_ns)
+        mine = {key: end for key, (_, end) in bounds.items()}
+        reached = {key: begin for key, (begin, _) in bounds.items()}
         progress_ns = 0
         while not self._is_stopped and self._clock.now_ns() < deadline_ns:
             left = {key: end for key, end in mine.items() if reached[key] < end}
@@ -139,16 +144,18 @@ class Life:
             if await self._answered(question, deadline_ns) is None
         ]
 
-    async def _latest(self, ends: Mapping[str, int], deadline_ns: int) -> dict[str, int]:
-        """The history has to know log starts as well: what retention took is not lost.
+    async def _bounds(
+        self, ends: Mapping[str, int], deadline_ns: int
+    ) -> dict[str, tuple[int, int]]:
+        """Where each log begins and ends; the history has to know: what retention took is not lost.
 
         Without any answer nothing is read, and so nobody takes anything for read back.
         """
         told = await self._answered(Invocation("end-offsets", list(ends)), deadline_ns)
         if told is None:
             return {}
-        high = told.value["high"]
-        return {key: high.get(key, end) for key, end in ends.items()}
+        low, high = told.value["low"], told.value["high"]
+        return {key: (low.get(key, 0), high.get(key, end)) for key, end in ends.items()}
 
     async def _answered(self, question: Invocation, deadline_ns: int) -> Completion | None:
         """It changes nothing, so it may be asked again, until the time is up.

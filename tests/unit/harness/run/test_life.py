@@ -260,9 +260,38 @@ def test_reading_back_goes_as_far_as_the_log_does() -> None:
     assert next(records, None) is None
 
 
+def test_where_logs_begin_and_end_is_asked_again_when_they_are_read() -> None:
+    """What retention deletes meanwhile is not lost."""
+    lows = iter([1, 3])
+
+    def moving(invocation: Invocation) -> Completion:
+        if invocation.f == "end-offsets":
+            return Completion("ok", {"low": {"t-0": next(lows)}, "high": {"t-0": 4}})
+        if invocation.f == "poll":
+            return Completion("ok", [["poll", {"t-0": [[3, 5]]}]])
+        return ok(invocation)
+
+    story = Story(moving)
+    assert story.drain({"t-0": 4}, 10_000 * STEP_NS) == {"t-0": 0}
+    did = [(row[3], row[4]) for row in story.rows if row[2] == "ok"]
+    assert [f for f, _ in did] == ["end-offsets", "assign", "poll", "end-offsets"]
+    assert did[1][1] == {"t-0": 1}, "from where it begins"
+    assert next(lows, None) is None
+
+
+def test_a_log_that_was_deleted_to_its_end_is_read_back() -> None:
+    def empty(invocation: Invocation) -> Completion:
+        if invocation.f == "end-offsets":
+            return Completion("ok", {"low": {"t-0": 4}, "high": {"t-0": 4}})
+        assert invocation.f != "poll"
+        return ok(invocation)
+
+    assert Story(empty).drain({"t-0": 4}, 10_000 * STEP_NS) == {"t-0": 0}
+
+
 def test_an_end_that_is_not_told_yet_is_asked_for_again() -> None:
     """A leader that is new may not know it; what was appended without an offset lies before it."""
-    answers = iter(["fail", "info", "ok"])
+    answers = iter(["fail", "info", "ok", "ok"])
 
     def late(invocation: Invocation) -> Completion:
         if invocation.f == "end-offsets":
