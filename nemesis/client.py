@@ -138,10 +138,12 @@ async def _kill(clients: ClientProcesses, client: str) -> str:
     if not await clients.is_running(client):
         raise NothingToStrikeError(f"{client} is gone already")
     process = clients.process(client)
+    # Another fault wanted it to stand still for longer, and is over with this one.
+    manner = ", and its pause with it" if await clients.is_paused(client) else ""
     await clients.kill(client)
     if await clients.is_running(client):
         raise FaultMissedError(f"{client} still runs after it was killed")
-    return f"{process} of {client} is gone"
+    return f"{process} of {client} is gone{manner}"
 
 
 async def _start(clients: ClientProcesses, client: str) -> None:

@@ -212,11 +212,13 @@ class WorkerClients:
             self._workers[dead.number] = self._heir(dead)
 
     def _doubt(self, dead: WorkerProcess, in_vain: int) -> None:
-        """About one that cannot do its work; to be killed is no fault of its own."""
+        """About one that cannot do its work; to be killed at it is no fault of its own."""
         if in_vain >= _IN_VAIN_MAX:
             what = f"ended {in_vain} times in a row with nothing done, and was given up"
         elif dead.failure is not None:
             what = "could not go on"
+        elif dead.is_to_stand_still:
+            what = "was paused, and its process did not last as long"
         else:
             return
         log = f"{self._logs.name}/c{dead.number + 1}.log"

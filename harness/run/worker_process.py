@@ -44,6 +44,7 @@ class WorkerProcess:
         """Operations that came to an end; an assign asks nobody, so it is none of them."""
         self.failure: str | None = None
         """What it could not go on with; who is killed has no time to tell."""
+        self.is_to_stand_still = False
         self._on_row = on_row
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
@@ -149,9 +150,11 @@ class WorkerProcess:
         await self._signal(signal.SIGKILL, lambda: not self.is_open, "is gone")
 
     async def pause(self) -> None:
+        self.is_to_stand_still = True
         await self._signal(signal.SIGSTOP, lambda: is_stopped(self.pid), "stands still")
 
     async def resume(self) -> None:
+        self.is_to_stand_still = False
         await self._signal(signal.SIGCONT, lambda: not is_stopped(self.pid), "goes on")
 
     async def _signal(self, number: signal.Signals, is_done: Callable[[], bool], what: str) -> None:

@@ -16,6 +16,7 @@ from harness.cluster.errors import NotInTimeError
 from harness.cluster.local import LocalPlace
 from harness.errors import EnvironmentFailure
 from harness.history.history import History, finish
+from harness.history.op import Op
 from harness.history.recorder import Recorder
 from harness.run.plan import Plan
 from harness.run.tally import Tally
@@ -111,12 +112,16 @@ def test_the_killed_stay_away_until_another_process_takes_their_place(tmp_path: 
 
     history = list(with_workers(tmp_path, act))
     assert {op.process for op in history} == {0, 1, 2}
-    # What became of an operation is told of each, be it that nobody knows.
+    all_is_told(history)
+    sent = [op.value[0][2] for op in history if op.f == "send" and op.type == "invoke"]
+    assert len(sent) == len(set(sent)) > 0
+
+
+def all_is_told(history: Sequence[Op]) -> None:
+    """What became of an operation is told of each, be it that nobody knows."""
     begun = [op.process for op in history if op.type == "invoke"]
     ended = [op.process for op in history if op.type != "invoke"]
     assert sorted(begun) == sorted(ended)
-    sent = [op.value[0][2] for op in history if op.f == "send" and op.type == "invoke"]
-    assert len(sent) == len(set(sent)) > 0
 
 
 def test_the_paused_stand_still_and_go_on_as_they_were(tmp_path: Path) -> None:
@@ -182,6 +187,31 @@ def test_one_that_somebody_kills_is_replaced_as_often_as_it_did_something(tmp_pa
 
     history = with_workers(tmp_path, act, deaths=KILLS)
     assert {op.process for op in history} >= {CLIENTS * times for times in range(KILLS + 1)}
+
+
+def test_a_paused_one_that_is_killed_goes_on_as_another(tmp_path: Path) -> None:
+    """By a fault, which tells of it, or by somebody else, of which the run has to."""
+
+    async def act(workers: WorkerClients, tally: Tally) -> None:
+        await progress(tally)
+        for client in workers.names:
+            await workers.pause(client)
+        await workers.kill("c1")
+        await standstill(tally)
+        await workers.start("c1")
+        await somebody_kills(workers, "c2")
+        for idle in workers.names:
+            # Each of them without the other.
+            await workers.kill(idle)
+            await progress(tally)
+            await workers.start(idle)
+
+    doubt = "client 2 was paused, and its process did not last as long: SIGKILL"
+    history = list(with_workers(tmp_path, act, deaths=1, doubts=[f"{doubt}; see clients/c2.log"]))
+    processes = {op.process for op in history}
+    assert processes > {0, 1}
+    assert {process % CLIENTS for process in processes - {0, 1}} == {0, 1}
+    all_is_told(history)
 
 
 FAILS = """

@@ -34,6 +34,7 @@ class Clients:
     async def kill(self, client: str) -> None:
         if self.stubborn != "kill":
             self.down.add(client)
+            self.paused.discard(client)
 
     async def start(self, client: str) -> None:
         if self.stubborn != "start" and client in self.down:
@@ -93,6 +94,19 @@ async def test_the_paused_stand_still_until_they_are_resumed(stage: Stage) -> No
     assert clients.paused == {"c2"}
     await mend(stage, "client:pause@c2", [again])
     assert clients.paused == set()
+
+
+@on_stage(1, partitions=1)
+async def test_a_kill_that_ends_a_pause_says_so(stage: Stage) -> None:
+    clients = with_clients(stage)
+    stopped, _ = await strike(stage, "client:pause@c2")
+    killed, proofs = await strike(stage, "client:kill@c1+c2")
+    assert proofs == ["process 0 of c1 is gone", "process 0 of c2 is gone, and its pause with it"]
+    await mend(stage, "client:kill@c1+c2", killed)
+    # Whoever took its place is at work.
+    assert not clients.paused
+    await mend(stage, "client:pause@c2", stopped)
+    assert not clients.paused
 
 
 @on_stage(3)
