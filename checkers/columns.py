@@ -12,7 +12,8 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels.rows import called, numbered_processes, outcomes, pair, spans_of
+from checkers.kernels.rows import called, lent_spans, numbered_processes, outcomes, own_spans, pair
+from checkers.parts import in_halves
 from harness.history.op import TYPES, Op
 
 OK, INFO, FAIL = 1, 2, 3
@@ -90,8 +91,14 @@ class Columns:
     def spans(self) -> tuple[Ints64, Ints64]:
         """First and last element of each row. Where a completion says nothing of what was done,
         as a client's that died, its invocation speaks for it."""
-        begin, end = np.empty((2, self.outcome.size), np.int64)
-        spans_of(self.elements.op, self.outcome, self.partner, begin, end)
+        begin, end = np.zeros((2, self.outcome.size), np.int64)
+        op = self.elements.op
+
+        def half(first: int, last: int) -> None:
+            own_spans(first, last, op, begin, end)
+
+        in_halves(op.size, half, size=op.size)
+        lent_spans(self.outcome, self.partner, begin, end)
         return begin, end
 
     @cached_property

@@ -67,8 +67,9 @@ class StoredHistory:
         )
         ops = ops_from(table)
         del table
-        bare = Columns(self, ops=ops, elements=_Gathered(0).elements())
-        return Columns(self, ops=ops, elements=self._elements(_spoken_for(bare)))
+        columns = Columns(self, ops=ops, elements=_Gathered(0).elements())
+        columns.elements = self._elements(_spoken_for(columns))
+        return columns
 
     def _elements(self, left_out: Bools) -> Elements:
         file = pq.ParquetFile(self.path / "elements.parquet")
@@ -97,12 +98,10 @@ class _Decoded(Sequence[Any]):
         return decode(self._texts[number])
 
 
-def _spoken_for(bare: Columns) -> Bools:
+def _spoken_for(columns: Columns) -> Bools:
     """Invocations whose completion is ok."""
-    partner = bare.partner
-    spoken: Bools = (
-        (bare.ops.type == 0) & (partner >= 0) & (bare.ops.type[np.maximum(partner, 0)] == OK)
-    )
+    partner, type_ = columns.partner, columns.ops.type
+    spoken: Bools = (type_ == 0) & (partner >= 0) & (type_[np.maximum(partner, 0)] == OK)
     return spoken
 
 

@@ -24,8 +24,27 @@ class Kernel(Protocol[P, R]):
         ...
 
 
+# Nobody calls them from C, so no entry for that is compiled.
+_COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+_UNCOUNTED: dict[str, Any] = {"_nrt": False}
+"""Who holds an array is not counted: doing so at each look at one takes as long as all the rest."""
+
+
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    # Nobody calls them from C, so no entry for that is compiled.
-    options: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+    """Reads and writes the arrays that it is given, and makes none."""
+    compiled: Kernel[P, R] = numba.njit(**_COMPILED, **_UNCOUNTED)(function)
+    return compiled
+
+
+def array_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """One that makes arrays, for itself or for others."""
+    compiled: Kernel[P, R] = numba.njit(**_COMPILED)(function)
+    return compiled
+
+
+def inlined(function: Callable[P, R]) -> Kernel[P, R]:
+    """Becomes part of the kernels that call it: handing so many columns over costs more than the
+    little that it does."""
+    options: dict[str, Any] = {"inline": "always", **_UNCOUNTED}
     compiled: Kernel[P, R] = numba.njit(**options)(function)
     return compiled

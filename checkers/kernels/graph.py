@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import array_kernel, kernel
 
 
-@kernel
+@array_kernel
 def by_source(nodes: int, source: Ints32) -> tuple[Ints64, Ints64]:
     """Where each node's edges begin, and all edges in that order; those of a node as they were."""
     start = np.zeros(nodes + 1, np.int64)
@@ -47,7 +47,7 @@ def place_edges(
             waiting[target[edge]] += 1
 
 
-@kernel
+@array_kernel
 def in_order(start: Ints32, targets: Ints32, waiting: Ints32, latest: Ints64, ret: Ints64) -> bool:
     """Whether operations can be put in order, and none has to come after one that was invoked only
     when it had returned. `latest` begins as their calls, and becomes the latest call of all that
@@ -77,7 +77,7 @@ def in_order(start: Ints32, targets: Ints32, waiting: Ints32, latest: Ints64, re
     return done == nodes
 
 
-@kernel
+@array_kernel
 def components(nodes: int, start: Ints64, target: Ints32) -> tuple[int, Ints32]:
     """Tarjan's, without recursion. Components are numbered sinks first: an edge from one to another
     goes to a lower number."""
@@ -125,7 +125,7 @@ def components(nodes: int, start: Ints64, target: Ints32) -> tuple[int, Ints32]:
     return count, component
 
 
-@kernel
+@array_kernel
 def latest_calls(
     component: Ints32, count: int, start: Ints64, target: Ints32, call: Ints64
 ) -> Ints64:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Ints8, Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import array_kernel, kernel
 from checkers.kernels.survey import place_in
 from harness.history.kinds import ASSIGN, ASSIGN_AT, OWNED, POLL, RECORD
 
@@ -105,7 +105,7 @@ def read_on(
     return polls
 
 
-@kernel
+@array_kernel
 def lags(
     outcome: Ints8,
     process: Ints32,

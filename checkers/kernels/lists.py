@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Ints8, Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import array_kernel, kernel
 from harness.history.kinds import APPEND, READ, READ_ELEMENT, READ_EMPTY
 
 
@@ -80,7 +80,7 @@ def longest_runs(first: Ints64, size: Ints32, key: Ints32, longest: Ints64) -> N
             longest[mine] = run
 
 
-@kernel
+@array_kernel
 def put_in_order(
     longest: Ints64, first: Ints64, size: Ints32, number: Ints32, start: Ints64, order: Ints32
 ) -> Ints32:
@@ -101,7 +101,7 @@ def put_in_order(
     return count
 
 
-@kernel
+@array_kernel
 def disagreements(
     op_of: Ints32,
     first: Ints64,

@@ -10,16 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Ints8, Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import array_kernel, kernel
 from checkers.kernels.survey import role_of
 from checkers.kernels.tables import Cells, Rows
 
 
 @kernel
-def commitments(rows: Rows, cells: Cells, reader: Ints32) -> Ints8:
+def commitments(rows: Rows, cells: Cells, reader: Ints32, committed: Ints8) -> None:
     """1 where an operation certainly took effect: it is ok, or a value of its was polled."""
     outcome = rows.outcome
-    committed = np.zeros(outcome.size, np.int8)
     for op in range(outcome.size):
         if outcome[op] == 1:
             committed[op] = 1
@@ -29,10 +28,9 @@ def commitments(rows: Rows, cells: Cells, reader: Ints32) -> Ints8:
                 if role_of(cells.kind[element]) == 1 and value >= 0 and reader[value] >= 0:
                     committed[op] = 1
                     break
-    return committed
 
 
-@kernel
+@array_kernel
 def elements_at(
     outcome: Ints8,
     committed: Ints8,
@@ -74,7 +72,7 @@ def elements_at(
     return ops.ravel(), elements.ravel(), count
 
 
-@kernel
+@array_kernel
 def own_reads(
     outcome: Ints8, begin: Ints64, end: Ints64, kind: Ints8, number: Ints32, cap: int
 ) -> tuple[int, int, Ints64]:
@@ -103,7 +101,7 @@ def own_reads(
     return both, count, found[: min(count, cap)]
 
 
-@kernel
+@array_kernel
 def reads_before_sends(
     outcome: Ints8,
     begin: Ints64,
@@ -131,7 +129,7 @@ def reads_before_sends(
     return reads, count, found[: min(count, cap)]
 
 
-@kernel
+@array_kernel
 def edges_of_reads(
     outcome: Ints8, begin: Ints64, end: Ints64, kind: Ints8, number: Ints32, writer: Ints32
 ) -> tuple[Ints32, Ints32, Ints32]:

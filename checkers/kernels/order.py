@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import kernel
-from checkers.kernels.survey import blocks_of, role_of
+from checkers.kernels import inlined, kernel
+from checkers.kernels.survey import role_of
 from checkers.kernels.tables import Cells, Lanes, Ranks, Rows
 from harness.history.kinds import ASSIGN, OWNED, RECORD
 
@@ -44,22 +44,11 @@ def rank_of(value: int, key: int, ranks: Ranks) -> np.int64:
 
 
 @kernel
-def lanes_of(count: int) -> Lanes:
-    return Lanes(
-        np.full(count, -1, np.int32),
-        np.empty(count, np.int64),
-        np.empty(count, np.int64),
-        np.full(count, -1, np.int32),
-        np.empty(count, np.int64),
-        np.empty(count, np.int64),
-    )
-
-
-@kernel
 def forget(lanes: Lanes, first: int, last: int) -> None:
     for lane in range(first, last):
         lanes.kept[lane] = -1
         lanes.since[lane] = -1
+        lanes.acked[lane] = -1
 
 
 @kernel
@@ -73,6 +62,15 @@ def reassign(op: int, lane: int, rows: Rows, cells: Cells, kept: Ints32, epoch: 
             kept[lane + cells.key[element]] = -1
 
 
+@inlined
+def passed_over(op: int, rows: Rows, cells: Cells, doubtful: Bools) -> int:
+    """How many elements after the first need not be looked at, since they follow it step by step:
+    those of a plain operation that is ok, in a log beyond doubt."""
+    if rows.outcome[op] == 1 and rows.plain[op] and not doubtful[cells.key[rows.begin[op]]]:
+        return int(rows.end[op] - rows.begin[op] - 1)
+    return 0
+
+
 @kernel
 def poll_jumps(
     rows: Rows,
@@ -80,7 +78,7 @@ def poll_jumps(
     cells: Cells,
     ranks: Ranks,
     exempt: Bools,
-    processes: int,
+    lanes: Lanes,
     found: Ints64,
     count: Ints64,
 ) -> int:
@@ -89,9 +87,7 @@ def poll_jumps(
     `moves`: 1 for an operation that replaces what is assigned, 2 for one that adds or takes away.
     """
     steps, keys = 0, ranks.base.size
-    blocks, block = blocks_of(rows.process, rows.outcome, rows.roles, POLLS, processes)
-    owner, lanes = np.full(blocks, -1, np.int32), lanes_of(blocks * keys)
-    epoch = np.zeros(processes, np.int32)
+    block, owner, epoch = lanes.block, lanes.owner, lanes.epoch
     for op in range(rows.outcome.size):
         how, who = rows.outcome[op], rows.process[op]
         mine = block[who]
@@ -106,7 +102,8 @@ def poll_jumps(
             owner[mine] = who
             forget(lanes, mine * keys, (mine + 1) * keys)
         lane, last, last_at = -1, -1, -1
-        for element in range(rows.begin[op], rows.end[op]):
+        passed = passed_over(op, rows, cells, ranks.doubtful)
+        for element in range(rows.begin[op], rows.end[op] - passed):
             if cells.kind[element] != RECORD or cells.number[element] < 0:
                 continue
             at, on = cells.offset[element], cells.key[element]
@@ -133,6 +130,10 @@ def poll_jumps(
             last, last_at = element, here
             if how == 1:
                 lanes.kept[lane], lanes.before[lane], lanes.before_at[lane] = op, element, here
+        if passed:
+            steps += passed
+            lanes.before[lane] += passed
+            lanes.before_at[lane] += passed
     return steps
 
 
@@ -142,17 +143,15 @@ def send_jumps(
     moves: Ints8,
     cells: Cells,
     ranks: Ranks,
-    processes: int,
+    lanes: Lanes,
     found: Ints64,
     count: Ints64,
 ) -> int:
     """As poll_jumps; and, by acknowledged offsets alone and whatever is assigned, producers that
     go back."""
     steps, keys = 0, ranks.base.size
-    blocks, block = blocks_of(rows.process, rows.outcome, rows.roles, SENDS, processes)
-    owner, lanes = np.full(blocks, -1, np.int32), lanes_of(blocks * keys)
-    acked, epoch = np.full(blocks * keys, -1, np.int64), np.zeros(processes, np.int32)
-    offset = cells.offset
+    block, owner, epoch = lanes.block, lanes.owner, lanes.epoch
+    acked, offset = lanes.acked, cells.offset
     for op in range(rows.outcome.size):
         how, who = rows.outcome[op], rows.process[op]
         mine = block[who]
@@ -169,9 +168,8 @@ def send_jumps(
         if owner[mine] != who:
             owner[mine] = who
             forget(lanes, mine * keys, (mine + 1) * keys)
-            for lane in range(mine * keys, (mine + 1) * keys):
-                acked[lane] = -1
-        for element in range(rows.begin[op], rows.end[op]):
+        passed = passed_over(op, rows, cells, ranks.doubtful)
+        for element in range(rows.begin[op], rows.end[op] - passed):
             if role_of(cells.kind[element]) != SENDS or cells.number[element] < 0:
                 continue
             at, on = offset[element], cells.key[element]
@@ -194,4 +192,10 @@ def send_jumps(
             lanes.since[lane], lanes.within[lane], lanes.within_at[lane] = op, element, here
             if how != 3:
                 lanes.kept[lane], lanes.before[lane], lanes.before_at[lane] = op, element, here
+        if passed:
+            lane = mine * keys + cells.key[rows.begin[op]]
+            steps += passed
+            acked[lane] += passed
+            lanes.before[lane] += passed
+            lanes.before_at[lane] += passed
     return steps

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import array_kernel
 from harness.history.kinds import RECORD
 
 
-@kernel
+@array_kernel
 def reads_touching(
     outcome: Ints8,
     begin: Ints64,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import array_kernel, kernel
 from checkers.kernels.tables import Log, Places
 from harness.history.kinds import RECORD
 
@@ -124,7 +124,7 @@ def called_before(
                 latest[slot], whose[slot] = latest[slot - 1], whose[slot - 1]
 
 
-@kernel
+@array_kernel
 def late_appends(
     chosen: Bools,
     start: Ints64,
@@ -153,7 +153,7 @@ def late_appends(
     return count, found[: min(count, cap)]
 
 
-@kernel
+@array_kernel
 def early_reads(
     chosen: Bools,
     outcome: Ints8,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import array_kernel, kernel
 from harness.history.kinds import APPEND, READ, WRITE
 
 
@@ -40,7 +40,7 @@ def register_writers(
                     break
 
 
-@kernel
+@array_kernel
 def updates(
     op: Ints32, element: Ints64, begin: Ints64, end: Ints64, kind: Ints8, key: Ints32
 ) -> Bools:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import array_kernel, kernel
 
 
-@kernel
+@array_kernel
 def pair(process: Ints32, type_: Ints8, alone: Bools, processes: int) -> Ints32:
     """For each row its other half, or -1. A process does one thing at a time, but for what it is
     told meanwhile: those rows are alone."""
@@ -33,7 +33,7 @@ def pair(process: Ints32, type_: Ints8, alone: Bools, processes: int) -> Ints32:
     return partner
 
 
-@kernel
+@array_kernel
 def outcomes(process: Ints32, type_: Ints8, partner: Ints32) -> Ints8:
     """An invocation that nothing answered is info; rows of no client count for nothing."""
     outcome = np.zeros(process.size, np.int8)
@@ -47,7 +47,7 @@ def outcomes(process: Ints32, type_: Ints8, partner: Ints32) -> Ints8:
     return outcome
 
 
-@kernel
+@array_kernel
 def called(type_: Ints8, partner: Ints32) -> Ints32:
     """The row of each row's invocation; -1 if nobody knows."""
     call = np.empty(type_.size, np.int32)
@@ -109,21 +109,25 @@ def claim(key: Ints32, number: Ints32, owner: Ints32) -> int:
 
 
 @kernel
-def spans_of(op: Ints32, outcome: Ints8, partner: Ints32, begin: Ints64, end: Ints64) -> None:
-    """Where the elements of each row begin and end. A completion that is not ok and has none has
-    those of its invocation."""
-    element = 0
-    for row in range(outcome.size):
-        begin[row] = element
-        while element < op.size and op[element] == row:
-            element += 1
-        end[row] = element
+def own_spans(first: int, last: int, op: Ints32, begin: Ints64, end: Ints64) -> None:
+    """Where the elements of each row begin and end, of the elements from `first` on."""
+    for element in range(first, last):
+        row = op[element]
+        if element == 0 or op[element - 1] != row:
+            begin[row] = element
+        if element == op.size - 1 or op[element + 1] != row:
+            end[row] = element + 1
+
+
+@kernel
+def lent_spans(outcome: Ints8, partner: Ints32, begin: Ints64, end: Ints64) -> None:
+    """A completion that is not ok and has no elements has those of its invocation."""
     for row in range(outcome.size):
         if outcome[row] > 1 and begin[row] == end[row] and partner[row] >= 0:
             begin[row], end[row] = begin[partner[row]], end[partner[row]]
 
 
-@kernel
+@array_kernel
 def numbered_processes(told: Ints32, most: int) -> tuple[Ints32, Ints64]:
     """As their place among those that there are; what is no client's is -1."""
     place = np.full(most + 1, -1, np.int32)
@@ -141,7 +145,7 @@ def numbered_processes(told: Ints32, most: int) -> tuple[Ints32, Ints64]:
     return numbered, numbers[:count].copy()
 
 
-@kernel
+@array_kernel
 def following(
     process: Ints32, takes_part: Bools, processes: int, source: Ints32, target: Ints32
 ) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import array_kernel, inlined, kernel
+from checkers.kernels.tables import Seen
 from harness.history.kinds import OUT, RECORD, SEND, SENT
 
 NEAR = 4096
@@ -38,10 +39,37 @@ def place_in(places: Ints64, value: int) -> int:
     return low - 1
 
 
-@kernel
-def look_over(
+@inlined
+def is_plain(
     begin: int,
     end: int,
+    kind: Ints8,
+    key: Ints32,
+    offset: Ints64,
+    boxed: Bools,
+    told: Bools,
+) -> bool:
+    """Whether elements are records of one key and kind, side by side in its log, with integers for
+    values: then the first of them tells the place of all."""
+    if offset[begin] < 0 or role_of(kind[begin]) == 0:
+        return False
+    for element in range(begin, end):
+        if kind[element] != kind[begin] or key[element] != key[begin]:
+            return False
+        if offset[element] - element != offset[begin] - begin:
+            return False
+        if not told[element] or boxed[element]:
+            return False
+    return True
+
+
+@kernel
+def look_over(
+    first: int,
+    last: int,
+    outcome: Ints8,
+    begin: Ints64,
+    end: Ints64,
     op: Ints32,
     kind: Ints8,
     key: Ints32,
@@ -49,56 +77,85 @@ def look_over(
     value: Ints64,
     boxed: Bools,
     told: Bools,
-    kinds: Ints64,
+    number: Ints32,
     roles: Ints8,
-    lowest: Ints64,
-    highest: Ints64,
-    width: Ints64,
-    facts: Ints64,
+    plain: Bools,
+    seen: Seen,
 ) -> None:
-    """Of the elements from `begin` on, whole operations: how many there are of each kind; what
-    each operation does (1 sends, 2 polls, 3 both); the least and greatest offset of each key;
-    how far the values of each producer go. `facts`: how many values there are, the least and
-    greatest upper half, how many are not numbers, how many elements have an offset."""
-    count, least, greatest, boxes, placed = 0, 1 << 62, -(1 << 62), 0, 0
-    last_kind, since = 0, begin
-    producer, top = -1, -1
-    for element in range(begin, end):
+    """Of the rows from `first` on, as far as they speak for themselves: what they do, whether they
+    are plain, and all that is `seen`. Numbers of values are given later; those that may not be
+    are none."""
+    for row in range(first, last):
+        low, high = begin[row], end[row]
+        if low == high or op[low] != row:
+            continue
+        plain[row] = is_plain(low, high, kind, key, offset, boxed, told)
+        if plain[row]:
+            roles[row] = role_of(kind[low])
+            seen.kinds[kind[low]] += high - low
+            seen.facts[PLACED] += high - low
+            widen(seen, key[low], offset[low], offset[high - 1])
+            look_at_values(low, high, value, seen)
+        else:
+            roles[row] = look_closely(low, high, kind, key, offset, value, boxed, told, seen)
+        if not plain[row] or outcome[row] != 1:
+            number[low:high] = -1
+
+
+@inlined
+def widen(seen: Seen, key: int, low: int, high: int) -> None:
+    if high > seen.highest[key]:
+        seen.highest[key] = high
+    if low < seen.lowest[key] or seen.lowest[key] < 0:
+        seen.lowest[key] = low
+
+
+@inlined
+def look_at_values(begin: int, end: int, value: Ints64, seen: Seen) -> None:
+    """How many there are, how far apart their upper halves, and how far each producer's go."""
+    facts, width = seen.facts, seen.width
+    facts[COUNT] += end - begin
+    producer, top = value[begin] >> 32, value[begin] & 0xFFFFFFFF
+    for element in range(begin, end + 1):
         # What comes again and again is written once: waiting for what was just written is slow.
-        if kind[element] != last_kind:
-            kinds[last_kind] += element - since
-            last_kind, since = kind[element], element
-        role = role_of(last_kind)
-        if role == 0:
-            continue
-        if roles[op[element]] & role == 0:
-            roles[op[element]] |= role
-        at, k = offset[element], key[element]
-        if at >= 0:
-            placed += 1
-            if at > highest[k]:
-                highest[k] = at
-            if at < lowest[k] or lowest[k] < 0:
-                lowest[k] = at
-        if not told[element]:
-            continue
-        count += 1
-        boxes += boxed[element]
-        high, low = value[element] >> 32, value[element] & 0xFFFFFFFF
-        if high != producer:
+        if element == end or value[element] >> 32 != producer:
+            facts[LEAST] = min(facts[LEAST], producer)
+            facts[GREATEST] = max(facts[GREATEST], producer)
             if 0 <= producer < NEAR and top >= width[producer]:
                 width[producer] = top + 1
-            producer, top = high, low
-            least, greatest = min(least, high), max(greatest, high)
-        top = max(top, low)
-    kinds[last_kind] += end - since
-    if 0 <= producer < NEAR and top >= width[producer]:
-        width[producer] = top + 1
-    facts[COUNT] = count
-    facts[LEAST] = least
-    facts[GREATEST] = greatest
-    facts[BOXED] = boxes
-    facts[PLACED] = placed
+            if element == end:
+                break
+            producer, top = value[element] >> 32, value[element] & 0xFFFFFFFF
+        top = max(top, value[element] & 0xFFFFFFFF)
+
+
+@kernel
+def look_closely(
+    begin: int,
+    end: int,
+    kind: Ints8,
+    key: Ints32,
+    offset: Ints64,
+    value: Ints64,
+    boxed: Bools,
+    told: Bools,
+    seen: Seen,
+) -> int:
+    """One by one. Returns what they do."""
+    roles = 0
+    for element in range(begin, end):
+        seen.kinds[kind[element]] += 1
+        role = role_of(kind[element])
+        if role == 0:
+            continue
+        roles |= role
+        if offset[element] >= 0:
+            seen.facts[PLACED] += 1
+            widen(seen, key[element], offset[element], offset[element])
+        if told[element]:
+            seen.facts[BOXED] += boxed[element]
+            look_at_values(element, element + 1, value, seen)
+    return roles
 
 
 @kernel
@@ -109,7 +166,7 @@ def lend_roles(outcome: Ints8, begin: Ints64, end: Ints64, op: Ints32, roles: In
             roles[row] = roles[op[begin[row]]]
 
 
-@kernel
+@array_kernel
 def blocks_of(
     process: Ints32, outcome: Ints8, roles: Ints8, role: int, processes: int
 ) -> tuple[int, Ints32]:

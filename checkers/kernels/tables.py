@@ -8,7 +8,8 @@ from checkers.arrays import Bools, Ints8, Ints32, Ints64
 
 
 class Rows(NamedTuple):
-    """By operation: what it is, what it does (1 sends, 2 polls, 3 both), and its elements."""
+    """By operation: what it is, what it does (1 sends, 2 polls, 3 both), and its elements. `plain`:
+    those are records of one key, side by side in its log, with integers for values."""
 
     outcome: Ints8
     type: Ints8
@@ -16,6 +17,19 @@ class Rows(NamedTuple):
     roles: Ints8
     begin: Ints64
     end: Ints64
+    plain: Bools
+
+
+class Seen(NamedTuple):
+    """What there is: how many elements of each kind; by key the least and greatest offset; how far
+    the values of each producer go; and, in `facts`, how many values there are, the least and
+    greatest upper half, how many are not numbers, how many elements have an offset."""
+
+    kinds: Ints64
+    lowest: Ints64
+    highest: Ints64
+    width: Ints64
+    facts: Ints64
 
 
 class Cells(NamedTuple):
@@ -63,12 +77,18 @@ class Ranks(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """By lane: in which operation it was last ok, with which element, of which rank; and in which
-    it was last at all."""
+    """One for each process on each key. By process: where its lanes begin, in blocks of one for
+    each key, and since when it is assigned what it is; by block: whose it is. By lane: in which
+    operation it was last ok, with which element, of which rank; in which it was last at all; and
+    the last element that was acknowledged."""
 
+    block: Ints32
+    epoch: Ints32
+    owner: Ints32
     kept: Ints32
     before: Ints64
     before_at: Ints64
     since: Ints32
     within: Ints64
     within_at: Ints64
+    acked: Ints64

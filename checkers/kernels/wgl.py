@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.arrays import Bools, Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import array_kernel, kernel
 
 Words = npt.NDArray[np.uint64]
 
@@ -49,7 +49,7 @@ def mixed(word: np.uint64) -> np.uint64:
     return word ^ (word >> np.uint64(32))
 
 
-@kernel
+@array_kernel
 def laid_out(
     call: Ints32, ret: Ints32, same: Ints32
 ) -> tuple[Ints32, Bools, Ints32, Ints32, Ints32, int]:
@@ -116,7 +116,7 @@ def place_of(
     return False, place
 
 
-@kernel
+@array_kernel
 def grown(words: int, table: Words, heads: Ints64) -> tuple[Words, Ints64]:
     larger = np.empty((4 * table.shape[0], table.shape[1]), np.uint64)
     tops = np.full((4 * heads.shape[0], 2), -1, np.int64)
@@ -146,7 +146,7 @@ def relink(call: int, ret: int, after: Ints32, prior: Ints32) -> None:
             prior[after[event]] = event
 
 
-@kernel
+@array_kernel
 def chained(op_at: Ints32) -> tuple[Ints32, Ints32]:
     """All events as a list in both directions; its head is the last but one, its tail the last."""
     head = op_at.size
@@ -183,7 +183,7 @@ def may_take(
     return phase == (0 if what[op, 3] else 1)
 
 
-@kernel
+@array_kernel
 def fresh(ops: int, width: int) -> tuple[Bools, Words, Words, Words, Ints64, Ints64, Words]:
     """What a search begins with: nothing taken, an empty memory, an empty path."""
     return (
@@ -197,7 +197,7 @@ def fresh(ops: int, width: int) -> tuple[Bools, Words, Words, Words, Ints64, Int
     )
 
 
-@kernel
+@array_kernel
 def search(
     call: Ints32, ret: Ints32, same: Ints32, what: Ints64, moves: Ints32, initial: int, budget: int
 ) -> tuple[int, int, int]:

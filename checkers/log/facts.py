@@ -56,6 +56,7 @@ class LogFacts:
             self.survey.roles,
             self.begin,
             self.end,
+            self.survey.plain,
         )
         settled = settled_values(self, start)
         self.sends, self.polled, self.placed = settled.sends, settled.polled, settled.placed

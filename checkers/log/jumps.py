@@ -17,8 +17,9 @@ import numpy as np
 from checkers.arrays import Bools, Ints8, Ints64
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels import order
-from checkers.kernels.tables import Ranks
-from checkers.log.facts import LogFacts
+from checkers.kernels.survey import blocks_of
+from checkers.kernels.tables import Lanes, Ranks
+from checkers.log.facts import POLL, SEND, LogFacts
 from checkers.log.words import key_text, of_number, value_text
 from harness.history import kinds
 
@@ -57,8 +58,24 @@ def _rebalanced(facts: LogFacts) -> Bools:
     return exempt
 
 
-def _processes(facts: LogFacts) -> int:
-    return max(1, facts.columns.ops.numbers.size)
+def _lanes(facts: LogFacts, role: int) -> Lanes:
+    processes = max(1, facts.columns.ops.numbers.size)
+    rows = facts.rows
+    blocks, block = blocks_of(rows.process, rows.outcome, rows.roles, role, processes)
+    room = blocks * facts.key_count
+    none = np.full(room, -1, np.int32)
+    return Lanes(
+        block=block,
+        epoch=np.zeros(processes, np.int32),
+        owner=np.full(blocks, -1, np.int32),
+        kept=none,
+        before=np.empty(room, np.int64),
+        before_at=np.empty(room, np.int64),
+        since=none.copy(),
+        within=np.empty(room, np.int64),
+        within_at=np.empty(room, np.int64),
+        acked=none.astype(np.int64),
+    )
 
 
 def _ranks(facts: LogFacts) -> Ranks:
@@ -75,7 +92,7 @@ def jumps_of_polls(facts: LogFacts) -> Jumps:
         facts.cells,
         _ranks(facts),
         _rebalanced(facts),
-        _processes(facts),
+        _lanes(facts, POLL),
         found,
         count,
     )
@@ -89,7 +106,7 @@ def jumps_of_sends(facts: LogFacts) -> Jumps:
         _moves(facts),
         facts.cells,
         _ranks(facts),
-        _processes(facts),
+        _lanes(facts, SEND),
         found,
         count,
     )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.arrays import Ints32, Ints64
-from checkers.kernels import values as kernels
+from checkers.kernels import settling
 from checkers.kernels.tables import Cells, Log, Places, Rows
 from checkers.parts import in_halves
 
@@ -89,7 +89,7 @@ def _elements(facts: LogFacts, starts: Ints64, codes: Ints64, count: int) -> Int
     def half(low: int, high: int) -> tuple[int, Ints64]:
         found = np.empty(_MOST, np.int64)
         columns = (elements.kind, elements.value, elements.told)
-        return kernels.elements_of(low, high, *columns, starts, wanted, found), found
+        return settling.elements_of(low, high, *columns, starts, wanted, found), found
 
     halves = in_halves(elements.op.size, half, size=elements.op.size)
     if any(size > _MOST for size, _ in halves):
@@ -113,23 +113,24 @@ def _seen_again(
     mine[0] = table[0, numbers]
     of_rows, of_cells = facts.rows, facts.cells
     spans = (begin.astype(np.int64), (begin + size).astype(np.int64))
-    few = Rows._make((*(_like(column, rows) for column in of_rows[:4]), *spans))
+    plain = np.zeros(rows.size, np.bool_)
+    few = Rows._make((*(_like(column, rows) for column in of_rows[:4]), *spans, plain))
     columns = (_like(column, found) for column in of_cells[:5])
     cells = Cells._make((*columns, local.astype(np.int32)))
     told = Told.of(facts.key_count, 2 * found.size + numbers.size)
     owner, writer, reader, other_reader, first, first_shown = mine
     places = Places(owner, writer, reader, other_reader, first, first)
     common = (True, few, cells, given[0], facts.shift)
-    kernels.settle_sends(*common, places, log, facts.called[rows], *told)
-    kernels.settle_polls(*common, places._replace(first=first_shown), log, bound, *told)
-    kernels.bring_together(True, given[1], places, first_shown, log.held, *told)
+    settling.settle_sends(*common, places, log, facts.called[rows], *told)
+    settling.settle_polls(*common, places._replace(first=first_shown), log, bound, *told)
+    settling.bring_together(True, given[1], places, first_shown, log.held, *told)
     # Rows and elements were counted among these few.
     mine[1] = np.where(mine[1] >= 0, rows[mine[1]], -1) if rows.size else -1
     mine[2:4] = np.where(mine[2:4] >= 0, found[mine[2:4]], -1) if found.size else -1
     table[:, numbers] = mine
-    moved = told.moved[: told.counts[kernels.MOVED]]
+    moved = told.moved[: told.counts[settling.MOVED]]
     moved[:, 0] = numbers[moved[:, 0]]
-    told.counts[[kernels.SENDS, kernels.POLLED, kernels.PLACED]] = 0
+    told.counts[[settling.SENDS, settling.POLLED, settling.PLACED]] = 0
     return told
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.arrays import Ints8, Ints32, Ints64
+from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import Columns
 from checkers.kernels import survey as kernels
+from checkers.kernels.tables import Seen
 from checkers.parts import in_halves
 
 
@@ -18,6 +19,8 @@ class Survey:
     """How many elements there are of each kind."""
     roles: Ints8
     """What each operation does: 1 sends, 2 polls, 3 both."""
+    plain: Bools
+    """Whether its elements are records of one key, side by side in its log."""
     lowest: Ints64
     highest: Ints64
     """Offsets of each key; -1 where none is known."""
@@ -42,15 +45,22 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
     elements = columns.elements
     begin, end = columns.spans
     roles = np.zeros(columns.outcome.size, np.int8)
+    plain = np.zeros(columns.outcome.size, np.bool_)
 
-    def half(first: int, last: int) -> tuple[Ints64, ...]:
-        extents = np.full((2, keys), -1, np.int64)
-        kinds, facts = np.zeros(128, np.int64), np.zeros(5, np.int64)
-        width = np.zeros(kernels.NEAR, np.int64)
-        number[first:last] = -1
+    def half(first: int, last: int) -> Seen:
+        seen = Seen(
+            kinds=np.zeros(128, np.int64),
+            lowest=np.full(keys, -1, np.int64),
+            highest=np.full(keys, -1, np.int64),
+            width=np.zeros(kernels.NEAR, np.int64),
+            facts=np.array([0, 1 << 62, -(1 << 62), 0, 0], np.int64),
+        )
         kernels.look_over(
-            _row_start(elements.op, first),
-            _row_start(elements.op, last),
+            first,
+            last,
+            columns.outcome,
+            begin,
+            end,
             elements.op,
             elements.kind,
             elements.key,
@@ -58,16 +68,14 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
             elements.value,
             elements.boxed,
             elements.told,
-            kinds,
+            number,
             roles,
-            extents[0],
-            extents[1],
-            width,
-            facts,
+            plain,
+            seen,
         )
-        return kinds, *extents, width, facts
+        return seen
 
-    halves = in_halves(elements.op.size, half, size=elements.op.size)
+    halves = in_halves(roles.size, half, size=elements.op.size)
     kernels.lend_roles(columns.outcome, begin, end, elements.op, roles)
     kinds, lowest, highest, width, facts = (np.array(part) for part in zip(*halves, strict=True))
     low = np.where(lowest < 0, np.iinfo(np.int64).max, lowest).min(axis=0)
@@ -76,6 +84,7 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
     return Survey(
         kinds=kinds.sum(axis=0),
         roles=roles,
+        plain=plain,
         lowest=np.where(highest < 0, -1, low),
         highest=highest,
         width=width.max(axis=0),
@@ -85,10 +94,3 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
         boxed=int(boxed),
         placed=int(placed),
     )
-
-
-def _row_start(op: Ints32, element: int) -> int:
-    """The first element at or after this one with which an operation begins."""
-    while 0 < element < op.size and op[element] == op[element - 1]:
-        element += 1
-    return element

@@ -10,6 +10,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import log as rows
+from checkers.kernels import settling
 from checkers.kernels import values as kernels
 from checkers.kernels.tables import Log, Places
 from checkers.log.strays import SPARE, Told, set_apart
@@ -166,14 +167,14 @@ def _settled(
     bound = np.full(facts.key_count, -1, np.int32)
     shown = places._replace(first=first_shown)
     sends, polls = (
-        partial(kernels.settle_sends, *given, places, log, facts.called, *told[0]),
-        partial(kernels.settle_polls, *given, shown, log, bound, *told[1]),
+        partial(settling.settle_sends, *given, places, log, facts.called, *told[0]),
+        partial(settling.settle_polls, *given, shown, log, bound, *told[1]),
     )
     at_once((sends, polls), size=facts.number.size)
-    kernels.bring_together(is_known, start, places, first_shown, log.held, *told[2])
+    settling.bring_together(is_known, start, places, first_shown, log.held, *told[2])
     strays = np.empty(0, np.int64) if numbering is None else numbering.strays
-    many = max(int(one.counts[kernels.MOVED]) for one in told) > cap
-    if many and any(one.counts[kernels.STRAYS] for one in told):
+    many = max(int(one.counts[settling.MOVED]) for one in told) > cap
+    if many and any(one.counts[settling.STRAYS] for one in told):
         return None
     astray = _astray(start, places.owner, told)
     if astray.size and not many:
@@ -184,13 +185,14 @@ def _settled(
         strays = apart.strays
         places = _places(table, count + strays.size, numbering)
     told.append(Told.of(facts.key_count, cap))
-    committed = rows.commitments(facts.rows, facts.cells, places.reader)
-    kernels.place_unsure(facts.rows, facts.cells, committed, facts.shift, places, *told[-1])
+    committed = np.zeros(facts.rows.outcome.size, np.int8)
+    rows.commitments(facts.rows, facts.cells, places.reader, committed)
+    settling.place_unsure(facts.rows, facts.cells, committed, facts.shift, places, *told[-1])
     counts = np.array([one.counts for one in told])
-    most = int(counts[:, kernels.MOVED].max())
+    most = int(counts[:, settling.MOVED].max())
     if most > cap:
         return _settled(facts, start, starts, count, numbering, most)
-    moved = np.concatenate([one.moved[: one.counts[kernels.MOVED]] for one in told])
+    moved = np.concatenate([one.moved[: one.counts[settling.MOVED]] for one in told])
     return Settled(
         places=places,
         log=log,
@@ -199,9 +201,9 @@ def _settled(
         committed=committed,
         doubtful=np.any([one.doubtful for one in told], axis=0),
         bound=bound,
-        sends=int(counts[:, kernels.SENDS].sum()),
-        polled=int(counts[:, kernels.POLLED].sum()),
-        placed=int(counts[:, kernels.PLACED].sum()),
+        sends=int(counts[:, settling.SENDS].sum()),
+        polled=int(counts[:, settling.POLLED].sum()),
+        placed=int(counts[:, settling.PLACED].sum()),
     )
 
 
@@ -213,17 +215,17 @@ def _places(table: Ints32, count: int, numbering: Numbering | None) -> Places:
 
 def _astray(start: Ints64, owner: Ints32, told: list[Told]) -> Ints64:
     """The numbers of values that have a slot of another key, or may have."""
-    moved = np.concatenate([one.moved[: one.counts[kernels.MOVED]] for one in told])
+    moved = np.concatenate([one.moved[: one.counts[settling.MOVED]] for one in told])
     keys = np.searchsorted(start, moved[:, 1], side="right") - 1
     return np.unique(moved[keys != owner[moved[:, 0]], 0])
 
 
 def _without(astray: Ints64, told: Told) -> Told:
     """What was told of other values."""
-    moved = told.moved[: told.counts[kernels.MOVED]]
+    moved = told.moved[: told.counts[settling.MOVED]]
     moved = moved[~np.isin(moved[:, 0], astray)]
     counts = told.counts.copy()
-    counts[kernels.MOVED] = len(moved)
+    counts[settling.MOVED] = len(moved)
     return Told(told.doubtful, moved, counts)
 
 
