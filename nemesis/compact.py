@@ -35,6 +35,8 @@ _QUIET_S = 2.0
 _USUAL_MAX_S = 5.0
 _STILL_WITHIN_S = 20.0
 """For jobs that were under way already."""
+_ROLLED_WITHIN_S = 3.0
+"""Of writing: brokers hear the word, segment.ms passes, and the next record is put elsewhere."""
 
 Sizes = dict[tuple[Node, int], int]
 
@@ -82,7 +84,14 @@ class Compaction:
             why = f"{topic} is compacted though it was told to wait, so no word of ours is needed"
             raise missed(scene, fault, why)
         await system.alter_topic(topic, _AT_ONCE)
+        given_s = asyncio.get_running_loop().time()
         shrunk = await logs.shrink(max(_WITHIN_S, (fault.for_ms or 0) / 1000))
+        if not shrunk and logs.grown_s < given_s + _ROLLED_WITHIN_S:
+            # Kafka rolls a log when it is written to, and what is not rolled is not compacted.
+            raise NothingToStrikeError(
+                f"nobody wrote to {topic} any more {_ROLLED_WITHIN_S:g} s after the word was "
+                "given, as at the end of a load"
+            )
         if not shrunk:
             raise missed(scene, fault, f"no log of {topic} has become smaller")
         return f"{shrunk}, as none had for {quiet_s:g} s before the word was given"
@@ -115,6 +124,8 @@ class _Logs:
         self._topic = topic
         self._largest: Sizes = {}
         self._starts: Mapping[int, int] = {}
+        self.grown_s = 0.0
+        """When one of them was last seen to have become larger, by the loop's clock."""
 
     async def stand_still(self, for_s: float) -> bool:
         """Whether there comes a time so long in which none of them becomes smaller."""
@@ -144,6 +155,8 @@ class _Logs:
         """The first that is smaller than it was, unless its beginning was deleted."""
         before, starts = self._largest, self._starts
         sizes = await self._sizes()
+        if any(size > before.get(place, size) for place, size in sizes.items()):
+            self.grown_s = asyncio.get_running_loop().time()
         # Who did not lead at the last look may have been cut to its new leader's log since.
         self._largest = {place: max(size, before.get(place, 0)) for place, size in sizes.items()}
         smaller = [place for place, size in sizes.items() if size < before.get(place, 0)]

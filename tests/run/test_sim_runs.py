@@ -206,8 +206,10 @@ class TestWithoutEffect:
         for owner, method, instead in taken_away:
             monkeypatch.setattr(owner, method, instead)
         workload = "register" if nemesis == "compact" else "queue"
+        # A compaction takes its time, and when the load is over it is not to be had.
+        for_s = 40.0 if nemesis == "compact" else 10.0
         # One stroke: of two that wait for long, each would have the other for an excuse.
-        once = {"nodes": 3, "time_limit_s": 10.0, "nemesis_interval_s": 20.0}
+        once = {"nodes": 3, "time_limit_s": for_s, "nemesis_interval_s": 2 * for_s}
         outcome = run(tmp_path, workload=workload, nemesis=nemesis, **once)
         assert outcome.exit_code == 2, outcome.sentence()
         assert "did not take hold" in outcome.sentence()

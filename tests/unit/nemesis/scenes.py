@@ -86,11 +86,12 @@ class Stage:
 
         await wait_until(all_are, within_s=120, what="every replica is in sync")
 
-    def keep_busy(self) -> None:
-        """A client that writes to every partition until the simulation ends."""
+    def keep_busy(self) -> SimProcess:
+        """A client that writes to every partition, until it is killed or the simulation ends."""
         host = SimProcess(self.simulation, "c1")
         nothing = host.start(self._write())
         assert not nothing.done()
+        return host
 
     async def _write(self) -> None:
         client = Client(

@@ -57,6 +57,35 @@ async def test_a_compaction_that_compacts_nothing_is_missed(stage: Stage) -> Non
             await strike(stage, "compact")
 
 
+@pytest.mark.parametrize("written_s", [0.5, 10.0])
+def test_what_nobody_writes_to_any_more_is_not_there_to_be_compacted(written_s: float) -> None:
+    """Of a broker that rolls a log when it is written to; who had time to is held to the word."""
+
+    @on_stage(3, configs=COMPACTED)
+    async def at_the_end_of_a_load(stage: Stage) -> None:
+        client = stage.keep_busy()
+        await asyncio.sleep(3)
+        alter = SimBroker.alter_topic
+
+        async def without_hurry(
+            system: SimBroker, topic: str, configs: dict[str, str | None]
+        ) -> None:
+            """Longer than the writing goes on, so that nothing is rolled."""
+            slow = {"segment.ms": "3600000", "max.compaction.lag.ms": None}
+            await alter(system, topic, {**configs, **slow})
+            if "segment.ms" in configs:
+                asyncio.get_running_loop().call_later(written_s, client.kill)
+
+        is_over = written_s < 3
+        with pytest.MonkeyPatch.context() as sabotage:
+            sabotage.setattr(SimBroker, "alter_topic", without_hurry)
+            said = "nobody wrote to t any more 3 s after" if is_over else "no log of t has become"
+            with pytest.raises(NothingToStrikeError if is_over else FaultMissedError, match=said):
+                await strike(stage, "compact")
+
+    at_the_end_of_a_load()
+
+
 @on_stage(3, configs=OFTEN)
 async def test_a_topic_that_compacts_itself_is_no_proof(stage: Stage) -> None:
     """Neither while it does so all the time, nor if it stands still and is never told to hurry."""
