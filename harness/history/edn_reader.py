@@ -23,11 +23,12 @@ _TOKEN = re.compile(
     (?P<discard>\#_) |
     (?P<text>"(?:[^"\\]|\\.)*") |
     (?P<torn>"(?:[^"\\]|\\.)*\\?$) |
-    (?P<character>\\(?:newline|return|space|tab|formfeed|backspace|u[0-9a-fA-F]{4}|.)) |
+    (?P<character>\\(?:newline|return|space|tab|formfeed|backspace|u[0-9a-fA-F]{4}|.)
+      (?![^\s,;"\[\](){}])) |
     (?P<number>[+-]?\d+N?(?![^\s,;"\[\](){}])) |
     (?P<real>[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?M?(?![^\s,;"\[\](){}])) |
     (?P<tag>\#(?![\#_{:])[^\s,;"\[\](){}]*) |
-    (?P<word>(?:\#\#)?[^\s,;"\[\](){}\#]+)
+    (?P<word>(?![\^'`@~])(?:\#\#)?[^\s,;"\[\](){}\#\\]+)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -41,7 +42,7 @@ _WORDS: dict[str, Any] = {
     "##NaN": float("nan"),
 }
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\"}
 _CHARACTERS = {
     "newline": "\n",
     "return": "\r",
@@ -79,8 +80,9 @@ class Forms:
     def end(self) -> None:
         if self._torn:
             raise Unexpected("expected the end of a text, found the end of the file")
+        frame = self._frames[-1]
+        frame.refuse_waiting()
         if len(self._frames) > 1:
-            frame = self._frames[-1]
             closes = _CLOSES[frame.opened[0]]
             raise Unexpected(f"expected {closes} for line {frame.line}, found the end of the file")
 
@@ -93,16 +95,20 @@ class Forms:
         elif kind == "close":
             if not frame.opened or _CLOSES[frame.opened[0]] != token:
                 raise Unexpected(f"expected no {token} here")
+            frame.refuse_waiting()
             self._frames.pop()
             if not (len(self._frames) == 1 and frame.is_sequence):
                 yield from self._push(frame.collected())
         elif kind == "discard":
             frame.skips += 1
-        elif kind != "tag":
+        elif kind == "tag":
+            frame.tag = token
+        else:
             yield from self._push(_atom(kind, token))
 
     def _push(self, value: Any) -> Iterator[Any]:
         frame = self._frames[-1]
+        frame.tag = ""
         if frame.skips:
             frame.skips -= 1
         elif len(self._frames) == 1 or (len(self._frames) == 2 and frame.is_sequence):
@@ -119,6 +125,13 @@ class _Frame:
         self.line = line
         self.items: list[Any] = []
         self.skips = 0
+        self.tag = ""
+
+    def refuse_waiting(self) -> None:
+        """What says something of the next form, where there is none."""
+        waiting = self.tag or ("#_" if self.skips else "")
+        if waiting:
+            raise Unexpected(f"expected a form after {waiting}, found none")
 
     @property
     def is_sequence(self) -> bool:
@@ -143,7 +156,10 @@ def _atom(kind: str, token: str) -> Any:
     if kind == "text":
         return _ESCAPE.sub(_unescaped, token[1:-1]) if "\\" in token else token[1:-1]
     if kind == "number":
-        return int(token.rstrip("N"))
+        try:
+            return int(token.rstrip("N"))
+        except ValueError:
+            raise Unexpected(f"expected a number, found one of {len(token)} digits") from None
     if kind == "real":
         return float(token.rstrip("M"))
     if kind == "character":
@@ -162,13 +178,15 @@ def _unescaped(match: re.Match[str]) -> str:
         return chr(int(code[1:], 16))
     if code.isdigit():
         return chr(int(code, 8))
-    return _ESCAPES.get(code, code)
+    if code not in _ESCAPES:
+        raise Unexpected(f"expected an escape that EDN knows, found {match.group()}")
+    return _ESCAPES[code]
 
 
 def read_edn(path: Path) -> Tables:
     collected = Collected()
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             for op in _ops(file, path):
                 collected.add(op)
     except OSError as error:

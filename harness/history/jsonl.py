@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from json import JSONDecoder
 from pathlib import Path
@@ -67,6 +68,8 @@ def read_jsonl(path: Path) -> Tables:
     collected = Collected(keys)
     try:
         with path.open("rb") as file:
+            if file.read(len(BOM_UTF8)) != BOM_UTF8:
+                file.seek(0)
             for op in _ops(file, path):
                 collected.add(op)
     except OSError as error:
@@ -169,7 +172,7 @@ def _is_short_read(part: Any) -> bool:
 def _integer(fields: dict[str, Any], name: str, default: int, least: int, most: int) -> int:
     value = fields.get(name)
     if value is None:
-        return default
+        value = default
     if type(value) is not int:
         raise Unexpected(f"expected an integer as {name}, found {_found(fields, name)}")
     if not least <= value <= most:

@@ -37,6 +37,10 @@ def loaded(directory: Path, text: str) -> list[Op]:
         f"; a history\n[#jepsen.history.Op {LINE}]",
         LINE.replace(", ", "\n  "),
         f"#_ {{:type :ok}} {LINE}",
+        f"#_ #foo {{:type :ok}} {LINE}",
+        f"#_ #_ 1 2 {LINE}",
+        f"\ufeff{LINE}",
+        LINE.replace("4 nil", "4 #_ 5 #foo nil"),
     ],
 )
 def test_one_operation_in_every_form(tmp_path: Path, text: str) -> None:
@@ -79,6 +83,12 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
         ('{:type :ok :value "x\n', "line 1", "expected the end of a text"),
         ("{:type :maybe :process 0}\n", "line 1", "expected a type of invoke, ok, fail, info"),
         (f"{LINE}17\n", "line 2", "expected an operation"),
+        ("{:type :ok :process 0 :value " + "9" * 5000 + "}", "line 1", "found one of 5000 digits"),
+        ("{:type :ok :process 0 :value \\foo}", "line 1", "expected EDN, found"),
+        ("{:type :ok :process 0 :value ^{:a 1} [1]}", "line 1", "expected EDN, found"),
+        ('{:type :ok :process 0 :value "\\q"}', "line 1", "an escape that EDN knows, found \\q"),
+        (f"{LINE}#_", "line 2", "expected a form after #_, found none"),
+        ("{:type :ok :process 0 :value [#foo]}", "line 1", "expected a form after #foo, found"),
         ("{:type :ok :process 0 :type :fail}\n", "line 1", 'once, found "type" twice'),
         ('{:type :ok :process 0 :value {:a 1\n"a" 2}}\n', "line 2", 'once, found "a" twice'),
         (f"{LINE}{{:type :ok :process 1.5}}", "line 2", "expected an integer"),

@@ -146,5 +146,16 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         History.load(path)
 
 
+def test_a_mark_of_the_order_of_bytes_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "h.jsonl").write_text(GOOD + "\n", encoding="utf-8-sig")
+    assert len(History.load(tmp_path / "h.jsonl")) == 1
+
+
+def test_after_the_last_index_there_is_none(tmp_path: Path) -> None:
+    last = '{"type": "ok", "process": 0, "index": 9223372036854775807}'
+    with pytest.raises(HistoryError, match=r"line 2: expected index to be at most 9223372036854"):
+        read(tmp_path, last, '{"type": "ok", "process": 0}')
+
+
 def test_an_empty_file_has_no_operations(tmp_path: Path) -> None:
     assert read(tmp_path) == []
