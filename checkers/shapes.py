@@ -67,6 +67,8 @@ def _is_micro_op(part: Any) -> bool:
 _MICRO_OPS = Shape(
     '[["r", k, v], ["w", k, v], ...]', _are_micro_ops, role="may act", micro_ops=True
 )
+_ENQUEUED = Shape("a value that is not null", lambda _: True, role="acts")
+"""A dequeue of null is one that found nothing."""
 _LIST = Shape("[v, ...]", _is_list, role="asks")
 _TEXT = Shape("a text", _is_text, role="may act")
 _STEP = Shape("an integer", _is_int, role="may act")
@@ -77,8 +79,8 @@ SHAPES: dict[str, dict[str, Shape]] = {
     "kv-append": {"put": _TEXT, "append": _TEXT, "get": Shape("a text", _is_text, role="asks")},
     "set": {"read": _LIST},
     "set-full": {"read": _LIST},
-    "queue": {"drain": _LIST},
-    "total-queue": {"drain": _LIST},
+    "queue": {"enqueue": _ENQUEUED, "drain": _LIST},
+    "total-queue": {"enqueue": _ENQUEUED, "drain": _LIST},
     "counter": {
         "add": Shape("an integer", _is_int, role="acts"),
         **dict.fromkeys(("inc", "increment", "dec", "decrement"), _STEP),

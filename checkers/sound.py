@@ -8,8 +8,8 @@ half of a history is worth nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from harness.history import kinds
 from harness.history.element import INT64_MAX
 from harness.history.errors import HistoryError
 from harness.history.history import History
-from harness.history.json_text import readable
+from harness.history.json_text import shown
 from harness.history.op import NEMESIS
 from harness.history.parquet import is_ours, refuse_dictionaries
 from harness.history.trusted import refuse_indices, refuse_pointers
@@ -66,9 +66,9 @@ _KEYED = np.array(
 """Kinds that are nothing without a key."""
 _PAIRED = np.array((kinds.SEND, kinds.PUT, kinds.GET), np.int8)
 """Kinds whose value is no pair, unless the offset in it is none."""
+_VALUED = np.array((kinds.APPEND, kinds.READ_ELEMENT, kinds.WRITE), np.int8)
 _UNTOLD = -1
 """The offset of a record whose offset nobody was told."""
-_SHOWN_MAX = 120
 _UNREADABLE = (
     pa.ArrowException,
     OSError,
@@ -97,6 +97,7 @@ def sound_history(file: Path, model: str, *, lean: bool) -> History | StoredHist
         _refuse_values(columns, file, SHAPES[model])
     if model == "kafka":
         _refuse_offsets(columns, file)
+    _refuse_extras(columns, file, logs=model == "kafka")
     return history
 
 
@@ -163,27 +164,30 @@ def _refuse_shapes(columns: Columns, file: Path, shapes: dict[str, str]) -> None
         row = int(elements.op[element])
         f = columns.ops.names[int(columns.ops.f[row])]
         raise HistoryError(
-            f"expected {shapes[f]} as value of {f}, found {_shown(value)}",
+            f"expected {shapes[f]} as value of {f}, found {shown(value)}",
             _where(file, row, columns.index_of(row)),
         )
 
 
 def _refuse_micro_ops(columns: Columns, file: Path, model: str) -> None:
-    """A read of null is either's: it says nothing."""
+    """A read of null is either's: it says nothing. Of an append or a write, null is no value."""
     elements = columns.elements
     known, strange = _MICRO_OPS[model]
     found = np.isin(elements.kind, np.array(strange, np.int8))
     found &= elements.told | (elements.kind != kinds.READ)
-    rows = elements.op[found]
-    rows = rows[columns.ops.process[rows] >= 0]
-    if rows.size:
-        row = int(rows[0])
-        index = columns.index_of(row)
-        value = columns.history.op(index).value
-        raise HistoryError(
-            f"expected {known} in a history of {model}, found {_shown(value)}",
-            _where(file, row, index),
-        )
+    untold = np.flatnonzero(~elements.told)
+    nulls = untold[np.isin(elements.kind[untold], _VALUED)]
+    for expected, which in ((known, np.flatnonzero(found)), ("values that are not null", nulls)):
+        rows = elements.op[which]
+        rows = rows[columns.ops.process[rows] >= 0]
+        if rows.size:
+            row = int(rows[0])
+            index = columns.index_of(row)
+            value = columns.history.op(index).value
+            raise HistoryError(
+                f"expected {expected} in a history of {model}, found {shown(value)}",
+                _where(file, row, index),
+            )
 
 
 def _refuse_values(columns: Columns, file: Path, shapes: Mapping[str, Shape]) -> None:
@@ -192,7 +196,7 @@ def _refuse_values(columns: Columns, file: Path, shapes: Mapping[str, Shape]) ->
         row, value = found
         f = columns.ops.names[int(columns.ops.f[row])]
         raise HistoryError(
-            f"expected {shapes[f].told} as value of {f}, found {_shown(value)}",
+            f"expected {shapes[f].told} as value of {f}, found {shown(value)}",
             _where(file, row, columns.index_of(row)),
         )
 
@@ -210,12 +214,12 @@ def _refuse_offsets(columns: Columns, file: Path) -> None:
     for row, kind, offset in found or _offsets_beyond(columns):
         what = "generations" if kind == kinds.GROUP else "offsets"
         raise HistoryError(
-            f"expected {what} from 0 to {INT64_MAX - 1}, found {offset}",
+            f"expected {what} from 0 to {INT64_MAX - 1}, found {shown(offset)}",
             _where(file, row, columns.index_of(row)),
         )
 
 
-def _offsets_beyond(columns: Columns) -> Iterator[tuple[int, int, int]]:
+def _offsets_beyond(columns: Columns) -> Iterator[tuple[int, int, float]]:
     """Such an offset has no column, so the pair that it is of was taken for a value."""
     elements, ops = columns.elements, columns.ops
     pairs = np.flatnonzero(elements.boxed)
@@ -223,13 +227,31 @@ def _offsets_beyond(columns: Columns) -> Iterator[tuple[int, int, int]]:
     rows = elements.op[pairs]
     for element in pairs[(ops.type[rows] == OK) & (ops.process[rows] >= 0)].tolist():
         value = columns.value_of(element)
-        if isinstance(value, list) and len(value) == 2 and type(value[0]) is int:
+        if isinstance(value, list) and len(value) == 2 and isinstance(value[0], int | float):
             yield int(elements.op[element]), int(elements.kind[element]), value[0]
 
 
-def _shown(value: Any) -> str:
-    text = readable(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "..."
+def _refuse_extras(columns: Columns, file: Path, *, logs: bool) -> None:
+    """Equal ones have one box: each is looked at once."""
+    elements = columns.elements
+    further = np.flatnonzero(elements.kind == kinds.EXTRA)
+    _, first = np.unique(elements.value[further], return_index=True)
+    for element in further[first].tolist():
+        extra = columns.value_of(element)
+        row = int(elements.op[element])
+        where = partial(_where, file, row, columns.index_of(row))
+        if not isinstance(extra, dict):
+            raise HistoryError(f"expected an object of fields, found {shown(extra)}", where())
+        log = extra.get("rebalance-log") if logs else None
+        if log is not None and not (isinstance(log, list) and all(map(_is_change, log))):
+            raise HistoryError(
+                f'expected [{{"keys": [k, ...]}}, ...] as rebalance-log, found {shown(log)}',
+                where(),
+            )
+
+
+def _is_change(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("keys"), list | None)
 
 
 def _where(file: Path, row: int, index: int) -> str:

@@ -11,6 +11,7 @@ from checkers.models import Question
 from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
+from harness.history.json_text import shown
 
 
 def bank(history: History | StoredHistory, question: Question) -> Result:
@@ -25,35 +26,41 @@ def bank(history: History | StoredHistory, question: Question) -> Result:
     total = question.initial if isinstance(question.initial, int) else None
     if accounts is not None:
         total = sum(accounts.values())
+    # What the first read said goes with what contradicts it.
+    by_accounts: tuple[int, ...] = ()
+    by_total: tuple[int, ...] = ()
     if reads and accounts is None:
-        accounts = reads[0].value
+        accounts, by_accounts = reads[0].value, (reads[0].row,)
     if reads and total is None:
         total = sum(value or 0 for value in reads[0].value.values())
+        by_total = (reads[0].row,)
     names = {str(name) for name in accounts or {}}
     found: list[Found] = []
     for read in reads:
-        found += _wrongs(read, names, total or 0)
+        for type_, sentence, witness in _wrongs(read, names, total or 0):
+            besides = {"unexpected-key": by_accounts, "wrong-total": by_total}.get(type_, ())
+            found.append((type_, (*besides, read.row), sentence, witness))
     nothing = "" if reads else "the accounts were never read"
     return judged(columns, found, {"reads": len(reads), "total": total}, nothing)
 
 
-def _wrongs(read: Call, names: set[str], total: int) -> list[Found]:
+def _wrongs(read: Call, names: set[str], total: int) -> list[tuple[str, str, dict[str, Any]]]:
     balances: dict[str, Any] = {str(name): value for name, value in read.value.items()}
     strange = sorted(set(balances) - names)
     if strange:
         sentence = f"a read has accounts that there are not: {', '.join(strange)}"
-        return [("unexpected-key", (read.row,), sentence, {"unexpected": strange})]
+        return [("unexpected-key", sentence, {"unexpected": strange})]
     missing = sorted(name for name, value in balances.items() if value is None)
     if missing:
         sentence = f"a read has no balance for {', '.join(missing)}"
-        return [("nil-balance", (read.row,), sentence, {"nils": missing})]
-    found: list[Found] = []
+        return [("nil-balance", sentence, {"nils": missing})]
+    found: list[tuple[str, str, dict[str, Any]]] = []
     real = sum(balances.values())
     if real != total:
         sentence = f"a read adds up to {real}, and there is {total}"
-        found.append(("wrong-total", (read.row,), sentence, {"total": real, "expected": total}))
+        found.append(("wrong-total", sentence, {"total": real, "expected": total}))
     negative = {name: value for name, value in sorted(balances.items()) if value < 0}
     if negative:
-        sentence = f"a read has debts: {negative}"
-        found.append(("negative-value", (read.row,), sentence, {"negative": negative}))
+        sentence = f"a read has debts: {shown(negative)}"
+        found.append(("negative-value", sentence, {"negative": negative}))
     return found

@@ -11,6 +11,7 @@ from checkers.models import Question
 from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
+from harness.history.json_text import shown
 
 
 def counter(history: History | StoredHistory, question: Question) -> Result:
@@ -46,7 +47,8 @@ def counter(history: History | StoredHistory, question: Question) -> Result:
                 sentence = (
                     f"a read gave {call.value}, when the counter was between {lower} and {upper}"
                 )
-                witness = {"value": call.value, "lower": lower, "upper": upper}
+                # Of all that was added, what would be enough is not looked for.
+                witness = {"value": call.value, "lower": lower, "upper": upper, "minimal": False}
                 found.append(("out-of-bounds", (call.row,), sentence, witness))
     nothing = "" if reads else "the counter was never read"
     return judged(columns, found, {"reads": reads}, nothing)
@@ -68,7 +70,7 @@ def unique_ids(history: History | StoredHistory, question: Question) -> Result:
             continue
         value = canonical(call.value)
         if value in given:
-            sentence = f"the id {call.value!r} was given to two"
+            sentence = f"the id {shown(call.value)} was given to two"
             rows = (given[value].row, call.row)
             found.append(("duplicate", rows, sentence, {"value": call.value}))
         else:

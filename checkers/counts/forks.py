@@ -16,6 +16,7 @@ from checkers.models import Question
 from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
+from harness.history.json_text import decode
 
 
 def long_fork(history: History | StoredHistory, question: Question) -> Result:
@@ -29,10 +30,10 @@ def long_fork(history: History | StoredHistory, question: Question) -> Result:
         if call.outcome != OK or not isinstance(call.value, list):
             continue
         parts = [part for part in call.value if _is(part, "r", "read")]
-        if len(parts) < 2:
+        keys = frozenset(canonical(part[1]) for part in parts)
+        if len(keys) < 2:
             continue
         reads += 1
-        keys = frozenset(canonical(part[1]) for part in parts)
         seen = frozenset(canonical(part[1]) for part in parts if part[2] is not None)
         groups.setdefault(keys, {}).setdefault(seen, call.row)
     found: list[Found] = []
@@ -43,11 +44,15 @@ def long_fork(history: History | StoredHistory, question: Question) -> Result:
                 if not one <= other:
                     found.append(_fork(one, other, views, keys))
     nothing = "" if reads else "no read had several keys"
-    twice = sorted(str(key) for key, times in writes.items() if times > 1)
+    twice = sorted(_name(key) for key, times in writes.items() if times > 1)
     if twice:
         # Seen or not says nothing of the order then.
         found, nothing = [], f"keys are to be written once, and these were not: {', '.join(twice)}"
     return judged(columns, found, {"reads": reads}, nothing)
+
+
+def _name(key: Any) -> str:
+    return str(decode(key) if isinstance(key, str) else key)
 
 
 def _is(part: Any, *names: str) -> bool:
@@ -55,10 +60,10 @@ def _is(part: Any, *names: str) -> bool:
 
 
 def _fork(one: Any, other: Any, views: dict[Any, int], keys: frozenset[Any]) -> Found:
-    left, right = (sorted(map(str, view)) for view in (one - other, other - one))
+    left, right = (sorted(map(_name, view)) for view in (one - other, other - one))
     sentence = (
         f"one read saw {', '.join(left)} without {', '.join(right)}, and another saw "
         f"{', '.join(right)} without {', '.join(left)}"
     )
-    witness = {"keys": sorted(map(str, keys)), "saw": [left, right]}
+    witness = {"keys": sorted(map(_name, keys)), "saw": [left, right]}
     return "long-fork", (views[one], views[other]), sentence, witness

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 from checkers.columns import INFO, OK
 from checkers.counts.told import Found, judged
@@ -12,13 +14,14 @@ from checkers.models import Question
 from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
+from harness.history.json_text import shown
 
 
-def _dequeued(call: Call) -> list[Hashable]:
+def _dequeued(call: Call) -> list[Any]:
     """A drain takes many at once."""
     if call.f == "drain":
-        return [canonical(value) for value in call.value or []]
-    return [] if call.value is None else [canonical(call.value)]
+        return list(call.value or [])
+    return [] if call.value is None else [call.value]
 
 
 def queue(history: History | StoredHistory, question: Question) -> Result:
@@ -32,54 +35,66 @@ def queue(history: History | StoredHistory, question: Question) -> Result:
         elif call.f != "enqueue" and call.outcome == OK:
             events.append((call.row, 1, call))
     inside: Counter[Hashable] = Counter()
+    rows: defaultdict[Hashable, list[int]] = defaultdict(list)
     found: list[Found] = []
     taken = 0
     for _, is_out, call in sorted(events, key=lambda event: event[:2]):
-        if not is_out:
-            inside[canonical(call.value)] += 1
-            continue
-        for value in _dequeued(call):
-            taken += 1
-            if inside[value]:
-                inside[value] -= 1
-            else:
-                sentence = f"{value!r} was dequeued and was not in the queue"
-                found.append(("unexpected", (call.row,), sentence, {"value": value}))
+        for value in _dequeued(call) if is_out else [call.value]:
+            name = canonical(value)
+            rows[name].append(call.row)
+            inside[name] += -1 if is_out else 1
+            taken += is_out
+            if inside[name] < 0:
+                inside[name] = 0
+                sentence = f"{shown(value)} was dequeued and was not in the queue"
+                found.append(("unexpected", tuple(rows[name]), sentence, {"value": value}))
     nothing = "" if taken else "nothing was dequeued"
     return judged(columns, found, {"events": len(events)}, nothing)
+
+
+@dataclass(slots=True)
+class _Fate:
+    """What was done with one value."""
+
+    value: Any
+    tried: int = 0
+    acked: list[int] = field(default_factory=list)
+    out: list[int] = field(default_factory=list)
+    """Rows."""
 
 
 def total_queue(history: History | StoredHistory, question: Question) -> Result:
     """What goes in must come out; only a history that drains the queue can tell."""
     columns = columns_of(history)
-    tried: Counter[Hashable] = Counter()
-    acked: Counter[Hashable] = Counter()
-    out: Counter[Hashable] = Counter()
-    rows: dict[Hashable, int] = {}
+    fates: dict[Hashable, _Fate] = {}
     for call in calls(columns, "enqueue", "dequeue", "drain"):
         if call.f == "enqueue":
-            value = canonical(call.value)
-            tried[value] += 1
-            acked[value] += call.outcome == OK
-            rows.setdefault(value, call.row)
+            fate = fates.setdefault(canonical(call.value), _Fate(call.value))
+            fate.tried += 1
+            fate.acked += [call.row] if call.outcome == OK else []
         elif call.outcome == OK or call.f == "drain":
             for value in _dequeued(call):
-                out[value] += 1
-                rows.setdefault(value, call.row)
-    found: list[Found] = []
-    for value in rows:
-        witness = {"value": value}
-        if out[value] and not tried[value]:
-            sentence = f"{value!r} was dequeued, and nobody enqueued it"
-            found.append(("unexpected", (rows[value],), sentence, witness))
-        elif acked[value] > out[value]:
-            sentence = f"{value!r} was enqueued and never dequeued"
-            found.append(("lost", (rows[value],), sentence, witness))
+                fates.setdefault(canonical(value), _Fate(value)).out.append(call.row)
+    found = [wrong for fate in fates.values() for wrong in _wrongs(fate)]
+    tried = [fate for fate in fates.values() if fate.tried]
     # As in Jepsen, a record that comes out twice is told of and no fault of a queue.
-    doubles = sum(max(0, out[value] - tried[value]) for value in tried)
+    doubles = sum(max(0, len(fate.out) - fate.tried) for fate in tried)
     recovered = sum(
-        min(out[value], tried[value]) - min(out[value], acked[value]) for value in tried
+        min(len(fate.out), fate.tried) - min(len(fate.out), len(fate.acked)) for fate in tried
     )
-    stats = {"attempts": tried.total(), "duplicated": doubles, "recovered": recovered}
+    attempts = sum(fate.tried for fate in tried)
+    stats = {"attempts": attempts, "duplicated": doubles, "recovered": recovered}
+    out = any(fate.out for fate in fates.values())
     nothing = "" if tried and out else "nothing was enqueued and dequeued"
     return judged(columns, found, stats, nothing)
+
+
+def _wrongs(fate: _Fate) -> Iterator[Found]:
+    said, witness = shown(fate.value), {"value": fate.value}
+    if fate.out and not fate.tried:
+        sentence = f"{said} was dequeued, and nobody enqueued it"
+        yield "unexpected", fate.out[:1], sentence, witness
+    elif len(fate.acked) > len(fate.out):
+        often = f"only {len(fate.out)} of {len(fate.acked)} times" if fate.out else "never"
+        sentence = f"{said} was enqueued and {often} dequeued"
+        yield "lost", (*fate.acked, *fate.out), sentence, witness

@@ -12,6 +12,7 @@ from checkers.models import Question
 from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
+from harness.history.json_text import shown
 
 _STRICT = ("linearizable", "strict-serializable", "strong-serializable")
 _LATE = "Only a set that is promised to be linearizable is never late."
@@ -31,11 +32,11 @@ def whole_set(history: History | StoredHistory, question: Question) -> Result:
     found: list[Found] = []
     for call in adds:
         if call.outcome == OK and canonical(call.value) not in seen:
-            sentence = f"{call.value!r} was added and is not in the last read"
+            sentence = f"{shown(call.value)} was added and is not in the last read"
             found.append(("lost", (call.row, last.row), sentence, {"value": call.value}))
     for value in last.value:
         if canonical(value) not in tried:
-            sentence = f"the last read has {value!r}, which nobody added"
+            sentence = f"the last read has {shown(value)}, which nobody added"
             found.append(("unexpected", (last.row,), sentence, {"value": value}))
     unsure = {canonical(call.value) for call in adds if call.outcome == INFO}
     stats = {"attempts": len(adds), "recovered": len(unsure & seen)}
@@ -53,17 +54,16 @@ def full_set(history: History | StoredHistory, question: Question) -> Result:
     for read in reads:
         counts = Counter(canonical(value) for value in read.value)
         contents.append((read, counts))
-        for value, times in counts.items():
-            if times > 1:
-                sentence = f"a read has {value!r} {times} times"
-                found.append(("duplicated", (read.row,), sentence, {"value": value}))
-            if value not in adds:
-                sentence = f"a read has {value!r}, which nobody added"
-                found.append(("unexpected", (read.row,), sentence, {"value": value}))
-            elif adds[value].outcome == FAIL:
-                sentence = f"a read has {value!r}, whose add failed"
-                rows = (adds[value].row, read.row)
-                found.append(("G1a", rows, sentence, {"value": value}))
+        for name, value in {canonical(value): value for value in read.value}.items():
+            has, witness = f"a read has {shown(value)}", {"value": value}
+            if counts[name] > 1:
+                sentence = f"{has} {counts[name]} times"
+                found.append(("duplicated", (read.row,), sentence, witness))
+            if name not in adds:
+                found.append(("unexpected", (read.row,), f"{has}, which nobody added", witness))
+            elif adds[name].outcome == FAIL:
+                rows = (adds[name].row, read.row)
+                found.append(("G1a", rows, f"{has}, whose add failed", witness))
     never, tested = 0, False
     for value, call in adds.items():
         later, fate = _fate(value, call, contents)
@@ -94,10 +94,10 @@ def _fate(
     last_seen = max((read.call for read, counts in contents if value in counts), default=-1)
     missing = [read for read, counts in later if value not in counts and read.call > last_seen]
     if missing:
-        sentence = f"{value!r} was in the set, and no later read has it"
-        return True, ("lost", (witness, missing[0].row), sentence, {"value": value})
+        sentence = f"{shown(call.value)} was in the set, and no later read has it"
+        return True, ("lost", (witness, missing[0].row), sentence, {"value": call.value})
     stale = [read for read, counts in later if value not in counts]
     if stale:
-        sentence = f"{value!r} was in the set, and a read that began after that lacks it"
-        return True, ("stale", (witness, stale[0].row), sentence, {"value": value})
+        sentence = f"{shown(call.value)} was in the set, and a read that began after that lacks it"
+        return True, ("stale", (witness, stale[0].row), sentence, {"value": call.value})
     return bool(later), None

@@ -10,7 +10,7 @@ import numpy as np
 
 from checkers.columns import INFO, OK, Columns
 from harness.history import kinds
-from harness.history.json_text import encode
+from harness.history.json_text import canonical_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def _keys(columns: Columns) -> dict[int, Hashable]:
 
 
 def canonical(value: Any) -> Hashable:
-    """The same for equal values, and never for others: 1 is not true, nor "1"."""
-    return value if type(value) is int or type(value) is str else encode(value)
+    """The same for equal values, and never for others: 1 is not true, nor "1"; null not "null"."""
+    return value if type(value) is int else canonical_text(value)
 
 
 def happened(call: Call) -> bool:

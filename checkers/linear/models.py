@@ -19,6 +19,7 @@ from checkers.models import Question
 from checkers.results import Result, ruled
 from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
+from harness.history.json_text import decode, encode, shown
 
 _BASE = 0x100000001B3
 _MASK = (1 << 64) - 1
@@ -135,7 +136,8 @@ def kv_append(history: History | StoredHistory, question: Question) -> Result:
 
 def _hash(text: str) -> tuple[int, int]:
     code, power = 0, 1
-    for byte in text.encode():
+    # Half of a pair of surrogates has no UTF-8, and is a text to JSON.
+    for byte in text.encode("utf-8", "surrogatepass"):
         code = (code * _BASE + byte + 1) & _MASK
         power = power * _BASE & _MASK
     return _signed(code), _signed(power)
@@ -148,16 +150,21 @@ def _signed(word: int) -> int:
 def multi_register(history: History | StoredHistory, question: Question) -> Result:
     """Transactions of reads and writes over registers; together they are one object."""
     columns = columns_of(history)
+    done = [
+        (call, tuple((part[0][0], encode(part[1]), canonical(part[2])) for part in call.value))
+        for call in calls(columns, "txn", "read", "write")
+        if happened(call) and isinstance(call.value, list)
+    ]
+    named = {register_ for _, parts in done for _, register_, _ in parts}
     given = question.initial if isinstance(question.initial, dict) else {}
-    initial = tuple(sorted((str(name), canonical(value)) for name, value in given.items()))
-    default = None if isinstance(question.initial, dict) else canonical(question.initial)
+    initial = tuple(
+        sorted((_register_named(name, named), canonical(value)) for name, value in given.items())
+    )
+    default = canonical(None if isinstance(question.initial, dict) else question.initial)
     silent = question.null_read == "ignored"
     asserted = False
     actions = []
-    for call in calls(columns, "txn", "read", "write"):
-        if not happened(call) or not isinstance(call.value, list):
-            continue
-        parts = tuple((part[0][0], str(part[1]), canonical(part[2])) for part in call.value)
+    for call, parts in done:
         if call.outcome == INFO and all(part[0] == "r" for part in parts):
             continue
         asserted |= call.outcome == OK and any(
@@ -170,6 +177,11 @@ def multi_register(history: History | StoredHistory, question: Question) -> Resu
     outcomes = searched(objects, question.budget)
     names = ("txn", "read", "write")
     return _judged(history, columns, question, outcomes, *names, asserted=asserted)
+
+
+def _register_named(name: str, named: set[str]) -> str:
+    """The keys of an object are texts: "1" is the register 1, unless the history says "1"."""
+    return encode(name) if encode(name) in named or name not in named else name
 
 
 def _transaction(parts: Any, default: Hashable, *, silent: bool) -> Callable[[Any], Any]:
@@ -286,15 +298,16 @@ def _told(columns: Columns, key: Hashable, outcome: Outcome) -> Finding:
     stuck = outcome.stuck
     assert stuck is not None
     index = columns.index_of(stuck.row)
-    of = "" if key is None else f" of {key}"
+    named = decode(key) if isinstance(key, str) else key
+    of = "" if key is None else f" of {named if isinstance(named, str) else shown(named)}"
     sentence = (
         f"no order of the operations{of} explains what process {columns.process_of(stuck.row)} saw "
-        f"by the end of op {index}: {stuck.f} {stuck.value!r}"
+        f"by the end of op {index}: {stuck.f} {shown(stuck.value)}"
     )
-    witness = {"key": key, "f": stuck.f, "value": stuck.value}
+    witness = {"key": named, "f": stuck.f, "value": stuck.value}
     return Finding(
         type="nonlinearizable",
         ops=tuple(sorted({columns.index_of(call.row) for call in outcome.proof or (stuck,)})),
         because=f"{sentence}; {outcome.reason}" if outcome.reason else sentence,
-        witness=witness if outcome.proof else witness | {"minimal": False},
+        witness=witness if outcome.minimal else witness | {"minimal": False},
     )

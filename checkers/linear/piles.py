@@ -19,8 +19,9 @@ to the search.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -93,26 +94,38 @@ def decided(pile: Pile, *, first: bool) -> Outcome:
             fault = _out_of_order(pile, values) if first else _entangled(values)
     if fault is None:
         return Outcome(True, size)
-    calls, reason = fault
-    return Outcome(False, size, max(calls, key=_end), tuple(calls), reason)
+    return Outcome(
+        False, size, max(fault.calls, key=_end), tuple(fault.calls), fault.reason, fault.minimal
+    )
 
 
-Fault = tuple[Sequence[Call], str]
+class Fault(NamedTuple):
+    calls: Sequence[Call]
+    reason: str
+    minimal: bool = True
+    """Whether fewer prove nothing: by the time that longer faults are looked for, the shorter ones
+    were not found."""
 
 
 def _strange(pile: Pile) -> Fault | None:
-    """Values that never came in, or came out twice, or too early."""
+    """Values that never came in, or came out twice, or too early; the first of the shortest."""
     puts = {value: call for call, value in pile.puts}
     seen: dict[Hashable, Call] = {}
+    found: list[Fault] = []
     for call, value in pile.takes:
         if value not in puts:
-            return [call], "nobody had put it there"
+            found.append(Fault([call], "nobody had put it there"))
+            continue
         if value in seen:
-            return [seen[value], call], "it had been taken before"
+            found.append(Fault([seen[value], call], "it had been taken before"))
         if _end(call) < puts[value].call:
-            return [call, puts[value]], "it was put there only later"
-        seen[value] = call
-    return None
+            found.append(Fault([call, puts[value]], "it was put there only later"))
+        seen.setdefault(value, call)
+    return min(found, key=_shortest, default=None)
+
+
+def _shortest(fault: Fault) -> tuple[int, list[int]]:
+    return len(fault.calls), sorted(call.row for call in fault.calls)
 
 
 def _never_empty(pile: Pile, values: _Values) -> Fault | None:
@@ -128,8 +141,24 @@ def _never_empty(pile: Pile, values: _Values) -> Fault | None:
     for call in pile.empties:
         place = int(np.searchsorted(starts, call.call)) - 1
         if place >= 0 and ends[place] > call.call and until[place] > _end(call):
-            return [call], "all that time something was there"
+            calls = [call, *_there(values, inside, call)]
+            # Another that found nothing may have had fewer values there.
+            return Fault(calls, "all that time something was there", minimal=len(calls) == 2)
     return None
+
+
+def _there(values: _Values, inside: Ints64, empty: Call) -> Iterator[Call]:
+    """Of the fewest values that were there from the call of a take to its end; `inside` is sorted
+    by the end of puts. Each time, of those that were there by then, the one that stayed longest."""
+    reached = empty.call
+    while reached <= _end(empty):
+        before = inside[: int(np.searchsorted(values.put_end[inside], reached))]
+        which = int(before[np.argmax(values.take_call[before])])
+        yield values.put[which]
+        take = values.take[which]
+        if take is not None:
+            yield take
+        reached = int(values.take_call[which])
 
 
 def _out_of_order(pile: Pile, values: _Values) -> Fault | None:
@@ -149,7 +178,9 @@ def _out_of_order(pile: Pile, values: _Values) -> Fault | None:
     older = int(
         by_put[: before[worst] + 1][np.argmax(values.take_call[by_put[: before[worst] + 1]])]
     )
-    return _both(values, older, later), "it was put there before what had been taken before it"
+    return Fault(
+        _both(values, older, later), "it was put there before what had been taken before it"
+    )
 
 
 def _left_behind(pile: Pile, values: _Values, taken: Ints64) -> Fault | None:
@@ -171,7 +202,12 @@ def _left_behind(pile: Pile, values: _Values, taken: Ints64) -> Fault | None:
         later = next(
             int(one) for one in by_call[after[which] :] if values.take_end[one] == deadline[which]
         )
-        return _both(values, int(left[which]), later), "an older one was never taken"
+        # That takes of unknown outcome were too few for the older ones, these do not show.
+        return Fault(
+            _both(values, int(left[which]), later),
+            "an older one was never taken",
+            minimal=not pile.unsure,
+        )
     return None
 
 
@@ -200,7 +236,11 @@ def _entangled(values: _Values) -> Fault | None:
             last = int(mine[np.argmin(values.take_end[mine])])
             put, take = values.put[last], values.take[last]
             assert take is not None
-            return [put, take], "no value can have been below all that were there with it"
+            return Fault(
+                [put, take],
+                "no value can have been below all that were there with it",
+                minimal=False,
+            )
         work.append(mine[~below])
     return None
 

@@ -34,8 +34,10 @@ class Outcome:
     visited: int
     stuck: Call | None = None
     proof: tuple[Call, ...] = ()
-    """The few that prove it, if they are known, and the reason."""
+    """Those that prove it, if they are known, and the reason."""
     reason: str = ""
+    minimal: bool = False
+    """Whether no fewer would do."""
 
 
 class Search:

@@ -230,7 +230,8 @@ def _tell(result: Result, told: dict[str, Any]) -> None:
         click.echo(f"{type_}{allowed}")
         for anomaly in anomalies:
             click.echo(readable(f"  {anomaly['because']}"))
-        click.echo(f"  {anomalies[0]['contract']}")
+        if anomalies[0]["contract"]:
+            click.echo(f"  {anomalies[0]['contract']}")
     for log, why in told["stats"].get("segments", {}).get("unsettled", {}).items():
         click.echo(readable(f"the segments of {log} cannot say what was lost: {why}"))
     if told["not"]:

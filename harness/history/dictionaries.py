@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.history.json_text import encode
+from harness.history.json_text import canonical_text, encode
 from harness.history.op import Key
 
 REMEMBERED_VALUES_MAX = 65_536
@@ -51,7 +51,7 @@ class Values:
         return self._count
 
     def id_of(self, value: Any) -> int:
-        text = encode(value)
+        text = canonical_text(value)
         found = self._ids.get(text)
         if found is None:
             if len(self._ids) == REMEMBERED_VALUES_MAX:

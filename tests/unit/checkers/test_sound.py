@@ -15,6 +15,8 @@ import pytest
 from checkers.models import LEAN
 from checkers.sound import sound_history
 from harness.history.errors import HistoryError
+from harness.history.history import History
+from harness.history.op import Op
 from tests.unit.checkers.stories import polled, sent, told
 
 FINE = told(sent(0, "x", (0, 1), (1, {"a": 2})), polled(1, "x", (0, 1)))
@@ -226,6 +228,40 @@ def test_micro_operations_of_the_other_model_are_refused(
     assert said.endswith(f"in a history of {model}, found {json.dumps(value)}")
 
 
+@pytest.mark.parametrize(
+    ("model", "value"),
+    [
+        ("list-append", [["append", "x", None]]),
+        ("list-append", [["append", "x", 1], ["r", "x", [1, None]]]),
+        ("rw-register", [["w", "x", None]]),
+    ],
+)
+def test_null_is_no_value_of_a_transaction(tmp_path: Path, model: str, value: Any) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_text(json.dumps({"process": 0, "type": "ok", "f": "txn", "value": value}) + "\n")
+    assert f"line 1: expected values that are not null in a history of {model}, found [" in refusal(
+        path, model
+    )
+
+
+@pytest.mark.parametrize("log", [5, [5], [{"keys": 7}], {"keys": ["x"]}])
+def test_a_rebalance_log_of_another_shape_is_refused(tmp_path: Path, log: Any) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_text(json.dumps(GOOD | {"rebalance-log": log}) + "\n")
+    said = f'line 1: expected [{{"keys": [k, ...]}}, ...] as rebalance-log, found {json.dumps(log)}'
+    assert said in refusal(path, "kafka")
+    for fine in ([{"keys": ["x"]}, {}], None):
+        path.write_text(json.dumps(GOOD | {"rebalance-log": fine}) + "\n")
+        assert len(sound_history(path, "kafka", lean=True)) == 1
+
+
+def test_further_fields_that_are_no_object_are_refused(tmp_path: Path) -> None:
+    History.of([Op(0, 0, 0, "ok", "read", 1, extra={"key": 1})]).write_parquet(tmp_path)
+    replaced("values", "json", ["[1]"], pa.string())(tmp_path)
+    said = "operation 0: expected an object of fields, found [1]"
+    assert said in refusal(tmp_path, "register")
+
+
 @pytest.mark.parametrize("model", ["list-append", "rw-register"])
 def test_a_read_of_null_is_of_either_model(tmp_path: Path, model: str) -> None:
     path = tmp_path / "history.jsonl"
@@ -256,6 +292,8 @@ MISFITS: list[tuple[str, str, Any]] = [
     ("cas-register", "cas", [1, 2, 3]),
     ("total-queue", "drain", 1),
     ("queue", "drain", "ab"),
+    ("queue", "enqueue", None),
+    ("total-queue", "enqueue", None),
     ("kv-append", "append", [1]),
     ("unique-ids", "generate", None),
     ("long-fork", "txn", 7),
@@ -315,7 +353,7 @@ def test_a_value_that_fits_is_let_in(
     assert len(sound_history(path, model, lean=False)) == 3
 
 
-def with_offset(f: str, offset: int) -> Any:
+def with_offset(f: str, offset: float) -> Any:
     values = {
         "send": [["send", "x", [offset, 1]]],
         "poll": [["poll", {"x": [[offset, 1]]}]],
@@ -336,10 +374,10 @@ FS = ("send", "poll", "assign", "end-offsets", "commit", "transform", "put", "ge
     ("f", "offset"),
     [
         *product(FS, (2**63 - 1, -2, -7)),
-        *product(("send", "put", "get"), (2**63, -(2**64))),
+        *product(("send", "put", "get"), (2**63, -(2**64), 0.5)),
     ],
 )
-def test_an_offset_that_no_log_has_is_refused(tmp_path: Path, f: str, offset: int) -> None:
+def test_an_offset_that_no_log_has_is_refused(tmp_path: Path, f: str, offset: float) -> None:
     path = tmp_path / "history.jsonl"
     row = {"process": 0, "type": "ok", "f": f, "value": with_offset(f, offset)}
     path.write_text(json.dumps(row) + "\n")
