@@ -3,153 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 import pytest
 
 from checkers.models import LEAN
 from checkers.sound import sound_history
 from harness.history.errors import HistoryError
-from harness.history.history import History
-from harness.history.op import Op
-from tests.unit.checkers.stories import polled, sent, told
-
-FINE = told(sent(0, "x", (0, 1), (1, {"a": 2})), polled(1, "x", (0, 1)))
 
 
 def refusal(path: Path, model: str) -> str:
     with pytest.raises(HistoryError) as caught:
         sound_history(path, model, lean=model in LEAN)
     return str(caught.value)
-
-
-def changed(column: str, value: int, type_: Any) -> Callable[[Path], None]:
-    def change(directory: Path) -> None:
-        path = directory / "elements.parquet"
-        table = pq.read_table(path)
-        at = table.schema.names.index(column)
-        values = table[column].to_pylist()
-        values[0] = value
-        pq.write_table(table.set_column(at, column, pa.array(values, type_)), path)
-
-    return change
-
-
-def replaced(name: str, column: str, values: list[Any], type_: Any) -> Callable[[Path], None]:
-    """The whole column of a table, of another type perhaps; as others write it, nullable."""
-
-    def change(directory: Path) -> None:
-        path = directory / f"{name}.parquet"
-        table = pq.read_table(path)
-        at = table.schema.names.index(column)
-        pq.write_table(table.set_column(at, column, pa.array(values, type_)), path)
-
-    return change
-
-
-def boxed_beyond(directory: Path) -> None:
-    changed("boxed", True, pa.bool_())(directory)
-    changed("value", 9, pa.int64())(directory)
-
-
-DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "torn": (
-        lambda at: (at / "elements.parquet").write_bytes(b"PAR1"),
-        "cannot be read as Parquet",
-    ),
-    "no ops": (lambda at: (at / "ops.parquet").write_bytes(b""), "cannot be read as Parquet"),
-    "op": (changed("op", 77, pa.int32()), "77"),
-    "op before all": (changed("op", -1, pa.int32()), "every op in elements from 0"),
-    "order": (changed("op", 3, pa.int32()), "in the order of their ops"),
-    "kind": (changed("kind", 99, pa.int8()), "every kind in elements from 0"),
-    "key": (changed("key", 7, pa.int32()), "every key in elements from -1 to 0, found 0 to 7"),
-    "no key": (
-        replaced("elements", "key", [None, 0, 0], pa.int32()),
-        "operation 1: expected a key for each sent in elements, found none",
-    ),
-    "index twice": (
-        replaced("ops", "index", [0, 1, 1, 2], pa.int64()),
-        "ops.parquet, row 2: expected index to be at least 2, found 1",
-    ),
-    "index reversed": (
-        replaced("ops", "index", [3, 2, 1, 0], pa.int64()),
-        "ops.parquet, row 1: expected index to be at least 4, found 2",
-    ),
-    "index below zero": (
-        replaced("ops", "index", [-1, 0, 1, 2], pa.int64()),
-        "ops.parquet, row 0: expected index to be at least 0, found -1",
-    ),
-    "no index": (
-        replaced("ops", "index", [0, None, 2, 3], pa.int64()),
-        "ops.parquet, row 1: expected a value as index, found none",
-    ),
-    "index as text": (
-        replaced("ops", "index", ["0", "1", "2", "3"], pa.string()),
-        "ops.parquet: expected int64 as index, found string",
-    ),
-    "half a process": (
-        replaced("ops", "process", [0.5, 0, 1, 1], pa.float64()),
-        "ops.parquet: expected int32 as process, found double",
-    ),
-    "process beyond": (
-        replaced("ops", "process", [2**63, 0, 1, 1], pa.uint64()),
-        "ops.parquet: expected int32 as process (",
-    ),
-    "no time": (
-        replaced("ops", "time", [0, 1, 2, None], pa.int64()),
-        "ops.parquet, row 3: expected a value as time, found none",
-    ),
-    "no f": (replaced("ops", "f", ["a", None, "a", "a"], pa.string()), "row 1: expected a value"),
-    "type": (
-        replaced("ops", "type", ["invoke", "ok", "okay", "ok"], pa.string()),
-        'ops.parquet, row 2: expected a type of invoke, ok, fail, info, found "okay"',
-    ),
-    "id": (
-        replaced("keys", "id", [5], pa.int32()),
-        "keys.parquet, row 0: expected id to be 0, found 5",
-    ),
-    "no JSON": (replaced("keys", "json", ["x"], pa.string()), 'expected JSON, found "x"'),
-    "box": (boxed_beyond, "every boxed value in elements from 0 to 0, found 0 to 9"),
-}
-
-
-@pytest.mark.parametrize("model", ["kafka", "register"])
-@pytest.mark.parametrize("name", DAMAGE)
-def test_damaged_columns_are_refused(tmp_path: Path, name: str, model: str) -> None:
-    FINE.write_parquet(tmp_path)
-    damage, said = DAMAGE[name]
-    damage(tmp_path)
-    assert said in refusal(tmp_path, model)
-
-
-@pytest.mark.parametrize("model", ["kafka", "register"])
-def test_a_key_that_has_two_ids_is_refused(tmp_path: Path, model: str) -> None:
-    told(sent(0, "x", (0, 1)), polled(1, "y", (0, 1))).write_parquet(tmp_path)
-    replaced("keys", "json", ['"x"', '"x"'], pa.string())(tmp_path)
-    said = 'keys.parquet, row 1: expected no text twice, found "x" in row 0 as well'
-    assert said in refusal(tmp_path, model)
-
-
-@pytest.mark.parametrize("model", ["kafka", "register"])
-def test_other_widths_gaps_and_plain_words_are_let_in(tmp_path: Path, model: str) -> None:
-    FINE.write_parquet(tmp_path)
-    replaced("ops", "index", [3, 4, 7, 9], pa.int32())(tmp_path)
-    replaced("ops", "f", ["send", "send", "poll", "poll"], pa.large_string())(tmp_path)
-    replaced("ops", "node", [None] * 4, pa.null())(tmp_path)
-    replaced("elements", "position", [0, 1, 0], pa.int64())(tmp_path)
-    history = sound_history(tmp_path, model, lean=model in LEAN)
-    assert history.op(7).f == "poll"
-
-
-@pytest.mark.parametrize("model", ["kafka", "list-append", "register"])
-def test_what_is_sound_is_let_in(tmp_path: Path, model: str) -> None:
-    FINE.write_parquet(tmp_path)
-    assert len(sound_history(tmp_path, model, lean=model in LEAN)) == len(FINE)
 
 
 GOOD = {"process": 0, "type": "ok", "f": "send", "value": [["send", "x", [0, 1]]]}
@@ -253,13 +121,6 @@ def test_a_rebalance_log_of_another_shape_is_refused(tmp_path: Path, log: Any) -
     for fine in ([{"keys": ["x"]}, {}], None):
         path.write_text(json.dumps(GOOD | {"rebalance-log": fine}) + "\n")
         assert len(sound_history(path, "kafka", lean=True)) == 1
-
-
-def test_further_fields_that_are_no_object_are_refused(tmp_path: Path) -> None:
-    History.of([Op(0, 0, 0, "ok", "read", 1, extra={"key": 1})]).write_parquet(tmp_path)
-    replaced("values", "json", ["[1]"], pa.string())(tmp_path)
-    said = "operation 0: expected an object of fields, found [1]"
-    assert said in refusal(tmp_path, "register")
 
 
 @pytest.mark.parametrize("model", ["list-append", "rw-register"])
@@ -399,14 +260,3 @@ def test_a_generation_that_no_group_has_is_refused(tmp_path: Path) -> None:
     row = {"process": 0, "type": "ok", "f": "assigned", "value": owned}
     path.write_text(json.dumps(row) + "\n")
     assert "expected generations from 0 to " in refusal(path, "kafka")
-
-
-@pytest.mark.parametrize("model", ["kafka", "register"])
-def test_a_process_below_the_nemesis_is_refused(tmp_path: Path, model: str) -> None:
-    FINE.write_parquet(tmp_path)
-    path = tmp_path / "ops.parquet"
-    table = pq.read_table(path)
-    at = table.schema.names.index("process")
-    processes = pa.array([-5, *table["process"].to_pylist()[1:]], table["process"].type)
-    pq.write_table(table.set_column(at, "process", processes), path)
-    assert "every process to be at least -1, the nemesis, found -5" in refusal(tmp_path, model)
