@@ -200,7 +200,8 @@ class AiokafkaDriver:
             raise DriverError("_TIMED_OUT", f"read {len(found)} records, not all of them") from None
         except KafkaError as error:
             raise _driver_error(error) from error
-        return Whole(found, end)
+        # A leader that was deposed may have been asked last, and tell less than was read.
+        return Whole(found, max(end, found[-1].offset + 1) if found else end)
 
     def _told_end(self, reader: AIOKafkaConsumer, where: TopicPartition) -> int:
         """By the last answer to a fetch; None before the first."""
