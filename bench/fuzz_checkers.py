@@ -30,6 +30,7 @@ from tests.property import log_linearity
 from tests.property import test_checkers_counts as counts
 from tests.property import test_checkers_ends as ends
 from tests.property import test_checkers_groups as groups
+from tests.property import test_checkers_kept as registers
 from tests.property import test_checkers_linear as linear
 from tests.property import test_checkers_log as logs
 from tests.property import test_checkers_txn as transactions
@@ -82,6 +83,14 @@ def _cycle_trial(dice: Random) -> tuple[bool, bool]:
 def _group_trial(name: str) -> Trial:
     def trial(dice: Random) -> tuple[bool, bool]:
         found, defined = groups.difference(name, dice)
+        return found == defined, bool(defined)
+
+    return trial
+
+
+def _kept_trial(name: str) -> Trial:
+    def trial(dice: Random) -> tuple[bool, bool]:
+        found, defined = registers.difference(name, dice)
         return found == defined, bool(defined)
 
     return trial
@@ -146,6 +155,7 @@ GROUPS: dict[str, Group] = {
     "roughest-logs": _logs(_RARE, *ROUGHEST),
     "G1c": alone("G1c", _cycle_trial),
     **{name: alone(name, _group_trial(name)) for name in groups.CASES},
+    **{name: alone(name, _kept_trial(name)) for name in registers.CASES},
     "linear-log": alone("linear-log", _linear_log_trial(dense=False)),
     "dense-log": alone("dense-log", _linear_log_trial(dense=True)),
     "exact-polls": alone("exact-polls", _ends_trial(ww_deps=False)),

@@ -110,3 +110,49 @@ def test_a_put_whose_offset_holds_another_record_is_lost_though_it_was_replaced(
 
 def test_a_deletion_whose_place_is_not_known_may_have_come_last() -> None:
     assert not found("replaced-get", put(0, 4, 1), put(1, None, None), got(2, 6, None))
+
+
+DELETED_PERHAPS = put(1, None, None, outcome="info")
+
+
+def ended(high: int) -> Any:
+    return 9, "ok", "end-offsets", {"low": {"x": 0}, "high": {"x": high}}
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        (put(0, 4, 1), DELETED_PERHAPS, got(2, 5, None)),
+        (DELETED_PERHAPS, put(0, 4, 1), put(0, 6, 2), got(2, 7, None)),
+        (put(0, 4, 1), got(2, 9, 1), DELETED_PERHAPS, got(3, 9, None)),
+        (put(0, 4, 1), got(3, 6, None), DELETED_PERHAPS),
+        (put(0, 4, 1), DELETED_PERHAPS, got(2, 6, None), polled(3, "x", (5, 7))),
+    ],
+    ids=["right behind", "before it", "begun beyond it", "begun later", "another is there"],
+)
+def test_a_deletion_that_has_no_place_explains_nothing(story: tuple[Any, ...]) -> None:
+    (lost,) = found("replaced-get", *story)
+    assert lost.because.endswith("and got nothing")
+
+
+def test_a_value_that_has_no_place_behind_the_last_is_an_old_one() -> None:
+    old = put(0, None, 2, outcome="info")
+    (lost,) = found("replaced-get", old, put(1, 4, 1), got(2, 5, 2))
+    assert lost.because.endswith("got 2, which has no place in between")
+    assert not found("replaced-get", old, put(1, 4, 1), got(2, 6, 2))
+
+
+def test_a_deletion_that_has_no_place_in_the_log_loses_nothing() -> None:
+    story = (put(0, 0, 1), DELETED_PERHAPS, polled(2, "x", (1, 7)))
+    assert found("lost-put", *story, ended(2))
+    assert not found("lost-put", *story, ended(3)), "it may be there"
+    assert not found("lost-put", *story), "nobody knows where the log ends"
+    assert not found("lost-put", ended(2), *story), "nor what came since"
+
+
+def test_what_came_when_all_was_read_may_have_replaced_what_was_not_read_yet() -> None:
+    later = put(1, None, 2, outcome="info")
+    for first in (put(0, 1, 1), put(0, 1, None)):
+        story = (put(3, 0, 8), first, later, polled(2, "x", (0, 8)))
+        assert found("lost-put", *story, ended(2))
+        assert not found("lost-put", *story, ended(3))
