@@ -9,7 +9,8 @@ import numpy as np
 
 from checkers.arrays import Ints8, Ints32, Ints64
 from checkers.kernels import array_kernel, kernel
-from checkers.kernels.survey import place_in
+from checkers.kernels.survey import place_in, role_of
+from checkers.kernels.tables import Cells, Rows
 from harness.history.kinds import ASSIGN, ASSIGN_AT, OWNED, POLL, RECORD
 
 ASSIGNS, SUBSCRIBES, GIVES, TAKES = 1, 2, 3, 4
@@ -19,27 +20,17 @@ FREE, WAITING = -1, -2
 
 @kernel
 def first_known(
-    outcome: Ints8,
-    committed: Ints8,
-    begin: Ints64,
-    end: Ints64,
-    role: Ints8,
-    key: Ints32,
-    offset: Ints64,
-    number: Ints32,
-    shift: Ints64,
-    start: Ints64,
-    known: Ints32,
+    rows: Rows, cells: Cells, committed: Ints8, shift: Ints64, start: Ints64, known: Ints32
 ) -> None:
     """The row by which each slot, or one above it, had been acknowledged or shown."""
-    for op in range(outcome.size):
-        if outcome[op] == 0:
+    for op in range(rows.outcome.size):
+        if rows.outcome[op] == 0:
             continue
-        for element in range(begin[op], end[op]):
-            at = offset[element]
-            if number[element] < 0 or at < 0 or (role[element] == 1 and not committed[op]):
+        for element in range(rows.begin[op], rows.end[op]):
+            at, is_sent = cells.offset[element], role_of(cells.kind[element]) == 1
+            if cells.number[element] < 0 or at < 0 or (is_sent and not committed[op]):
                 continue
-            slot = shift[key[element]] + at
+            slot = shift[cells.key[element]] + at
             if known[slot] < 0:
                 known[slot] = op
     for one in range(start.size - 1):

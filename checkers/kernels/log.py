@@ -9,147 +9,135 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.arrays import Ints8, Ints32, Ints64
+from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import array_kernel, kernel
 from checkers.kernels.survey import role_of
 from checkers.kernels.tables import Cells, Rows
+from harness.history.kinds import RECORD
 
 
 @kernel
-def commitments(rows: Rows, cells: Cells, reader: Ints32, committed: Ints8) -> None:
-    """1 where an operation certainly took effect: it is ok, or a value of its was polled."""
-    outcome = rows.outcome
-    for op in range(outcome.size):
-        if outcome[op] == 1:
-            committed[op] = 1
-        elif outcome[op] == 2:
-            for element in range(rows.begin[op], rows.end[op]):
-                value = cells.number[element]
-                if role_of(cells.kind[element]) == 1 and value >= 0 and reader[value] >= 0:
-                    committed[op] = 1
-                    break
+def commit_unsure(
+    unsure: Ints32, rows: Rows, cells: Cells, reader: Ints32, committed: Ints8
+) -> None:
+    """Operations of unknown outcome certainly took effect if a value of theirs was polled."""
+    for op in unsure:
+        for element in range(rows.begin[op], rows.end[op]):
+            value = cells.number[element]
+            if role_of(cells.kind[element]) == 1 and value >= 0 and reader[value] >= 0:
+                committed[op] = 1
+                break
+
+
+@kernel
+def all_called(rows: Rows, call: Ints32) -> bool:
+    """Whether all that send or poll were invoked. What a group tells a member was not; it sends and
+    polls nothing, either."""
+    late = 0
+    for op in range(call.size):
+        late += (call[op] < 0) & (rows.outcome[op] > 0) & (rows.roles[op] > 0)
+    return late == 0
 
 
 @array_kernel
+def rows_about(wanted: Bools, rows: Rows, key: Ints32) -> Ints32:
+    """Completed operations that may speak of the wanted keys: plain ones speak of one key only."""
+    found, count = np.empty(rows.outcome.size, np.int32), 0
+    for op in range(rows.outcome.size):
+        found[count] = op
+        count += rows.outcome[op] > 0 and (not rows.plain[op] or wanted[key[rows.begin[op]]])
+    return found[:count]
+
+
+@kernel
 def elements_at(
-    outcome: Ints8,
+    about: Ints32,
+    rows: Rows,
+    cells: Cells,
     committed: Ints8,
-    begin: Ints64,
-    end: Ints64,
-    kind: Ints8,
-    key: Ints32,
-    offset: Ints64,
-    number: Ints32,
-    start: Ints64,
+    shift: Ints64,
     chosen: Ints8,
     by_value: bool,
-    things: int,
-    cap: int,
-) -> tuple[Ints32, Ints64, Ints32]:
+    ops: Ints32,
+    elements: Ints64,
+    counts: Ints32,
+) -> None:
     """Operations and elements that are the first to say what the chosen slots hold, or where the
-    chosen values are. Things are chosen by numbers from 1; for each, `cap` places are kept."""
-    ops = np.empty((things, cap), np.int32)
-    elements = np.empty((things, cap), np.int64)
-    count = np.zeros(things, np.int32)
-    for op in range(outcome.size):
-        if outcome[op] == 0:
-            continue
-        for element in range(begin[op], end[op]):
-            value, at = number[element], offset[element]
-            if value < 0 or at < 0 or (kind[element] == 1 and not committed[op]):
+    chosen values are. Things are chosen by numbers from 1; each has a row of `ops` and `elements`,
+    with so many places."""
+    for op in about:
+        for element in range(rows.begin[op], rows.end[op]):
+            value, at = cells.number[element], cells.offset[element]
+            if value < 0 or at < 0 or (role_of(cells.kind[element]) == 1 and not committed[op]):
                 continue
-            thing = (chosen[value] if by_value else chosen[start[key[element]] + at]) - 1
-            if thing < 0 or count[thing] == cap:
+            thing = (chosen[value] if by_value else chosen[shift[cells.key[element]] + at]) - 1
+            if thing < 0 or counts[thing] == ops.shape[1]:
                 continue
             known = False
-            for place in range(count[thing]):
+            for place in range(counts[thing]):
                 other = elements[thing, place]
-                known |= number[other] == value and offset[other] == at
+                known |= cells.number[other] == value and cells.offset[other] == at
             if not known:
-                ops[thing, count[thing]] = op
-                elements[thing, count[thing]] = element
-                count[thing] += 1
-    return ops.ravel(), elements.ravel(), count
+                ops[thing, counts[thing]] = op
+                elements[thing, counts[thing]] = element
+                counts[thing] += 1
 
 
-@array_kernel
-def own_reads(
-    outcome: Ints8, begin: Ints64, end: Ints64, kind: Ints8, number: Ints32, cap: int
-) -> tuple[int, int, Ints64]:
-    """Polled elements whose value the same operation sends, one for each operation; and how many
-    operations both send and poll."""
-    found, count, both = np.empty(cap, np.int64), 0, 0
-    for op in range(outcome.size):
-        if outcome[op] == 0 or end[op] - begin[op] < 2:
-            continue
-        sends, polls, own = 0, 0, -1
-        for element in range(begin[op], end[op]):
-            sends += kind[element] == 1
-            polls += kind[element] == 2
-        if not sends or not polls:
-            continue
-        both += 1
-        for element in range(begin[op], end[op]):
-            if kind[element] == 2 and number[element] >= 0 and own < 0:
-                for other in range(begin[op], end[op]):
-                    if kind[other] == 1 and number[other] == number[element]:
+@kernel
+def own_reads(mixed: Ints32, rows: Rows, cells: Cells, found: Ints64) -> int:
+    """Polled elements whose value the same operation sends, one for each. Returns how many."""
+    count = 0
+    for op in mixed:
+        own = -1
+        for element in range(rows.begin[op], rows.end[op]):
+            if cells.kind[element] == RECORD and cells.number[element] >= 0 and own < 0:
+                for other in range(rows.begin[op], rows.end[op]):
+                    is_sent = role_of(cells.kind[other]) == 1
+                    if is_sent and cells.number[other] == cells.number[element]:
                         own = element
         if own >= 0:
-            if count < cap:
+            if count < found.size:
                 found[count] = own
             count += 1
-    return both, count, found[: min(count, cap)]
+    return count
 
 
-@array_kernel
+@kernel
 def reads_before_sends(
-    outcome: Ints8,
-    begin: Ints64,
-    end: Ints64,
-    kind: Ints8,
-    number: Ints32,
-    writer: Ints32,
-    call: Ints32,
-    cap: int,
-) -> tuple[int, int, Ints64]:
+    about: Ints32, rows: Rows, cells: Cells, writer: Ints32, call: Ints32, found: Ints64
+) -> int:
     """Polled elements of ok operations that ended before the value's sender began."""
-    found, count, reads = np.empty(cap, np.int64), 0, 0
-    for op in range(outcome.size):
-        if outcome[op] != 1:
+    count = 0
+    for op in about:
+        if rows.outcome[op] != 1:
             continue
-        for element in range(begin[op], end[op]):
-            value = number[element]
-            if kind[element] != 2 or value < 0 or writer[value] < 0:
+        for element in range(rows.begin[op], rows.end[op]):
+            value = cells.number[element]
+            if cells.kind[element] != RECORD or value < 0 or writer[value] < 0:
                 continue
-            reads += 1
             if call[writer[value]] > op:
-                if count < cap:
+                if count < found.size:
                     found[count] = element
                 count += 1
-    return reads, count, found[: min(count, cap)]
+    return count
 
 
 @array_kernel
-def edges_of_reads(
-    outcome: Ints8, begin: Ints64, end: Ints64, kind: Ints8, number: Ints32, writer: Ints32
-) -> tuple[Ints32, Ints32, Ints32]:
+def edges_of_reads(rows: Rows, cells: Cells, writer: Ints32) -> tuple[Ints32, Ints32, Ints32]:
     """From senders to those who polled them, once for records of one sender in a row."""
+    begin, end, kind, number = rows.begin, rows.end, cells.kind, cells.number
+    room = 0
+    for op in rows.pollers:
+        room += end[op] - begin[op]
+    source = np.empty(room, np.int32)
+    target = np.empty(room, np.int32)
+    value_of = np.empty(room, np.int32)
     count = 0
-    for op in range(outcome.size):
-        if outcome[op]:
-            for element in range(begin[op], end[op]):
-                count += kind[element] == 2
-    source = np.empty(count, np.int32)
-    target = np.empty(count, np.int32)
-    value_of = np.empty(count, np.int32)
-    count = 0
-    for op in range(outcome.size):
-        if outcome[op] == 0:
-            continue
+    for op in rows.pollers:
         before = -1
         for element in range(begin[op], end[op]):
             value = number[element]
-            if kind[element] != 2 or value < 0 or writer[value] < 0 or writer[value] == before:
+            if kind[element] != RECORD or value < 0 or writer[value] < 0 or writer[value] == before:
                 continue
             before = writer[value]
             source[count], target[count], value_of[count] = before, op, value

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.arrays import Bools, Ints8, Ints32, Ints64
+from checkers.arrays import Bools, Ints8, Ints64
 from checkers.kernels import inlined, kernel
 from checkers.kernels.survey import role_of
 from checkers.kernels.tables import Cells, Lanes, Ranks, Rows
 from harness.history.kinds import ASSIGN, OWNED, RECORD
 
-SENDS, POLLS = 1, 2
+SENDS = 1
 
 SKIP, BACK, INNER_SKIP, INNER_BACK, PRODUCER_BACK = 0, 1, 2, 3, 4
 
@@ -52,14 +52,21 @@ def forget(lanes: Lanes, first: int, last: int) -> None:
 
 
 @kernel
-def reassign(op: int, lane: int, rows: Rows, cells: Cells, kept: Ints32, epoch: int) -> None:
-    """A lane lives on only if the assignment lists its key without setting its position."""
+def reassign(op: int, how: int, rows: Rows, cells: Cells, keys: int, lanes: Lanes) -> None:
+    """What is assigned is replaced (1), or added to or taken from (2). A lane lives on only if its
+    key is listed without a position being set."""
+    who, kept = rows.process[op], lanes.kept
+    lane = lanes.block[who] * keys
     for element in range(rows.begin[op], rows.end[op]):
+        if lanes.owner[lanes.block[who]] != who:
+            break
         if cells.kind[element] == ASSIGN:
-            if kept[lane + cells.key[element]] >= epoch:
+            if kept[lane + cells.key[element]] >= lanes.epoch[who]:
                 kept[lane + cells.key[element]] = op
         elif cells.kind[element] == OWNED:
             kept[lane + cells.key[element]] = -1
+    if how == 1:
+        lanes.epoch[who] = op
 
 
 @inlined
@@ -88,15 +95,12 @@ def poll_jumps(
     """
     steps, keys = 0, ranks.base.size
     block, owner, epoch = lanes.block, lanes.owner, lanes.epoch
-    for op in range(rows.outcome.size):
+    for op in rows.pollers:
         how, who = rows.outcome[op], rows.process[op]
         mine = block[who]
         if moves[op]:
-            if how in (1, 2) and mine >= 0 and owner[mine] == who:
-                reassign(op, mine * keys, rows, cells, lanes.kept, epoch[who])
-            if how in (1, 2) and moves[op] == 1:
-                epoch[who] = op
-        if how == 0 or moves[op] or not rows.roles[op] & POLLS:
+            if how != 3:
+                reassign(op, moves[op], rows, cells, keys, lanes)
             continue
         if owner[mine] != who:
             owner[mine] = who
@@ -104,7 +108,7 @@ def poll_jumps(
         lane, last, last_at = -1, -1, -1
         passed = passed_over(op, rows, cells, ranks.doubtful)
         for element in range(rows.begin[op], rows.end[op] - passed):
-            if cells.kind[element] != RECORD or cells.number[element] < 0:
+            if not passed and (cells.kind[element] != RECORD or cells.number[element] < 0):
                 continue
             at, on = cells.offset[element], cells.key[element]
             here = at - ranks.base[on]
@@ -152,25 +156,19 @@ def send_jumps(
     steps, keys = 0, ranks.base.size
     block, owner, epoch = lanes.block, lanes.owner, lanes.epoch
     acked, offset = lanes.acked, cells.offset
-    for op in range(rows.outcome.size):
+    for op in rows.senders:
         how, who = rows.outcome[op], rows.process[op]
         mine = block[who]
-        if how == 0:
-            continue
         if moves[op]:
-            if how != 3 and mine >= 0 and owner[mine] == who:
-                reassign(op, mine * keys, rows, cells, lanes.kept, epoch[who])
-            if how != 3 and moves[op] == 1:
-                epoch[who] = op
-            continue
-        if not rows.roles[op] & SENDS:
+            if how != 3:
+                reassign(op, moves[op], rows, cells, keys, lanes)
             continue
         if owner[mine] != who:
             owner[mine] = who
             forget(lanes, mine * keys, (mine + 1) * keys)
         passed = passed_over(op, rows, cells, ranks.doubtful)
         for element in range(rows.begin[op], rows.end[op] - passed):
-            if role_of(cells.kind[element]) != SENDS or cells.number[element] < 0:
+            if not passed and (role_of(cells.kind[element]) != SENDS or cells.number[element] < 0):
                 continue
             at, on = offset[element], cells.key[element]
             here = at - ranks.base[on]

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.arrays import Bools, Ints8, Ints32, Ints64
+from checkers.arrays import Bools, Ints32
 from checkers.kernels import array_kernel
+from checkers.kernels.tables import Cells, Rows
 from harness.history.kinds import RECORD
 
 
 @array_kernel
 def reads_touching(
-    outcome: Ints8,
-    begin: Ints64,
-    end: Ints64,
-    kind: Ints8,
-    number: Ints32,
-    writer: Ints32,
-    chosen: Bools,
+    about: Ints32, rows: Rows, cells: Cells, writer: Ints32, chosen: Bools
 ) -> tuple[Ints32, Ints32, Ints32]:
     """Senders, those who polled them, and the values: where one of the two is chosen. Once for
     records of one sender in a row."""
+    begin, end, kind, number = rows.begin, rows.end, cells.kind, cells.number
     count, room = 0, 1024
     source, target, value_of = (
         np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
     )  # fmt: skip
-    for op in range(outcome.size):
-        if outcome[op] == 0:
-            continue
+    for op in about:
         before = -1
         for element in range(begin[op], end[op]):
             value = number[element]

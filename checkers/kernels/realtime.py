@@ -9,7 +9,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import array_kernel, kernel
-from checkers.kernels.tables import Log, Places
+from checkers.kernels.tables import Cells, Log, Places, Rows
 from harness.history.kinds import RECORD
 
 NEVER = 2**31 - 1
@@ -153,35 +153,31 @@ def late_appends(
     return count, found[: min(count, cap)]
 
 
-@array_kernel
+@kernel
 def early_reads(
+    about: Ints32,
     chosen: Bools,
-    outcome: Ints8,
-    type_: Ints8,
-    begin: Ints64,
-    end: Ints64,
-    kind: Ints8,
-    key: Ints32,
-    offset: Ints64,
-    number: Ints32,
+    rows: Rows,
+    cells: Cells,
     shift: Ints64,
     held: Ints32,
     latest: Ints32,
-    cap: int,
-) -> tuple[int, Ints64]:
-    """Polled elements of the chosen keys that were shown before something at or below was begun."""
-    found, count = np.empty(cap, np.int64), 0
-    for op in range(outcome.size):
-        if outcome[op] == 0 or type_[op] == 0:
+    found: Ints64,
+) -> int:
+    """Polled elements of the chosen keys that were shown before something at or below was begun.
+    Returns how many."""
+    key, offset, number, count = cells.key, cells.offset, cells.number, 0
+    for op in about:
+        if rows.type[op] == 0:
             continue
-        for element in range(begin[op], end[op]):
-            if kind[element] != RECORD or number[element] < 0 or offset[element] < 0:
+        for element in range(rows.begin[op], rows.end[op]):
+            if cells.kind[element] != RECORD or number[element] < 0 or offset[element] < 0:
                 continue
             if not chosen[key[element]]:
                 continue
             slot = shift[key[element]] + offset[element]
             if latest[slot] > op and held[slot] == number[element]:
-                if count < cap:
+                if count < found.size:
                     found[count] = element
                 count += 1
-    return count, found[: min(count, cap)]
+    return count

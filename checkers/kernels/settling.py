@@ -51,10 +51,8 @@ def settle_sends(
     """Values as far as sends tell of them: their key, who wrote them, and where. Unless numbers are
     `known` they are given here."""
     given = (known, rows, cells, start, shift, places, log, call)
-    for op in range(rows.outcome.size):
-        if rows.outcome[op] == 0 or not rows.roles[op] & 1:
-            continue
-        if rows.outcome[op] == 1 and rows.plain[op] and not known:
+    for op in rows.senders:
+        if rows.outcome[op] == 1 and rows.plain[op] and rows.roles[op] == 1 and not known:
             settle_plain_send(op, rows, cells, start, shift, places, log, call, moved, counts)
         else:
             settle_send(op, *given, doubtful, moved, counts)
@@ -160,10 +158,8 @@ def settle_polls(
     must have been read of each key. The slot says the key: where there is none, numbers have to be
     known. As long as all polls are ok and say where, whatever has a slot has a reader."""
     all_ok = True
-    for op in range(rows.outcome.size):
-        if rows.outcome[op] == 0 or not rows.roles[op] & 2:
-            continue
-        if rows.outcome[op] == 1 and rows.plain[op] and not known:
+    for op in rows.pollers:
+        if rows.outcome[op] == 1 and rows.plain[op] and rows.roles[op] == 2 and not known:
             settle_plain_poll(
                 all_ok, op, rows, cells, start, shift, places, log, bound, doubtful, moved, counts
             )
@@ -323,6 +319,7 @@ def bring_together(
 
 @kernel
 def place_unsure(
+    unsure: Ints32,
     rows: Rows,
     cells: Cells,
     committed: Ints8,
@@ -334,8 +331,8 @@ def place_unsure(
 ) -> None:
     """Sends that took effect though nobody said so, as far as they were told an offset."""
     first, number, offset = places.first, cells.number, cells.offset
-    for op in range(rows.outcome.size):
-        if rows.outcome[op] != 2 or not committed[op]:
+    for op in unsure:
+        if not committed[op]:
             continue
         for element in range(rows.begin[op], rows.end[op]):
             if role_of(cells.kind[element]) == 1 and number[element] >= 0 and offset[element] >= 0:

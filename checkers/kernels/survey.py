@@ -167,21 +167,43 @@ def lend_roles(outcome: Ints8, begin: Ints64, end: Ints64, op: Ints32, roles: In
 
 
 @array_kernel
-def blocks_of(
-    process: Ints32, outcome: Ints8, roles: Ints8, role: int, processes: int
-) -> tuple[int, Ints32]:
-    """A block of memory for each process that does what `role` says, given on when it is done:
-    clients whose outcome is unknown come back under new numbers, so there are very many."""
+def rows_doing(role: int, outcome: Ints8, roles: Ints8, moves: Ints8) -> Ints32:
+    """Completed operations with that role, or that move what is assigned."""
+    rows, count = np.empty(outcome.size, np.int32), 0
+    for row in range(outcome.size):
+        # Without asking: half of the answers would be unforeseen.
+        rows[count] = row
+        count += (outcome[row] > 0) & ((roles[row] & role > 0) | (moves[row] > 0))
+    return rows[:count]
+
+
+@array_kernel
+def others_of(
+    many: int, begin: Ints64, end: Ints64, op: Ints32, kind: Ints8, plain: Bools
+) -> Ints64:
+    """The elements, as many as are known to be there, that are neither sent nor polled."""
+    others, count = np.empty(many, np.int64), 0
+    for row in range(plain.size):
+        if plain[row] or begin[row] == end[row] or op[begin[row]] != row:
+            continue
+        for element in range(begin[row], end[row]):
+            if role_of(kind[element]) == 0:
+                others[count] = element
+                count += 1
+    return others
+
+
+@array_kernel
+def blocks_of(process: Ints32, chosen: Ints32, processes: int) -> tuple[int, Ints32]:
+    """A block of memory for each process of the chosen rows, given on when it is done: clients
+    whose outcome is unknown come back under new numbers, so there are very many."""
     last = np.full(processes, -1, np.int32)
-    for row in range(process.size):
-        if outcome[row] and roles[row] & role:
-            last[process[row]] = row
+    for row in chosen:
+        last[process[row]] = row
     block = np.full(processes, -1, np.int32)
     free, spare, count = np.empty(processes, np.int32), 0, 0
-    for row in range(process.size):
+    for row in chosen:
         who = process[row]
-        if outcome[row] == 0 or not roles[row] & role:
-            continue
         if block[who] < 0:
             if spare:
                 spare -= 1

@@ -9,7 +9,8 @@ from checkers.arrays import Bools, Ints8, Ints32, Ints64
 
 class Rows(NamedTuple):
     """By operation: what it is, what it does (1 sends, 2 polls, 3 both), and its elements. `plain`:
-    those are records of one key, side by side in its log, with integers for values."""
+    those are records of one key, side by side in its log, with integers for values. `senders` and
+    `pollers` are the numbers of those that send, or poll, or change what is assigned."""
 
     outcome: Ints8
     type: Ints8
@@ -18,6 +19,8 @@ class Rows(NamedTuple):
     begin: Ints64
     end: Ints64
     plain: Bools
+    senders: Ints32
+    pollers: Ints32
 
 
 class Seen(NamedTuple):

@@ -96,9 +96,11 @@ def bound_doubtful(
 
 
 @kernel
-def rank_slots(start: Ints64, held: Ints32, rank: Ints32, index: Ints32) -> None:
+def rank_slots(
+    low: int, high: int, start: Ints64, held: Ints32, rank: Ints32, index: Ints32
+) -> None:
     """Offsets without gaps: the rank of each slot in use, and each value's own rank."""
-    for key in range(start.size - 1):
+    for key in range(low, high):
         place = 0
         for slot in range(start[key], start[key + 1]):
             if held[slot] >= 0:

@@ -63,12 +63,13 @@ def _spoken_of(facts: LogFacts, wanted: Ints64, *, by_value: bool) -> Spoken:
     size = facts.values.key.size if by_value else facts.slots.held.size
     chosen = np.zeros(size, np.int8)
     chosen[wanted] = np.arange(1, wanted.size + 1)
-    rows, elements, count = elements_at(*facts.log_columns, chosen, by_value, wanted.size, _PLACES)
+    key = facts.values.key[wanted] if by_value else facts.key_at(wanted)
+    rows = np.empty((wanted.size, _PLACES), np.int32)
+    elements, count = np.empty(rows.shape, np.int64), np.zeros(wanted.size, np.int32)
+    given = (facts.rows, facts.cells, facts.committed, facts.shift, chosen, by_value)
+    elements_at(facts.rows_about(key), *given, rows, elements, count)
     return {
-        int(one): [
-            (int(rows[place]), int(elements[place]))
-            for place in range(thing * _PLACES, thing * _PLACES + int(count[thing]))
-        ]
+        int(one): [(int(rows[thing, at]), int(elements[thing, at])) for at in range(count[thing])]
         for thing, one in enumerate(wanted)
     }
 
@@ -82,7 +83,7 @@ def _firsts(things: Iterable[tuple[int, tuple[int, int]]]) -> dict[int, tuple[in
 
 
 def _claim(facts: LogFacts, row: int, element: int, what: str) -> str:
-    verb = "was told" if facts.role[element] == SEND else "polled"
+    verb = "was told" if facts.role_at(element) == SEND else "polled"
     return f"{who(facts, row)} {verb} {what}"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints32, Ints64
 from checkers.findings import SHOWN, Finding, Findings
-from checkers.kernels.log import edges_of_reads, reads_before_sends
+from checkers.kernels.log import all_called, edges_of_reads, reads_before_sends
 from checkers.kernels.values import EARLY, PHANTOM
 from checkers.log.ends import edges_of_ends
 from checkers.log.facts import LogFacts
@@ -42,19 +42,16 @@ _LONG = 1 << 20
 
 def cycles(facts: LogFacts, *, ww_deps: bool = False, exact_polls: bool = False) -> Findings:
     columns = facts.columns
-    # What a group tells a member has no invocation; it sends and polls nothing, either.
-    took_part = (columns.outcome > 0) & (facts.survey.roles > 0)
     marks = facts.marks
-    plain = not (ww_deps or exact_polls) and bool((facts.called >= 0).all(where=took_part))
+    plain = not (ww_deps or exact_polls) and all_called(facts.rows, facts.called)
     simple = plain and not facts.both
     late = facts.in_time[1].any() or bool(marks.having(EARLY).size)
     if simple and not late and not marks.having(PHANTOM).size:
         return Findings(looked_at=facts.polled, nothing=_NOTHING)
-    span = (columns.outcome, facts.begin, facts.end, facts.role, facts.number)
-    reads, early_count, early = reads_before_sends(*span, facts.values.writer, facts.called, SHOWN)
+    early_count, early = _early_reads(facts)
     if simple:
         found = tuple(_early(facts, int(element)) for element in early)
-        return Findings(found=found, count=early_count, looked_at=reads, nothing=_NOTHING)
+        return Findings(found=found, count=early_count, looked_at=facts.polled, nothing=_NOTHING)
     findings: list[Finding] = []
     rows: Ints64 | None = None
     if plain and facts.number.size > _LONG:
@@ -68,7 +65,21 @@ def cycles(facts: LogFacts, *, ww_deps: bool = False, exact_polls: bool = False)
         for cycle in Group(graph, group).cycles():
             cycle = cycle if rows is None else _of_rows(cycle, rows)
             findings.append(told(cycle, graph, columns, _value_of(facts), "sent"))
-    return Findings(found=tuple(findings), count=len(findings), looked_at=reads, nothing=_NOTHING)
+    return Findings(
+        found=tuple(findings), count=len(findings), looked_at=facts.polled, nothing=_NOTHING
+    )
+
+
+def _early_reads(facts: LogFacts) -> tuple[int, Ints64]:
+    """How many elements were polled before they were sent, and the first of them. All are of keys
+    where a record may have been told too early, or of values that are known to be."""
+    about = facts.in_time[1].copy()
+    about[facts.values.key[facts.marks.having(EARLY)]] = True
+    found = np.empty(SHOWN, np.int64)
+    rows = facts.rows_about(np.flatnonzero(about))
+    given = (facts.rows, facts.cells, facts.values.writer, facts.called)
+    count = reads_before_sends(rows, *given, found)
+    return count, found[:count]
 
 
 def _of_rows(cycle: Cycle, rows: Ints64) -> Cycle:
@@ -79,8 +90,7 @@ def _of_rows(cycle: Cycle, rows: Ints64) -> Cycle:
 
 def _whole_graph(facts: LogFacts, *, ww_deps: bool, exact_polls: bool) -> Graph:
     columns = facts.columns
-    span = (columns.outcome, facts.begin, facts.end, facts.role, facts.number)
-    source, target, number = edges_of_reads(*span, facts.values.writer)
+    source, target, number = edges_of_reads(facts.rows, facts.cells, facts.values.writer)
     wr: Edges = (source, target, WR, number, number)
     more = [_log_order(facts)] if ww_deps else []
     if ww_deps or exact_polls:

@@ -78,7 +78,7 @@ def _exact_polls(facts: LogFacts) -> Iterator[Read]:
         for element in range(int(facts.begin[row]), int(facts.end[row])):
             key = int(elements.key[element])
             lane = (int(columns.ops.process[row]), key)
-            if facts.role[element] == POLL and elements.offset[element] >= 0:
+            if facts.role_at(element) == POLL and elements.offset[element] >= 0:
                 slot = int(facts.shift[key] + facts.offset[element]) + 1
                 ends[key] = reached[lane] = max(ends.get(key, 0), slot)
             elif elements.kind[element] == kinds.POLLED_EMPTY:

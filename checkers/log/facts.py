@@ -9,15 +9,18 @@ same history always gives the same ranks.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import Columns
+from checkers.kernels.log import rows_about
 from checkers.kernels.realtime import in_time
 from checkers.kernels.rows import called
+from checkers.kernels.survey import others_of, rows_doing
 from checkers.kernels.tables import Cells, Rows
 from checkers.log.survey import survey
 from checkers.log.values import Marks, fill, marks_of, settled_values
@@ -32,8 +35,20 @@ _ROLES = np.zeros(128, np.int8)
 _ROLES[[kinds.SEND, kinds.SENT, kinds.OUT]] = SEND
 _ROLES[kinds.RECORD] = POLL
 
+_REPLACED, _CHANGED = 1, 2
+"""What an operation does to that which is assigned: all of it, or some."""
+_MOVES = {"assign": _REPLACED, "subscribe": _REPLACED}
+_MOVES |= dict.fromkeys(("assigned", "revoked", "lost"), _CHANGED)
+
 _SPARSE = 4
 _SPARE = 1 << 16
+
+
+def _moves(columns: Columns) -> Ints8:
+    by_name = [_MOVES.get(name, 0) for name in columns.ops.names]
+    if not any(by_name):
+        return np.zeros(columns.ops.f.size, np.int8)
+    return np.array([*by_name, 0], np.int8)[columns.ops.f]
 
 
 class LogFacts:
@@ -49,19 +64,33 @@ class LogFacts:
         np.cumsum(self.width, out=start[1:])
         assert max(start[-1], self.number.size) < 1 << 31, "places and elements are 32 bits wide"
         self.shift = start[:-1] - self.base
-        self.rows = Rows(
-            columns.outcome,
-            columns.ops.type,
-            columns.ops.process,
-            self.survey.roles,
-            self.begin,
-            self.end,
-            self.survey.plain,
-        )
+        self.moves = _moves(columns)
+        self.rows = self._rows()
         settled = settled_values(self, start)
         self.sends, self.polled, self.placed = settled.sends, settled.polled, settled.placed
         self.committed = settled.committed
         self.values, self.slots, self.known = fill(self, settled, start)
+
+    def _rows(self) -> Rows:
+        columns, roles = self.columns, self.survey.roles
+        senders, pollers = at_once(
+            [
+                partial(rows_doing, role, columns.outcome, roles, self.moves)
+                for role in (SEND, POLL)
+            ],
+            size=self.number.size,
+        )
+        return Rows(
+            columns.outcome,
+            columns.ops.type,
+            columns.ops.process,
+            roles,
+            self.begin,
+            self.end,
+            self.survey.plain,
+            senders,
+            pollers,
+        )
 
     @property
     def cells(self) -> Cells:
@@ -86,8 +115,14 @@ class LogFacts:
 
     def prepare(self) -> None:
         """What several checkers share, worked out by both threads."""
-        at_once((lambda: self.poll_jumps, lambda: self.send_jumps), size=self.number.size)
-        _ = self.marks, self.in_time
+        _ = self.called, self.floors
+        shared: tuple[Callable[[], object], ...] = (
+            lambda: self.send_jumps,
+            lambda: self.poll_jumps,
+            lambda: self.marks,
+            lambda: self.in_time,
+        )
+        at_once(shared, size=self.number.size)
 
     def of_kind(self, *wanted: int) -> Ints64:
         """The elements of these kinds."""
@@ -100,11 +135,9 @@ class LogFacts:
     @cached_property
     def _others(self) -> Ints64:
         """Elements that are neither sent nor polled: few, and asked for by many checkers."""
-        kind = self.columns.elements.kind
-        other = np.ones(kind.size, np.bool_)
-        for sent_or_polled in np.flatnonzero(_ROLES):
-            other &= kind != sent_or_polled
-        return np.flatnonzero(other)
+        many = int(self.survey.kinds[_ROLES == 0].sum())
+        elements = self.columns.elements
+        return others_of(many, self.begin, self.end, elements.op, elements.kind, self.survey.plain)
 
     @cached_property
     def called(self) -> Ints32:
@@ -170,22 +203,18 @@ class LogFacts:
         np.maximum.at(self.width, key, rank + 1)
         return np.zeros(self.key_count, np.int64), ranked
 
-    @property
-    def log_columns(
-        self,
-    ) -> tuple[Ints8, Ints8, Ints64, Ints64, Ints8, Ints32, Ints64, Ints32, Ints64]:
-        """The arguments that kernels over the log have in common."""
-        return (
-            self.columns.outcome,
-            self.committed,
-            self.begin,
-            self.end,
-            self.role,
-            self.columns.elements.key,
-            self.offset,
-            self.number,
-            self.shift,
-        )
+    def role_at(self, where: int | slice) -> Any:
+        """As `role`, of few."""
+        return _ROLES[self.columns.elements.kind[where]]
+
+    def rows_about(self, keys: Ints32 | Ints64) -> Ints32:
+        """Completed operations that may speak of these keys."""
+        wanted = np.zeros(self.key_count, np.bool_)
+        wanted[keys] = True
+        return rows_about(wanted, self.rows, self.columns.elements.key)
+
+    def key_at(self, slots: Ints64) -> Ints64:
+        return np.searchsorted(self.slots.start, slots, side="right") - 1
 
     def offset_at(self, slot: int, key: int) -> int:
         if self._slot_offsets is not None:

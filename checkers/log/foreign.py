@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.log import own_reads
 from checkers.kernels.values import PHANTOM
@@ -75,9 +77,8 @@ def precommitted_reads(facts: LogFacts) -> Findings:
     nothing = "no operation both sent and polled"
     if not facts.both:
         return Findings(nothing=nothing)
-    looked_at, count, elements = own_reads(
-        columns.outcome, facts.begin, facts.end, facts.role, facts.number, SHOWN
-    )
+    mixed, found = np.flatnonzero(facts.mixed).astype(np.int32), np.empty(SHOWN, np.int64)
+    count = own_reads(mixed, facts.rows, facts.cells, found)
 
     def told(element: int) -> Finding:
         row, value = columns.row_of(element), columns.value_of(element)
@@ -92,9 +93,9 @@ def precommitted_reads(facts: LogFacts) -> Findings:
 
     return limited(
         "precommitted-read",
-        [int(element) for element in elements],
+        [int(element) for element in found[:count]],
         count,
-        looked_at=looked_at,
+        looked_at=mixed.size,
         nothing=nothing,
         told=told,
     )

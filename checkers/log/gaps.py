@@ -79,7 +79,7 @@ def _logs(facts: LogFacts) -> dict[int, _Log]:
         outcome, call = int(columns.outcome[row]), int(columns.call[row])
         for element in range(int(facts.begin[row]), int(facts.end[row])):
             number, offset = int(facts.number[element]), int(elements.offset[element])
-            kind, role = int(elements.kind[element]), int(facts.role[element])
+            kind, role = int(elements.kind[element]), int(facts.role_at(element))
             if elements.key[element] < 0:
                 continue
             log = logs[int(elements.key[element])]

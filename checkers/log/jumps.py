@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from checkers.arrays import Bools, Ints8, Ints64
+from checkers.arrays import Bools, Ints32, Ints64
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels import order
 from checkers.kernels.survey import blocks_of
 from checkers.kernels.tables import Lanes, Ranks
-from checkers.log.facts import POLL, SEND, LogFacts
+from checkers.log.facts import LogFacts
 from checkers.log.words import key_text, of_number, value_text
 from harness.history import kinds
-
-_REPLACED, _CHANGED = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +31,6 @@ class Jumps:
     found: Ints64
     count: Ints64
     steps: int
-
-
-def _moves(facts: LogFacts) -> Ints8:
-    columns = facts.columns
-    moves = np.zeros(columns.ops.index.size, np.int8)
-    moves[columns.has_f("assign", "subscribe")] = _REPLACED
-    moves[columns.has_f("assigned", "revoked", "lost")] = _CHANGED
-    return moves
 
 
 def _rebalanced(facts: LogFacts) -> Bools:
@@ -58,10 +48,9 @@ def _rebalanced(facts: LogFacts) -> Bools:
     return exempt
 
 
-def _lanes(facts: LogFacts, role: int) -> Lanes:
+def _lanes(facts: LogFacts, chosen: Ints32) -> Lanes:
     processes = max(1, facts.columns.ops.numbers.size)
-    rows = facts.rows
-    blocks, block = blocks_of(rows.process, rows.outcome, rows.roles, role, processes)
+    blocks, block = blocks_of(facts.rows.process, chosen, processes)
     room = blocks * facts.key_count
     none = np.full(room, -1, np.int32)
     return Lanes(
@@ -88,11 +77,11 @@ def jumps_of_polls(facts: LogFacts) -> Jumps:
     found, count = np.zeros((4, SHOWN, 2), np.int64), np.zeros(4, np.int64)
     steps = order.poll_jumps(
         facts.rows,
-        _moves(facts),
+        facts.moves,
         facts.cells,
         _ranks(facts),
         _rebalanced(facts),
-        _lanes(facts, POLL),
+        _lanes(facts, facts.rows.pollers),
         found,
         count,
     )
@@ -103,10 +92,10 @@ def jumps_of_sends(facts: LogFacts) -> Jumps:
     found, count = np.zeros((5, SHOWN, 2), np.int64), np.zeros(5, np.int64)
     steps = order.send_jumps(
         facts.rows,
-        _moves(facts),
+        facts.moves,
         facts.cells,
         _ranks(facts),
-        _lanes(facts, SEND),
+        _lanes(facts, facts.rows.senders),
         found,
         count,
     )

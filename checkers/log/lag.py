@@ -30,7 +30,7 @@ def stale_reads(facts: LogFacts, *, bound_ms: float | None = None) -> Findings:
     if bound_ms is None and facts.number.size > _UNASKED_MOST:
         return Findings(nothing=_NO_BOUND)
     known = np.full(slots.held.size, -1, np.int32)
-    kernels.first_known(*facts.log_columns, slots.start, known)
+    kernels.first_known(facts.rows, facts.cells, facts.committed, facts.shift, slots.start, known)
     placed, places = _positions(facts)
     found = np.zeros((SHOWN, 3), np.int64)
     asked, count, worst = kernels.lags(

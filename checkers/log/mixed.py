@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.arrays import Bools, Ints64
+from checkers.arrays import Bools, Ints32, Ints64
 from checkers.columns import FAIL, OK
 from checkers.kernels.reads import reads_touching
 from checkers.log.facts import LogFacts
@@ -23,15 +23,9 @@ def mixed_graph(facts: LogFacts, mixed: Bools) -> tuple[Graph, Ints64]:
     """Of the operations that both send and poll, and of whoever they read or are read by; and the
     rows of its nodes, in their order."""
     columns = facts.columns
-    source, target, number = reads_touching(
-        columns.outcome,
-        facts.begin,
-        facts.end,
-        columns.elements.kind,
-        facts.number,
-        facts.values.writer,
-        mixed,
-    )
+    about = facts.rows_about(_keys(facts, mixed))
+    given = (facts.rows, facts.cells, facts.values.writer)
+    source, target, number = reads_touching(about, *given, mixed)
     near = mixed.copy()
     near[source] = near[target] = True
     rows = np.flatnonzero(near)
@@ -44,3 +38,13 @@ def mixed_graph(facts: LogFacts, mixed: Bools) -> tuple[Graph, Ints64]:
         process_edges(columns.ops.process[rows], outcome != FAIL),
     )
     return graph, rows
+
+
+def _keys(facts: LogFacts, mixed: Bools) -> Ints32:
+    """Of all that these operations send; what they poll, they are asked for themselves."""
+    key = facts.columns.elements.key
+    spans = [
+        key[int(facts.begin[row]) : int(facts.end[row])] for row in np.flatnonzero(mixed).tolist()
+    ]
+    keys: Ints32 = np.unique(np.concatenate(spans))
+    return keys[keys >= 0]

@@ -113,8 +113,10 @@ def _seen_again(
     mine[0] = table[0, numbers]
     of_rows, of_cells = facts.rows, facts.cells
     spans = (begin.astype(np.int64), (begin + size).astype(np.int64))
-    plain = np.zeros(rows.size, np.bool_)
-    few = Rows._make((*(_like(column, rows) for column in of_rows[:4]), *spans, plain))
+    plain, every = np.zeros(rows.size, np.bool_), np.arange(rows.size, dtype=np.int32)
+    few = Rows._make(
+        (*(_like(column, rows) for column in of_rows[:4]), *spans, plain, every, every)
+    )
     columns = (_like(column, found) for column in of_cells[:5])
     cells = Cells._make((*columns, local.astype(np.int32)))
     told = Told.of(facts.key_count, 2 * found.size + numbers.size)

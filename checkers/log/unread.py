@@ -62,7 +62,7 @@ def torn_transactions(facts: LogFacts) -> Findings:
         if row in torn or not is_txn[row]:
             continue
         span = slice(int(facts.begin[row]), int(facts.end[row]))
-        mine = facts.number[span][(facts.role[span] == SEND) & (facts.number[span] >= 0)]
+        mine = facts.number[span][(facts.role_at(span) == SEND) & (facts.number[span] >= 0)]
         shown = mine[values.reader[mine] >= 0]
         if shown.size:
             torn[row] = (int(shown[0]), int(number))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import log as rows
+from checkers.columns import INFO, OK
 from checkers.kernels import settling
 from checkers.kernels import values as kernels
+from checkers.kernels.log import commit_unsure
 from checkers.kernels.tables import Log, Places
 from checkers.log.strays import SPARE, Told, set_apart
 from checkers.numbering import Numbering, numbered, room_for
@@ -34,7 +35,11 @@ class Ranking:
     def _both(self) -> tuple[Ints32, Ints32]:
         rank = np.full(self._held.size, -1, np.int32)
         index = np.full(self._values, -1, np.int32)
-        kernels.rank_slots(self._start, self._held, rank, index)
+
+        def half(low: int, high: int) -> None:
+            kernels.rank_slots(low, high, self._start, self._held, rank, index)
+
+        in_halves(self._start.size - 1, half, size=self._held.size)
         return rank, index
 
     @property
@@ -185,9 +190,7 @@ def _settled(
         strays = apart.strays
         places = _places(table, count + strays.size, numbering)
     told.append(Told.of(facts.key_count, cap))
-    committed = np.zeros(facts.rows.outcome.size, np.int8)
-    rows.commitments(facts.rows, facts.cells, places.reader, committed)
-    settling.place_unsure(facts.rows, facts.cells, committed, facts.shift, places, *told[-1])
+    committed = _committed(facts, places, told[-1])
     counts = np.array([one.counts for one in told])
     most = int(counts[:, settling.MOVED].max())
     if most > cap:
@@ -205,6 +208,16 @@ def _settled(
         polled=int(counts[:, settling.POLLED].sum()),
         placed=int(counts[:, settling.PLACED].sum()),
     )
+
+
+def _committed(facts: LogFacts, places: Places, told: Told) -> Ints8:
+    """Which operations certainly took effect; and where those of unknown outcome put values."""
+    unsure = np.flatnonzero(facts.rows.outcome == INFO).astype(np.int32)
+    committed: Ints8 = (facts.rows.outcome == OK).view(np.int8)
+    commit_unsure(unsure, facts.rows, facts.cells, places.reader, committed)
+    given = (unsure, facts.rows, facts.cells, committed, facts.shift)
+    settling.place_unsure(*given, places, *told)
+    return committed
 
 
 def _places(table: Ints32, count: int, numbering: Numbering | None) -> Places:
@@ -270,16 +283,15 @@ class Marks:
     """What is wrong with values, as bits; and how many values could have been found wanting."""
 
     wrong: Ints8
-    counts: Ints64
+    which: Ints64
+    """The numbers of those with any."""
     shown: int
     acked: int
     due: int
 
     def having(self, bit: int) -> Ints64:
         """The values with that mark, by number."""
-        if not self.counts[bit.bit_length() - 1]:
-            return np.empty(0, np.int64)
-        return np.flatnonzero(self.wrong & bit)
+        return self.which[self.wrong[self.which] & bit > 0]
 
 
 def marks_of(facts: LogFacts) -> Marks:
@@ -306,4 +318,5 @@ def marks_of(facts: LogFacts) -> Marks:
         return counts
 
     counts = np.sum(in_halves(wrong.size, half, size=facts.number.size), axis=0)
-    return Marks(wrong, counts[3:], int(counts[0]), int(counts[1]), int(counts[2]))
+    which = np.flatnonzero(wrong) if counts[3:].any() else np.empty(0, np.int64)
+    return Marks(wrong, which, *map(int, counts[:3]))

@@ -20,7 +20,7 @@ def value_text(value: Any) -> str:
 def element_of(facts: LogFacts, row: int, number: int, role: int) -> int:
     """Where an operation speaks of this value."""
     span = slice(int(facts.begin[row]), int(facts.end[row]))
-    here = (facts.number[span] == number) & (facts.role[span] == role)
+    here = (facts.number[span] == number) & (facts.role_at(span) == role)
     return span.start + int(np.flatnonzero(here)[0])
 
 
