@@ -12,7 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels.rows import called, lent_spans, numbered_processes, outcomes, own_spans, pair
+from checkers.kernels.rows import own_spans, pair
 from checkers.parts import in_halves
 from harness.history.op import TYPES, Op
 
@@ -80,12 +80,19 @@ class Columns:
     @cached_property
     def partner(self) -> Ints32:
         alone = self.has_f("assigned", "revoked", "lost")
-        return pair(self.ops.process, self.ops.type, alone, max(1, self.ops.numbers.size))
+        partner = np.full(self.ops.process.size, -1, np.int32)
+        nothing = np.full(max(1, self.ops.numbers.size), -1, np.int32)
+        pair(self.ops.process, self.ops.type, alone, nothing, partner)
+        return partner
 
     @cached_property
     def outcome(self) -> Ints8:
-        """Of each operation, at the row that completes it: ok, info or fail; 0 elsewhere."""
-        return outcomes(self.ops.process, self.ops.type, self.partner)
+        """Of each operation, at the row that completes it: ok, info or fail; 0 elsewhere. An
+        invocation that nothing answered is info; rows of no client count for nothing."""
+        unanswered = (self.ops.type == 0) & (self.partner < 0)
+        outcome: Ints8 = np.where(unanswered, np.int8(INFO), self.ops.type)
+        outcome[self.ops.process < 0] = 0
+        return outcome
 
     @cached_property
     def spans(self) -> tuple[Ints64, Ints64]:
@@ -98,13 +105,17 @@ class Columns:
             own_spans(first, last, op, begin, end)
 
         in_halves(op.size, half, size=op.size)
-        lent_spans(self.outcome, self.partner, begin, end)
+        silent = (self.outcome > OK) & (begin == end) & (self.partner >= 0)
+        begin[silent] = begin[self.partner[silent]]
+        end[silent] = end[self.partner[silent]]
         return begin, end
 
     @cached_property
     def call(self) -> Ints64:
         """The row at which an operation was invoked; -1, before all others, if nobody knows."""
-        return called(self.ops.type, self.partner).astype(np.int64)
+        rows = np.arange(self.partner.size)
+        call: Ints64 = np.where(self.ops.type == 0, rows, self.partner)
+        return call
 
     def has_f(self, *names: str) -> Bools:
         wanted = np.array([name in names for name in self.ops.names] + [False], np.bool_)
@@ -176,7 +187,13 @@ def _processes(told: Ints32) -> tuple[Ints32, Ints64]:
     """Processes numbered without gaps, in their order; and their own numbers."""
     most = int(told.max(initial=-1)) + 1
     if most <= _SPARE + 4 * told.size:
-        return numbered_processes(told, most)
+        is_there = np.zeros(most + 1, np.bool_)
+        is_there[np.maximum(told, -1)] = True
+        # What is no client's is at the end, and told apart below.
+        is_there[-1] = False
+        place = np.cumsum(is_there, dtype=np.int32) - np.int32(1)
+        place[-1] = -1
+        return place[np.maximum(told, -1)], np.flatnonzero(is_there)
     numbers, inverse = np.unique(told, return_inverse=True)
     strangers = int(np.searchsorted(numbers, 0))
     process = np.maximum(inverse - strangers, -1).astype(np.int32)

@@ -11,6 +11,8 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numba
 
+from checkers.kernels.compiling import put_off_collection
+
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
@@ -24,6 +26,8 @@ class Kernel(Protocol[P, R]):
         ...
 
 
+put_off_collection()
+
 # Nobody calls them from C, so no entry for that is compiled.
 _COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
 _UNCOUNTED: dict[str, Any] = {"_nrt": False}
@@ -33,6 +37,13 @@ _UNCOUNTED: dict[str, Any] = {"_nrt": False}
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Reads and writes the arrays that it is given, and makes none."""
     compiled: Kernel[P, R] = numba.njit(**_COMPILED, **_UNCOUNTED)(function)
+    return compiled
+
+
+def inner_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """One that only kernels call, so that no entry for Python is compiled, either."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True, **_UNCOUNTED}
+    compiled: Kernel[P, R] = numba.njit(**_COMPILED, **options)(function)
     return compiled
 
 

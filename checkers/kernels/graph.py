@@ -2,26 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from checkers.arrays import Ints32, Ints64
-from checkers.kernels import array_kernel, kernel
-
-
-@array_kernel
-def by_source(nodes: int, source: Ints32) -> tuple[Ints64, Ints64]:
-    """Where each node's edges begin, and all edges in that order; those of a node as they were."""
-    start = np.zeros(nodes + 1, np.int64)
-    for edge in range(source.size):
-        start[source[edge] + 1] += 1
-    for node in range(nodes):
-        start[node + 1] += start[node]
-    place = start[:-1].copy()
-    order = np.empty(source.size, np.int64)
-    for edge in range(source.size):
-        order[place[source[edge]]] = edge
-        place[source[edge]] += 1
-    return start, order
+from checkers.kernels import kernel
 
 
 @kernel
@@ -47,14 +29,15 @@ def place_edges(
             waiting[target[edge]] += 1
 
 
-@array_kernel
-def in_order(start: Ints32, targets: Ints32, waiting: Ints32, latest: Ints64, ret: Ints64) -> bool:
+@kernel
+def in_order(
+    start: Ints32, targets: Ints32, waiting: Ints32, latest: Ints64, ret: Ints64, ready: Ints32
+) -> bool:
     """Whether operations can be put in order, and none has to come after one that was invoked only
     when it had returned. `latest` begins as their calls, and becomes the latest call of all that
     come before. Most edges lead to later rows, so rows are gone through as they come; `waiting` is
-    below zero for those that are done."""
+    below zero for those that are done, `ready` as large."""
     nodes = waiting.size
-    ready = np.empty(nodes, np.int32)
     done = 0
     for row in range(nodes):
         if waiting[row] != 0:
@@ -77,18 +60,22 @@ def in_order(start: Ints32, targets: Ints32, waiting: Ints32, latest: Ints64, re
     return done == nodes
 
 
-@array_kernel
-def components(nodes: int, start: Ints64, target: Ints32) -> tuple[int, Ints32]:
+@kernel
+def components(
+    start: Ints64,
+    target: Ints32,
+    at: Ints64,
+    index: Ints32,
+    low: Ints32,
+    stack: Ints32,
+    path: Ints32,
+    component: Ints32,
+) -> int:
     """Tarjan's, without recursion. Components are numbered sinks first: an edge from one to another
-    goes to a lower number."""
+    goes to a lower number. Returns how many. `at` begins as `start`, `index` and `component` as
+    -1."""
     count, clock, depth, top = 0, 0, 0, 0
-    index = np.full(nodes, -1, np.int32)
-    low = np.empty(nodes, np.int32)
-    component = np.full(nodes, -1, np.int32)
-    stack = np.empty(nodes, np.int32)
-    path = np.empty(nodes, np.int32)
-    at = start[:-1].copy()
-    for root in range(nodes):
+    for root in range(component.size):
         if index[root] >= 0:
             continue
         path[0], depth = root, 1
@@ -122,17 +109,22 @@ def components(nodes: int, start: Ints64, target: Ints32) -> tuple[int, Ints32]:
                     if stack[top] == node:
                         break
                 count += 1
-    return count, component
+    return count
 
 
-@array_kernel
+@kernel
 def latest_calls(
-    component: Ints32, count: int, start: Ints64, target: Ints32, call: Ints64
-) -> Ints64:
-    """For each component the latest call of all nodes that reach it, itself included."""
-    first, members = by_source(count, component)
-    latest = np.full(count, -1, np.int64)
-    for mine in range(count - 1, -1, -1):
+    component: Ints32,
+    first: Ints64,
+    members: Ints64,
+    start: Ints64,
+    target: Ints32,
+    call: Ints64,
+    latest: Ints64,
+) -> None:
+    """For each component the latest call of all nodes that reach it, itself included. `members`
+    are the nodes by component, where each begins being `first`."""
+    for mine in range(latest.size - 1, -1, -1):
         for place in range(first[mine], first[mine + 1]):
             latest[mine] = max(latest[mine], call[members[place]])
         for place in range(first[mine], first[mine + 1]):
@@ -140,4 +132,3 @@ def latest_calls(
             for edge in range(start[node], start[node + 1]):
                 other = component[target[edge]]
                 latest[other] = max(latest[other], latest[mine])
-    return latest

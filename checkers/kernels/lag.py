@@ -5,12 +5,10 @@ Times are rows of the history until the very end, where a difference of two beco
 
 from __future__ import annotations
 
-import numpy as np
-
 from checkers.arrays import Ints8, Ints32, Ints64
-from checkers.kernels import array_kernel, kernel
+from checkers.kernels import inner_kernel, kernel
 from checkers.kernels.survey import place_in, role_of
-from checkers.kernels.tables import Cells, Rows
+from checkers.kernels.tables import Cells
 from harness.history.kinds import ASSIGN, ASSIGN_AT, OWNED, POLL, RECORD
 
 ASSIGNS, SUBSCRIBES, GIVES, TAKES = 1, 2, 3, 4
@@ -20,13 +18,20 @@ FREE, WAITING = -1, -2
 
 @kernel
 def first_known(
-    rows: Rows, cells: Cells, committed: Ints8, shift: Ints64, start: Ints64, known: Ints32
+    outcome: Ints8,
+    begin: Ints64,
+    end: Ints64,
+    cells: Cells,
+    committed: Ints8,
+    shift: Ints64,
+    start: Ints64,
+    known: Ints32,
 ) -> None:
     """The row by which each slot, or one above it, had been acknowledged or shown."""
-    for op in range(rows.outcome.size):
-        if rows.outcome[op] == 0:
+    for op in range(outcome.size):
+        if outcome[op] == 0:
             continue
-        for element in range(rows.begin[op], rows.end[op]):
+        for element in range(begin[op], end[op]):
             at, is_sent = cells.offset[element], role_of(cells.kind[element]) == 1
             if cells.number[element] < 0 or at < 0 or (is_sent and not committed[op]):
                 continue
@@ -40,7 +45,7 @@ def first_known(
                 known[slot] = above
 
 
-@kernel
+@inner_kernel
 def move(
     how: int,
     lane: int,
@@ -72,7 +77,7 @@ def move(
             next_[lane + one] = FREE
 
 
-@kernel
+@inner_kernel
 def read_on(
     ok: bool,
     lane: int,
@@ -96,7 +101,7 @@ def read_on(
     return polls
 
 
-@array_kernel
+@kernel
 def lags(
     outcome: Ints8,
     process: Ints32,
@@ -114,17 +119,17 @@ def lags(
     known: Ints32,
     placed: Ints64,
     places: Ints64,
-    keys: int,
-    processes: int,
+    next_: Ints64,
+    scratch: Ints64,
     bound_ns: int,
     found: Ints64,
-) -> tuple[int, int, Ints64]:
-    """Places where an ok poll ended further behind than the bound, a row, a key and a slot each;
-    how many polls were asked, how many places there are, and the worst: its lag, row, key, slot."""
-    next_ = np.full(processes * keys, WAITING, np.int64)
-    scratch = np.empty(keys, np.int64)
-    worst = np.array([0, -1, -1, -1], np.int64)
-    asked, count = 0, 0
+    worst: Ints64,
+) -> tuple[int, int]:
+    """Places where an ok poll ended further behind than the bound, a row, a key and a slot each,
+    and the worst of them: its lag, row, key, slot. Returns how many polls were asked, and how many
+    places there are. `next_` is where each process reads each key, `scratch` as wide as there are
+    keys."""
+    asked, count, keys = 0, 0, scratch.size
     for op in range(outcome.size):
         if outcome[op] == 0:
             continue
@@ -153,4 +158,4 @@ def lags(
                 if count < found.shape[0]:
                     found[count, 0], found[count, 1], found[count, 2] = op, one, slot
                 count += 1
-    return asked, count, worst
+    return asked, count

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Ints8, Ints32, Ints64
-from checkers.kernels import array_kernel, kernel
+from checkers.kernels import array_kernel, inner_kernel, kernel
 from harness.history.kinds import APPEND, READ, READ_ELEMENT, READ_EMPTY
 
 
@@ -141,7 +141,7 @@ def disagreements(
     return wrong, found[: min(wrong, cap)]
 
 
-@kernel
+@inner_kernel
 def appended_before(
     begin: int, element: int, kind: Ints8, key: Ints32, position: Ints32
 ) -> tuple[int, int]:
@@ -160,7 +160,7 @@ def appended_before(
     return mine, seen
 
 
-@kernel
+@inner_kernel
 def expects(
     begin: int,
     element: int,

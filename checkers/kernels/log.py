@@ -7,10 +7,8 @@ offset of a key: `start[key] + offset`, offsets counted from the key's first.
 
 from __future__ import annotations
 
-import numpy as np
-
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import array_kernel, kernel
+from checkers.kernels import kernel
 from checkers.kernels.survey import role_of
 from checkers.kernels.tables import Cells, Rows
 from harness.history.kinds import RECORD
@@ -18,11 +16,11 @@ from harness.history.kinds import RECORD
 
 @kernel
 def commit_unsure(
-    unsure: Ints32, rows: Rows, cells: Cells, reader: Ints32, committed: Ints8
+    unsure: Ints32, begin: Ints64, end: Ints64, cells: Cells, reader: Ints32, committed: Ints8
 ) -> None:
     """Operations of unknown outcome certainly took effect if a value of theirs was polled."""
     for op in unsure:
-        for element in range(rows.begin[op], rows.end[op]):
+        for element in range(begin[op], end[op]):
             value = cells.number[element]
             if role_of(cells.kind[element]) == 1 and value >= 0 and reader[value] >= 0:
                 committed[op] = 1
@@ -30,29 +28,21 @@ def commit_unsure(
 
 
 @kernel
-def all_called(rows: Rows, call: Ints32) -> bool:
-    """Whether all that send or poll were invoked. What a group tells a member was not; it sends and
-    polls nothing, either."""
-    late = 0
-    for op in range(call.size):
-        late += (call[op] < 0) & (rows.outcome[op] > 0) & (rows.roles[op] > 0)
-    return late == 0
-
-
-@array_kernel
-def rows_about(wanted: Bools, rows: Rows, key: Ints32) -> Ints32:
-    """Completed operations that may speak of the wanted keys: plain ones speak of one key only."""
-    found, count = np.empty(rows.outcome.size, np.int32), 0
+def rows_about(wanted: Bools, rows: Rows, key: Ints32, found: Ints32) -> int:
+    """Completed operations that may speak of the wanted keys: plain ones speak of one key only.
+    Returns how many; for one more there is room."""
+    count = 0
     for op in range(rows.outcome.size):
         found[count] = op
         count += rows.outcome[op] > 0 and (not rows.plain[op] or wanted[key[rows.begin[op]]])
-    return found[:count]
+    return count
 
 
 @kernel
 def elements_at(
     about: Ints32,
-    rows: Rows,
+    begin: Ints64,
+    end: Ints64,
     cells: Cells,
     committed: Ints8,
     shift: Ints64,
@@ -66,7 +56,7 @@ def elements_at(
     chosen values are. Things are chosen by numbers from 1; each has a row of `ops` and `elements`,
     with so many places."""
     for op in about:
-        for element in range(rows.begin[op], rows.end[op]):
+        for element in range(begin[op], end[op]):
             value, at = cells.number[element], cells.offset[element]
             if value < 0 or at < 0 or (role_of(cells.kind[element]) == 1 and not committed[op]):
                 continue
@@ -84,14 +74,14 @@ def elements_at(
 
 
 @kernel
-def own_reads(mixed: Ints32, rows: Rows, cells: Cells, found: Ints64) -> int:
+def own_reads(mixed: Ints32, begin: Ints64, end: Ints64, cells: Cells, found: Ints64) -> int:
     """Polled elements whose value the same operation sends, one for each. Returns how many."""
     count = 0
     for op in mixed:
         own = -1
-        for element in range(rows.begin[op], rows.end[op]):
+        for element in range(begin[op], end[op]):
             if cells.kind[element] == RECORD and cells.number[element] >= 0 and own < 0:
-                for other in range(rows.begin[op], rows.end[op]):
+                for other in range(begin[op], end[op]):
                     is_sent = role_of(cells.kind[other]) == 1
                     if is_sent and cells.number[other] == cells.number[element]:
                         own = element
@@ -104,14 +94,21 @@ def own_reads(mixed: Ints32, rows: Rows, cells: Cells, found: Ints64) -> int:
 
 @kernel
 def reads_before_sends(
-    about: Ints32, rows: Rows, cells: Cells, writer: Ints32, call: Ints32, found: Ints64
+    about: Ints32,
+    outcome: Ints8,
+    begin: Ints64,
+    end: Ints64,
+    cells: Cells,
+    writer: Ints32,
+    call: Ints32,
+    found: Ints64,
 ) -> int:
     """Polled elements of ok operations that ended before the value's sender began."""
     count = 0
     for op in about:
-        if rows.outcome[op] != 1:
+        if outcome[op] != 1:
             continue
-        for element in range(rows.begin[op], rows.end[op]):
+        for element in range(begin[op], end[op]):
             value = cells.number[element]
             if cells.kind[element] != RECORD or value < 0 or writer[value] < 0:
                 continue
@@ -122,18 +119,22 @@ def reads_before_sends(
     return count
 
 
-@array_kernel
-def edges_of_reads(rows: Rows, cells: Cells, writer: Ints32) -> tuple[Ints32, Ints32, Ints32]:
-    """From senders to those who polled them, once for records of one sender in a row."""
-    begin, end, kind, number = rows.begin, rows.end, cells.kind, cells.number
-    room = 0
-    for op in rows.pollers:
-        room += end[op] - begin[op]
-    source = np.empty(room, np.int32)
-    target = np.empty(room, np.int32)
-    value_of = np.empty(room, np.int32)
+@kernel
+def edges_of_reads(
+    pollers: Ints32,
+    begin: Ints64,
+    end: Ints64,
+    cells: Cells,
+    writer: Ints32,
+    source: Ints32,
+    target: Ints32,
+    value_of: Ints32,
+) -> int:
+    """From senders to those who polled them, once for records of one sender in a row. Returns how
+    many."""
+    kind, number = cells.kind, cells.number
     count = 0
-    for op in rows.pollers:
+    for op in pollers:
         before = -1
         for element in range(begin[op], end[op]):
             value = number[element]
@@ -142,4 +143,4 @@ def edges_of_reads(rows: Rows, cells: Cells, writer: Ints32) -> tuple[Ints32, In
             before = writer[value]
             source[count], target[count], value_of[count] = before, op, value
             count += 1
-    return source[:count], target[:count], value_of[:count]
+    return count

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints64
-from checkers.kernels import inlined, kernel
+from checkers.kernels import inlined, inner_kernel, kernel
 from checkers.kernels.survey import role_of
 from checkers.kernels.tables import Cells, Lanes, Ranks, Rows
 from harness.history.kinds import ASSIGN, OWNED, RECORD
@@ -20,7 +20,7 @@ SENDS = 1
 SKIP, BACK, INNER_SKIP, INNER_BACK, PRODUCER_BACK = 0, 1, 2, 3, 4
 
 
-@kernel
+@inner_kernel
 def note(found: Ints64, count: Ints64, what: int, before: int, after: int) -> None:
     if count[what] < found.shape[1]:
         found[what, count[what], 0] = before
@@ -28,13 +28,13 @@ def note(found: Ints64, count: Ints64, what: int, before: int, after: int) -> No
     count[what] += 1
 
 
-@kernel
+@inner_kernel
 def jump(here: int, there: int) -> int:
     """How many ranks there are from one element to the next; 1, as it should be, if unknown."""
     return there - here if here >= 0 and there >= 0 else 1
 
 
-@kernel
+@inner_kernel
 def rank_of(value: int, key: int, ranks: Ranks) -> np.int64:
     """-1 if it is not in the log."""
     if ranks.doubtful[key]:
@@ -43,7 +43,7 @@ def rank_of(value: int, key: int, ranks: Ranks) -> np.int64:
     return slot - ranks.start[key] if slot >= 0 else slot
 
 
-@kernel
+@inner_kernel
 def forget(lanes: Lanes, first: int, last: int) -> None:
     for lane in range(first, last):
         lanes.kept[lane] = -1
@@ -51,7 +51,7 @@ def forget(lanes: Lanes, first: int, last: int) -> None:
         lanes.acked[lane] = -1
 
 
-@kernel
+@inner_kernel
 def reassign(op: int, how: int, rows: Rows, cells: Cells, keys: int, lanes: Lanes) -> None:
     """What is assigned is replaced (1), or added to or taken from (2). A lane lives on only if its
     key is listed without a position being set."""

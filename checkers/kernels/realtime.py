@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import array_kernel, kernel
-from checkers.kernels.tables import Cells, Log, Places, Rows
+from checkers.kernels import inner_kernel, kernel
+from checkers.kernels.tables import Cells, Log, Places
 from harness.history.kinds import RECORD
 
 NEVER = 2**31 - 1
@@ -54,7 +54,7 @@ def in_time(
     return seen
 
 
-@kernel
+@inner_kernel
 def doubtful_in_time(
     begin: int,
     end: int,
@@ -124,7 +124,7 @@ def called_before(
                 latest[slot], whose[slot] = latest[slot - 1], whose[slot - 1]
 
 
-@array_kernel
+@kernel
 def late_appends(
     chosen: Bools,
     start: Ints64,
@@ -135,10 +135,11 @@ def late_appends(
     writer: Ints32,
     outcome: Ints8,
     latest: Ints32,
-    cap: int,
-) -> tuple[int, Ints64]:
-    """Slots of the chosen keys that were acknowledged before something at or below was begun."""
-    found, count = np.empty(cap, np.int64), 0
+    found: Ints64,
+) -> int:
+    """Slots of the chosen keys that were acknowledged before something at or below was begun.
+    Returns how many."""
+    count = 0
     for key in range(chosen.size):
         if not chosen[key]:
             continue
@@ -147,17 +148,19 @@ def late_appends(
             if value < 0 or clash[slot] or first[value] != last[value] or writer[value] < 0:
                 continue
             if outcome[writer[value]] == 1 and latest[slot] > writer[value]:
-                if count < cap:
+                if count < found.size:
                     found[count] = slot
                 count += 1
-    return count, found[: min(count, cap)]
+    return count
 
 
 @kernel
 def early_reads(
     about: Ints32,
     chosen: Bools,
-    rows: Rows,
+    type_: Ints8,
+    begin: Ints64,
+    end: Ints64,
     cells: Cells,
     shift: Ints64,
     held: Ints32,
@@ -168,9 +171,9 @@ def early_reads(
     Returns how many."""
     key, offset, number, count = cells.key, cells.offset, cells.number, 0
     for op in about:
-        if rows.type[op] == 0:
+        if type_[op] == 0:
             continue
-        for element in range(rows.begin[op], rows.end[op]):
+        for element in range(begin[op], end[op]):
             if cells.kind[element] != RECORD or number[element] < 0 or offset[element] < 0:
                 continue
             if not chosen[key[element]]:

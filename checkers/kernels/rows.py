@@ -9,15 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import array_kernel, kernel
+from checkers.kernels import kernel
 
 
-@array_kernel
-def pair(process: Ints32, type_: Ints8, alone: Bools, processes: int) -> Ints32:
-    """For each row its other half, or -1. A process does one thing at a time, but for what it is
-    told meanwhile: those rows are alone."""
-    partner = np.full(process.size, -1, np.int32)
-    open_ = np.full(processes, -1, np.int32)
+@kernel
+def pair(process: Ints32, type_: Ints8, alone: Bools, open_: Ints32, partner: Ints32) -> None:
+    """For each row its other half. A process does one thing at a time, which is `open_` by its
+    number, but for what it is told meanwhile: those rows are alone."""
     for row in range(process.size):
         who = process[row]
         if who < 0 or alone[row]:
@@ -30,30 +28,6 @@ def pair(process: Ints32, type_: Ints8, alone: Bools, processes: int) -> Ints32:
                 partner[row] = begun
                 partner[begun] = row
                 open_[who] = -1
-    return partner
-
-
-@array_kernel
-def outcomes(process: Ints32, type_: Ints8, partner: Ints32) -> Ints8:
-    """An invocation that nothing answered is info; rows of no client count for nothing."""
-    outcome = np.zeros(process.size, np.int8)
-    for row in range(process.size):
-        if process[row] < 0:
-            continue
-        if type_[row] != 0:
-            outcome[row] = type_[row]
-        elif partner[row] < 0:
-            outcome[row] = 2
-    return outcome
-
-
-@array_kernel
-def called(type_: Ints8, partner: Ints32) -> Ints32:
-    """The row of each row's invocation; -1 if nobody knows."""
-    call = np.empty(type_.size, np.int32)
-    for row in range(type_.size):
-        call[row] = row if type_[row] == 0 else partner[row]
-    return call
 
 
 @kernel
@@ -120,37 +94,11 @@ def own_spans(first: int, last: int, op: Ints32, begin: Ints64, end: Ints64) -> 
 
 
 @kernel
-def lent_spans(outcome: Ints8, partner: Ints32, begin: Ints64, end: Ints64) -> None:
-    """A completion that is not ok and has no elements has those of its invocation."""
-    for row in range(outcome.size):
-        if outcome[row] > 1 and begin[row] == end[row] and partner[row] >= 0:
-            begin[row], end[row] = begin[partner[row]], end[partner[row]]
-
-
-@array_kernel
-def numbered_processes(told: Ints32, most: int) -> tuple[Ints32, Ints64]:
-    """As their place among those that there are; what is no client's is -1."""
-    place = np.full(most + 1, -1, np.int32)
-    for row in range(told.size):
-        if told[row] >= 0:
-            place[told[row]] = 0
-    numbers, count = np.empty(most + 1, np.int64), 0
-    for process in range(most):
-        if place[process] == 0:
-            place[process], numbers[count] = count, process
-            count += 1
-    numbered = np.empty(told.size, np.int32)
-    for row in range(told.size):
-        numbered[row] = place[told[row]] if told[row] >= 0 else -1
-    return numbered, numbers[:count].copy()
-
-
-@array_kernel
 def following(
-    process: Ints32, takes_part: Bools, processes: int, source: Ints32, target: Ints32
+    process: Ints32, takes_part: Bools, last: Ints32, source: Ints32, target: Ints32
 ) -> int:
-    """Each operation that takes part, and the next one of its process. Returns how many pairs."""
-    last = np.full(processes, -1, np.int32)
+    """Each operation that takes part, and the next one of its process, whose `last` is kept.
+    Returns how many pairs."""
     count = 0
     for row in range(process.size):
         if takes_part[row]:

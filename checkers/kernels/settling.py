@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import inlined, kernel
+from checkers.kernels import inlined, inner_kernel, kernel
 from checkers.kernels.survey import place_in, role_of
 from checkers.kernels.tables import Cells, Log, Places, Rows
 from harness.history.kinds import RECORD
@@ -18,8 +18,8 @@ SENDS, POLLED, PLACED, STRAYS, MOVED = 0, 1, 2, 3, 4
 """What is counted."""
 
 
-@kernel
-def move(code: int, slot: int, moved: Ints64, counts: Ints64) -> None:
+@inner_kernel
+def move(code: np.int64, slot: np.int64, moved: Ints64, counts: Ints64) -> None:
     """A value has yet another slot; -1, if it may be of several keys."""
     if counts[MOVED] < moved.shape[0]:
         moved[counts[MOVED], 0] = code
@@ -83,18 +83,18 @@ def settle_plain_send(
         if owner[code] != mine:
             if owner[code] >= 0:
                 counts[STRAYS] += 1
-                move(int(code), -1, moved, counts)
+                move(np.int64(code), np.int64(-1), moved, counts)
             owner[code] = mine
         writer[code] = op
         log.acked[slot], log.called[slot] = op, call[op]
         if first[code] < 0:
             first[code] = slot
         elif first[code] != slot:
-            move(int(code), int(slot), moved, counts)
+            move(np.int64(code), np.int64(slot), moved, counts)
         slot += np.uint64(1)
 
 
-@kernel
+@inner_kernel
 def settle_send(
     op: int,
     known: bool,
@@ -121,7 +121,7 @@ def settle_send(
             if owner[code] != mine:
                 if owner[code] >= 0:
                     counts[STRAYS] += 1
-                    move(int(code), -1, moved, counts)
+                    move(np.int64(code), np.int64(-1), moved, counts)
                 owner[code] = mine
         # ok beats info beats fail; among equals the last is as good as any.
         if writer[code] < 0 or rows.outcome[writer[code]] >= how:
@@ -137,7 +137,7 @@ def settle_send(
         if first[code] < 0:
             first[code] = slot
         elif first[code] != slot:
-            move(int(code), slot, moved, counts)
+            move(np.int64(code), np.int64(slot), moved, counts)
 
 
 @kernel
@@ -199,7 +199,7 @@ def settle_plain_poll(
                 reader[code] = element
         else:
             if first[code] != slot:
-                move(int(code), int(slot), moved, counts)
+                move(np.int64(code), np.int64(slot), moved, counts)
             if not all_ok and reader[code] < 0:
                 reader[code] = element
         slot += np.uint64(1)
@@ -208,7 +208,7 @@ def settle_plain_poll(
     counts[PLACED] += end - begin
 
 
-@kernel
+@inner_kernel
 def settle_poll(
     all_ok: bool,
     known: bool,
@@ -245,7 +245,7 @@ def settle_poll(
             doubtful[mine] = True
             if not known:
                 counts[STRAYS] += 1
-                move(int(code), -1, moved, counts)
+                move(np.int64(code), np.int64(-1), moved, counts)
             continue
         counts[PLACED] += rows.type[op] != 0
         slot = shift[mine] + cells.offset[element]
@@ -256,7 +256,7 @@ def settle_poll(
             doubtful[mine] |= log.held[slot] >= 0
             log.held[slot], log.shown[slot] = code, op
         elif first[code] != slot:
-            move(int(code), slot, moved, counts)
+            move(np.int64(code), np.int64(slot), moved, counts)
     return all_ok
 
 
@@ -307,10 +307,10 @@ def bring_together(
                 key = place_in(start, shown)
                 if owner[value] >= 0 and owner[value] != key:
                     counts[STRAYS] += 1
-                    move(value, -1, moved, counts)
+                    move(np.int64(value), np.int64(-1), moved, counts)
                 owner[value] = key
         elif shown >= 0:
-            move(value, shown, moved, counts)
+            move(np.int64(value), np.int64(shown), moved, counts)
         elif held[sent] < 0:
             held[sent] = value
         else:
@@ -320,7 +320,8 @@ def bring_together(
 @kernel
 def place_unsure(
     unsure: Ints32,
-    rows: Rows,
+    begin: Ints64,
+    end: Ints64,
     cells: Cells,
     committed: Ints8,
     shift: Ints64,
@@ -334,11 +335,11 @@ def place_unsure(
     for op in unsure:
         if not committed[op]:
             continue
-        for element in range(rows.begin[op], rows.end[op]):
+        for element in range(begin[op], end[op]):
             if role_of(cells.kind[element]) == 1 and number[element] >= 0 and offset[element] >= 0:
                 slot, code = shift[cells.key[element]] + offset[element], number[element]
                 doubtful[cells.key[element]] = True
                 if first[code] < 0:
                     first[code] = slot
                 elif first[code] != slot:
-                    move(int(code), slot, moved, counts)
+                    move(np.int64(code), np.int64(slot), moved, counts)

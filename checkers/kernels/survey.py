@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import array_kernel, inlined, kernel
+from checkers.kernels import inlined, inner_kernel, kernel
 from checkers.kernels.tables import Seen
 from harness.history.kinds import OUT, RECORD, SEND, SENT
 
@@ -18,7 +16,7 @@ SENDING = 1 << SEND | 1 << SENT | 1 << OUT
 COUNT, LEAST, GREATEST, BOXED, PLACED = 0, 1, 2, 3, 4
 
 
-@kernel
+@inner_kernel
 def role_of(kind: int) -> int:
     """1 for a record that is sent, 2 for one that is polled."""
     if kind == RECORD:
@@ -26,7 +24,7 @@ def role_of(kind: int) -> int:
     return SENDING >> int(kind) & 1
 
 
-@kernel
+@inner_kernel
 def place_in(places: Ints64, value: int) -> int:
     """The last of rising places that is at or below a value; -1 if there is none."""
     low, high = 0, places.size
@@ -129,7 +127,7 @@ def look_at_values(begin: int, end: int, value: Ints64, seen: Seen) -> None:
         top = max(top, value[element] & 0xFFFFFFFF)
 
 
-@kernel
+@inner_kernel
 def look_closely(
     begin: int,
     end: int,
@@ -159,30 +157,23 @@ def look_closely(
 
 
 @kernel
-def lend_roles(outcome: Ints8, begin: Ints64, end: Ints64, op: Ints32, roles: Ints8) -> None:
-    """To operations for which their invocation speaks."""
-    for row in range(outcome.size):
-        if outcome[row] > 1 and begin[row] < end[row] and op[begin[row]] != row:
-            roles[row] = roles[op[begin[row]]]
-
-
-@array_kernel
-def rows_doing(role: int, outcome: Ints8, roles: Ints8, moves: Ints8) -> Ints32:
-    """Completed operations with that role, or that move what is assigned."""
-    rows, count = np.empty(outcome.size, np.int32), 0
+def rows_doing(role: int, outcome: Ints8, roles: Ints8, moves: Ints8, rows: Ints32) -> int:
+    """Completed operations with that role, or that move what is assigned. Returns how many; for one
+    more there is room."""
+    count = 0
     for row in range(outcome.size):
         # Without asking: half of the answers would be unforeseen.
         rows[count] = row
         count += (outcome[row] > 0) & ((roles[row] & role > 0) | (moves[row] > 0))
-    return rows[:count]
+    return count
 
 
-@array_kernel
+@kernel
 def others_of(
-    many: int, begin: Ints64, end: Ints64, op: Ints32, kind: Ints8, plain: Bools
-) -> Ints64:
-    """The elements, as many as are known to be there, that are neither sent nor polled."""
-    others, count = np.empty(many, np.int64), 0
+    begin: Ints64, end: Ints64, op: Ints32, kind: Ints8, plain: Bools, others: Ints64
+) -> None:
+    """All elements that are neither sent nor polled."""
+    count = 0
     for row in range(plain.size):
         if plain[row] or begin[row] == end[row] or op[begin[row]] != row:
             continue
@@ -190,18 +181,16 @@ def others_of(
             if role_of(kind[element]) == 0:
                 others[count] = element
                 count += 1
-    return others
 
 
-@array_kernel
-def blocks_of(process: Ints32, chosen: Ints32, processes: int) -> tuple[int, Ints32]:
+@kernel
+def blocks_of(process: Ints32, chosen: Ints32, last: Ints32, free: Ints32, block: Ints32) -> int:
     """A block of memory for each process of the chosen rows, given on when it is done: clients
-    whose outcome is unknown come back under new numbers, so there are very many."""
-    last = np.full(processes, -1, np.int32)
+    whose outcome is unknown come back under new numbers, so there are very many. Returns how many
+    blocks; `last` and `free` have room for all processes."""
     for row in chosen:
         last[process[row]] = row
-    block = np.full(processes, -1, np.int32)
-    free, spare, count = np.empty(processes, np.int32), 0, 0
+    spare, count = 0, 0
     for row in chosen:
         who = process[row]
         if block[who] < 0:
@@ -214,4 +203,4 @@ def blocks_of(process: Ints32, chosen: Ints32, processes: int) -> tuple[int, Int
         if last[who] == row:
             free[spare] = block[who]
             spare += 1
-    return count, block
+    return count

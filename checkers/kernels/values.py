@@ -7,33 +7,21 @@ else writes what belongs to that range, and what comes out does not depend on wh
 from __future__ import annotations
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import kernel
+from checkers.kernels import inner_kernel, kernel
 from checkers.kernels.tables import Places
 
 DOUBLE, ABORTED, PHANTOM, UNSEEN, LOST, EARLY = 1, 2, 4, 8, 16, 32
 SHOWN, ACKED, DUE = 0, 1, 2
 
 
-@kernel
-def doubt(low: int, high: int, start: Ints64, held: Ints32, doubtful: Bools) -> int:
-    """Keys whose log has gaps are doubtful, too. Returns how many slots of others are in use."""
-    used = 0
-    for key in range(low, high):
-        for slot in range(start[key], start[key + 1]):
-            doubtful[key] |= held[slot] < 0
-        if not doubtful[key]:
-            used += start[key + 1] - start[key]
-    return used
-
-
-@kernel
+@inner_kernel
 def smaller(value: int, other: int, plain: int, strays: Ints64) -> bool:
     """By the values themselves: those that several keys have were numbered last."""
     mine = value if value < plain else strays[value - plain]
     return mine < (other if other < plain else strays[other - plain])
 
 
-@kernel
+@inner_kernel
 def hold(value: int, slot: int, plain: int, strays: Ints64, held: Ints32, clash: Ints8) -> bool:
     """What a slot holds is the least of its values. Returns whether it holds several."""
     now = held[slot]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.arrays import Bools, Ints32, Ints64
-from checkers.kernels import array_kernel, kernel
+from checkers.kernels import array_kernel, inner_kernel
 
 Words = npt.NDArray[np.uint64]
 
@@ -23,7 +23,7 @@ ANY = -(1 << 62)
 READ, WRITE, CAS, FAILED_CAS, APPEND, TABLE = 0, 1, 2, 3, 4, 5
 
 
-@kernel
+@inner_kernel
 def step(kind: int, a: int, b: int, state: int, table: Ints32) -> tuple[bool, int]:
     """Whether an operation is legal in a state, and the state after it."""
     if kind == READ:
@@ -40,7 +40,7 @@ def step(kind: int, a: int, b: int, state: int, table: Ints32) -> tuple[bool, in
     return after >= 0, after
 
 
-@kernel
+@inner_kernel
 def mixed(word: np.uint64) -> np.uint64:
     word ^= word >> np.uint64(32)
     word *= np.uint64(0xD6E8FEB86659FD93)
@@ -92,7 +92,7 @@ def laid_out(
     return op_at, returns, bit, ended[:count], before, words
 
 
-@kernel
+@inner_kernel
 def place_of(
     frontier: int, state: int, mask: Words, words: int, table: Words, heads: Ints64
 ) -> tuple[bool, np.int64]:
@@ -128,7 +128,7 @@ def grown(words: int, table: Words, heads: Ints64) -> tuple[Words, Ints64]:
     return larger, tops
 
 
-@kernel
+@inner_kernel
 def unlink(call: int, ret: int, after: Ints32, prior: Ints32) -> None:
     """Takes an operation's events out of the list."""
     for event in (call, ret):
@@ -137,7 +137,7 @@ def unlink(call: int, ret: int, after: Ints32, prior: Ints32) -> None:
             prior[after[event]] = prior[event]
 
 
-@kernel
+@inner_kernel
 def relink(call: int, ret: int, after: Ints32, prior: Ints32) -> None:
     """Puts them where they were; the last one taken out is the first one back."""
     for event in (ret, call):
@@ -161,7 +161,7 @@ def chained(op_at: Ints32) -> tuple[Ints32, Ints32]:
     return after, prior
 
 
-@kernel
+@inner_kernel
 def advanced(frontier: int, ended: Ints32, taken: Bools, bit: Ints32, mask: Words) -> int:
     """The frontier after everything that was taken; bits of what is behind it are free again."""
     while frontier < ended.size and taken[ended[frontier]]:
@@ -171,7 +171,7 @@ def advanced(frontier: int, ended: Ints32, taken: Bools, bit: Ints32, mask: Word
     return frontier
 
 
-@kernel
+@inner_kernel
 def may_take(
     op: int, phase: int, what: Ints64, ret: Ints32, before: Ints32, taken: Bools, changes: bool
 ) -> bool:

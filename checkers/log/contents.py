@@ -66,7 +66,7 @@ def _spoken_of(facts: LogFacts, wanted: Ints64, *, by_value: bool) -> Spoken:
     key = facts.values.key[wanted] if by_value else facts.key_at(wanted)
     rows = np.empty((wanted.size, _PLACES), np.int32)
     elements, count = np.empty(rows.shape, np.int64), np.zeros(wanted.size, np.int32)
-    given = (facts.rows, facts.cells, facts.committed, facts.shift, chosen, by_value)
+    given = (facts.begin, facts.end, facts.cells, facts.committed, facts.shift, chosen, by_value)
     elements_at(facts.rows_about(key), *given, rows, elements, count)
     return {
         int(one): [(int(rows[thing, at]), int(elements[thing, at])) for at in range(count[thing])]

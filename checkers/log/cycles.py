@@ -16,7 +16,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints32, Ints64
 from checkers.findings import SHOWN, Finding, Findings
-from checkers.kernels.log import all_called, edges_of_reads, reads_before_sends
+from checkers.kernels.log import edges_of_reads, reads_before_sends
 from checkers.kernels.values import EARLY, PHANTOM
 from checkers.log.ends import edges_of_ends
 from checkers.log.facts import LogFacts
@@ -34,6 +34,7 @@ from checkers.transactions.graph import (
     suspects,
     transaction_graph,
 )
+from harness.history import kinds
 
 _NOTHING = "no operation polled what another sent"
 _LONG = 1 << 20
@@ -43,7 +44,7 @@ _LONG = 1 << 20
 def cycles(facts: LogFacts, *, ww_deps: bool = False, exact_polls: bool = False) -> Findings:
     columns = facts.columns
     marks = facts.marks
-    plain = not (ww_deps or exact_polls) and all_called(facts.rows, facts.called)
+    plain = not (ww_deps or exact_polls) and _all_called(facts)
     simple = plain and not facts.both
     late = facts.in_time[1].any() or bool(marks.having(EARLY).size)
     if simple and not late and not marks.having(PHANTOM).size:
@@ -70,6 +71,14 @@ def cycles(facts: LogFacts, *, ww_deps: bool = False, exact_polls: bool = False)
     )
 
 
+def _all_called(facts: LogFacts) -> bool:
+    """Whether all that send or poll were invoked. What a group tells a member was not; it sends and
+    polls nothing, either."""
+    uncalled = np.flatnonzero(facts.called < 0)
+    spoke = (facts.columns.outcome[uncalled] > 0) & (facts.survey.roles[uncalled] > 0)
+    return not spoke.any()
+
+
 def _early_reads(facts: LogFacts) -> tuple[int, Ints64]:
     """How many elements were polled before they were sent, and the first of them. All are of keys
     where a record may have been told too early, or of values that are known to be."""
@@ -77,7 +86,8 @@ def _early_reads(facts: LogFacts) -> tuple[int, Ints64]:
     about[facts.values.key[facts.marks.having(EARLY)]] = True
     found = np.empty(SHOWN, np.int64)
     rows = facts.rows_about(np.flatnonzero(about))
-    given = (facts.rows, facts.cells, facts.values.writer, facts.called)
+    spans = (facts.columns.outcome, facts.begin, facts.end)
+    given = (*spans, facts.cells, facts.values.writer, facts.called)
     count = reads_before_sends(rows, *given, found)
     return count, found[:count]
 
@@ -90,7 +100,10 @@ def _of_rows(cycle: Cycle, rows: Ints64) -> Cycle:
 
 def _whole_graph(facts: LogFacts, *, ww_deps: bool, exact_polls: bool) -> Graph:
     columns = facts.columns
-    source, target, number = edges_of_reads(facts.rows, facts.cells, facts.values.writer)
+    spans = (facts.begin, facts.end)
+    room = np.empty((3, int(facts.survey.kinds[kinds.RECORD])), np.int32)
+    count = edges_of_reads(facts.rows.pollers, *spans, facts.cells, facts.values.writer, *room)
+    source, target, number = room[:, :count]
     wr: Edges = (source, target, WR, number, number)
     more = [_log_order(facts)] if ww_deps else []
     if ww_deps or exact_polls:

@@ -19,7 +19,6 @@ from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import Columns
 from checkers.kernels.log import rows_about
 from checkers.kernels.realtime import in_time
-from checkers.kernels.rows import called
 from checkers.kernels.survey import others_of, rows_doing
 from checkers.kernels.tables import Cells, Rows
 from checkers.log.survey import survey
@@ -73,13 +72,13 @@ class LogFacts:
 
     def _rows(self) -> Rows:
         columns, roles = self.columns, self.survey.roles
-        senders, pollers = at_once(
-            [
-                partial(rows_doing, role, columns.outcome, roles, self.moves)
-                for role in (SEND, POLL)
-            ],
-            size=self.number.size,
-        )
+
+        def doing(role: int) -> Ints32:
+            rows = np.empty(roles.size + 1, np.int32)
+            return rows[: rows_doing(role, columns.outcome, roles, self.moves, rows)]
+
+        both = (partial(doing, SEND), partial(doing, POLL))
+        senders, pollers = at_once(both, size=self.number.size)
         return Rows(
             columns.outcome,
             columns.ops.type,
@@ -135,14 +134,18 @@ class LogFacts:
     @cached_property
     def _others(self) -> Ints64:
         """Elements that are neither sent nor polled: few, and asked for by many checkers."""
-        many = int(self.survey.kinds[_ROLES == 0].sum())
+        others = np.empty(int(self.survey.kinds[_ROLES == 0].sum()), np.int64)
         elements = self.columns.elements
-        return others_of(many, self.begin, self.end, elements.op, elements.kind, self.survey.plain)
+        spans = (self.begin, self.end, elements.op)
+        others_of(*spans, elements.kind, self.survey.plain, others)
+        return others
 
     @cached_property
     def called(self) -> Ints32:
         """When each operation was invoked; as `Columns.call`, in half the room."""
-        return called(self.columns.ops.type, self.columns.partner)
+        rows = np.arange(self.columns.partner.size, dtype=np.int32)
+        call: Ints32 = np.where(self.columns.ops.type == 0, rows, self.columns.partner)
+        return call
 
     @cached_property
     def mixed(self) -> Bools:
@@ -211,7 +214,8 @@ class LogFacts:
         """Completed operations that may speak of these keys."""
         wanted = np.zeros(self.key_count, np.bool_)
         wanted[keys] = True
-        return rows_about(wanted, self.rows, self.columns.elements.key)
+        found = np.empty(self.rows.outcome.size + 1, np.int32)
+        return found[: rows_about(wanted, self.rows, self.columns.elements.key, found)]
 
     def key_at(self, slots: Ints64) -> Ints64:
         return np.searchsorted(self.slots.start, slots, side="right") - 1

@@ -78,7 +78,7 @@ def precommitted_reads(facts: LogFacts) -> Findings:
     if not facts.both:
         return Findings(nothing=nothing)
     mixed, found = np.flatnonzero(facts.mixed).astype(np.int32), np.empty(SHOWN, np.int64)
-    count = own_reads(mixed, facts.rows, facts.cells, found)
+    count = own_reads(mixed, facts.begin, facts.end, facts.cells, found)
 
     def told(element: int) -> Finding:
         row, value = columns.row_of(element), columns.value_of(element)

@@ -50,7 +50,8 @@ def _rebalanced(facts: LogFacts) -> Bools:
 
 def _lanes(facts: LogFacts, chosen: Ints32) -> Lanes:
     processes = max(1, facts.columns.ops.numbers.size)
-    blocks, block = blocks_of(facts.rows.process, chosen, processes)
+    last, free, block = np.full((3, processes), -1, np.int32)
+    blocks = blocks_of(facts.rows.process, chosen, last, free, block)
     room = blocks * facts.key_count
     none = np.full(room, -1, np.int32)
     return Lanes(

@@ -30,10 +30,13 @@ def stale_reads(facts: LogFacts, *, bound_ms: float | None = None) -> Findings:
     if bound_ms is None and facts.number.size > _UNASKED_MOST:
         return Findings(nothing=_NO_BOUND)
     known = np.full(slots.held.size, -1, np.int32)
-    kernels.first_known(facts.rows, facts.cells, facts.committed, facts.shift, slots.start, known)
+    spans = (columns.outcome, facts.begin, facts.end)
+    kernels.first_known(*spans, facts.cells, facts.committed, facts.shift, slots.start, known)
     placed, places = _positions(facts)
     found = np.zeros((SHOWN, 3), np.int64)
-    asked, count, worst = kernels.lags(
+    worst = np.array([0, -1, -1, -1], np.int64)
+    keys, processes = max(1, facts.key_count), max(1, columns.ops.numbers.size)
+    asked, count = kernels.lags(
         columns.outcome,
         columns.ops.process,
         _moves(facts),
@@ -50,10 +53,11 @@ def stale_reads(facts: LogFacts, *, bound_ms: float | None = None) -> Findings:
         known,
         placed,
         places,
-        max(1, facts.key_count),
-        max(1, columns.ops.numbers.size),
+        np.full(processes * keys, kernels.WAITING, np.int64),
+        np.empty(keys, np.int64),
         -1 if bound_ms is None else round(bound_ms * _NS_PER_MS),
         found,
+        worst,
     )
     told = [_told(facts, known, bound_ms or 0.0, *map(int, one)) for one in found[:count]]
     return Findings(

@@ -58,14 +58,14 @@ def nonlinearizable_logs(facts: LogFacts, *, exact_ends: bool = False) -> Findin
     logs = (chosen, slots.start, *contents)
     bounds = (ends.slot if exact_ends else ends.slot[:0], call[ends.row])
     realtime.called_before(*logs, call, *bounds, latest, whose)
-    late_count, late = realtime.late_appends(*logs, columns.outcome, latest, SHOWN)
-    about, early = facts.rows_about(np.flatnonzero(chosen)), np.empty(SHOWN, np.int64)
-    given = (facts.rows, facts.cells, facts.shift, slots.held, latest)
+    about, (late, early) = facts.rows_about(np.flatnonzero(chosen)), np.empty((2, SHOWN), np.int64)
+    late_count = realtime.late_appends(*logs, columns.outcome, latest, late)
+    given = (columns.ops.type, facts.begin, facts.end, facts.cells, facts.shift, slots.held, latest)
     early_count = realtime.early_reads(about, chosen, *given, early)
     asked = np.flatnonzero(ends.below >= 0)
     counted = asked[latest[ends.below[asked]] > ends.row[asked]]
     story = _Story(facts, ends, latest, whose)
-    found = [story.acked(int(slot)) for slot in late]
+    found = [story.acked(int(slot)) for slot in late[:late_count]]
     found += [story.shown(int(element)) for element in early[:early_count]]
     found += [story.counted(int(question)) for question in counted[:SHOWN]]
     return Findings(

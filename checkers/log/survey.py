@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.columns import Columns
+from checkers.columns import OK, Columns
 from checkers.kernels import survey as kernels
 from checkers.kernels.tables import Seen
 from checkers.parts import in_halves
@@ -76,7 +76,9 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
         return seen
 
     halves = in_halves(roles.size, half, size=elements.op.size)
-    kernels.lend_roles(columns.outcome, begin, end, elements.op, roles)
+    spoken_for = np.flatnonzero((columns.outcome > OK) & (begin < end))
+    # Themselves, or the invocations that speak for them.
+    roles[spoken_for] = roles[elements.op[begin[spoken_for]]]
     kinds, lowest, highest, width, facts = (np.array(part) for part in zip(*halves, strict=True))
     low = np.where(lowest < 0, np.iinfo(np.int64).max, lowest).min(axis=0)
     highest = highest.max(axis=0)

@@ -214,8 +214,8 @@ def _committed(facts: LogFacts, places: Places, told: Told) -> Ints8:
     """Which operations certainly took effect; and where those of unknown outcome put values."""
     unsure = np.flatnonzero(facts.rows.outcome == INFO).astype(np.int32)
     committed: Ints8 = (facts.rows.outcome == OK).view(np.int8)
-    commit_unsure(unsure, facts.rows, facts.cells, places.reader, committed)
-    given = (unsure, facts.rows, facts.cells, committed, facts.shift)
+    commit_unsure(unsure, facts.begin, facts.end, facts.cells, places.reader, committed)
+    given = (unsure, facts.begin, facts.end, facts.cells, committed, facts.shift)
     settling.place_unsure(*given, places, *told)
     return committed
 
@@ -258,10 +258,11 @@ def fill(facts: LogFacts, settled: Settled, start: Ints64) -> tuple[Values, Slot
     held, doubtful, places = settled.log.held, settled.doubtful, settled.places
     doubtful[places.owner[settled.moved[:, 0]]] = True
 
-    def half(low: int, high: int) -> int:
-        return kernels.doubt(low, high, start, held, doubtful)
-
-    used = sum(in_halves(facts.key_count, half, size=facts.number.size))
+    width = np.diff(start)
+    there = np.flatnonzero(width)
+    if there.size:
+        doubtful[there] |= np.minimum.reduceat(held, start[there]) < 0
+    used = int(width[~doubtful].sum())
     bound = settled.bound
     furthest = np.where(bound >= 0, held[np.maximum(bound, 0)] if held.size else -1, -1)
     furthest = furthest.astype(np.int32)

@@ -15,14 +15,8 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import INFO, OK, Columns
-from checkers.kernels.graph import (
-    by_source,
-    components,
-    count_edges,
-    in_order,
-    latest_calls,
-    place_edges,
-)
+from checkers.components import by_source, components, latest_calls
+from checkers.kernels.graph import count_edges, in_order, place_edges
 from checkers.kernels.rows import following
 
 WW, WR, RW, PROCESS = 1, 2, 4, 8
@@ -128,7 +122,8 @@ def process_edges(process: Ints32, takes_part: Bools) -> Edges:
     """From each operation to the next one of its process."""
     processes = int(process.max(initial=-1)) + 1
     source, target = np.empty((2, process.size), np.int32)
-    count = following(process, takes_part, max(1, processes), source, target)
+    last = np.full(max(1, processes), -1, np.int32)
+    count = following(process, takes_part, last, source, target)
     nothing = np.full(count, -1, np.int32)
     return source[:count], target[:count], PROCESS, nothing, nothing
 
@@ -141,7 +136,8 @@ def edge_count(graph: Graph) -> int:
 
 def suspects(graph: Graph) -> Suspects:
     begin, targets, waiting = graph.by_source
-    if in_order(begin, targets, waiting.copy(), graph.call.copy(), graph.ret):
+    ready = np.empty(waiting.size, np.int32)
+    if in_order(begin, targets, waiting.copy(), graph.call.copy(), graph.ret, ready):
         return Suspects((), realtime=False)
     start, order = by_source(graph.nodes, graph.source)
     target = graph.target[order]

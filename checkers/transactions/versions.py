@@ -19,8 +19,8 @@ import numpy as np
 
 from checkers.arrays import Ints32, Ints64
 from checkers.columns import OK, Columns
+from checkers.components import by_source, components
 from checkers.findings import SHOWN, Finding
-from checkers.kernels.graph import by_source, components
 from checkers.transactions.explain import ValueOf
 
 PROCESS, REALTIME = "sequential-keys", "linearizable-keys"

@@ -41,7 +41,8 @@ def test_what_can_be_put_in_order_is_what_has_no_cycle(seed: int) -> None:
     start, targets, waiting = graph.by_source
     assert targets.size == graph.source.size
     orderly = is_orderly(graph)
-    assert in_order(start, targets, waiting.copy(), graph.call.copy(), graph.ret) == orderly
+    ready = np.empty(graph.nodes, np.int32)
+    assert in_order(start, targets, waiting.copy(), graph.call.copy(), graph.ret, ready) == orderly
     found = suspects(graph)
     assert (not found.groups and not found.realtime) == orderly
 
