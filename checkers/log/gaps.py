@@ -23,6 +23,8 @@ from checkers.log.words import key_text, who
 from harness.history import kinds
 
 _NEVER = 1 << 62
+_PART = {"minimal": False}
+"""A witness names one operation; what convicts it is how many others there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ def _unfilled(
         because=f"{who(facts, needs.row)} ended with offset {needs.offset} of {name} in use, so "
         f"offset {gap} was too; nothing known is there, and of {len(log.fillers)} sends of unknown "
         f"place none is left that can be: {filled} are needed for offsets below",
-        witness={"key": columns.key_of(key), "offset": gap, "unplaced": len(log.fillers)},
+        witness={"key": columns.key_of(key), "offset": gap, "unplaced": len(log.fillers), **_PART},
     )
 
 
@@ -212,5 +214,5 @@ def _unplaced(facts: LogFacts, key: int, stray: _Filler) -> Finding:
         ops=(columns.index_of(stray.ret),),
         because=f"{who(facts, stray.ret)} was told that its record is in {key_text(facts, key)}, "
         "and every offset that was free at the time is another's",
-        witness={"key": columns.key_of(key), "offset": None},
+        witness={"key": columns.key_of(key), "offset": None, **_PART},
     )
