@@ -6,12 +6,15 @@ history, are left where they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Bools
@@ -74,9 +77,20 @@ class StoredHistory:
     def _elements(self, left_out: Bools) -> Elements:
         file = pq.ParquetFile(self.path / "elements.parquet")
         gathered = _Gathered(file.metadata.num_rows)
-        for group in range(file.num_row_groups):
-            gathered.add(elements_from(file.read_row_group(group)), left_out)
+        for part in _parts(file):
+            gathered.add(elements_from(part), left_out)
         return gathered.elements()
+
+
+def _parts(file: pq.ParquetFile) -> Iterator[pa.Table]:
+    """Of a file, one after the other; the next is read while one is gathered."""
+    groups = iter(range(file.num_row_groups))
+    with ThreadPoolExecutor(1) as reader:
+        coming = [reader.submit(file.read_row_group, group) for group in islice(groups, 1)]
+        while coming:
+            part = coming.pop().result()
+            coming += [reader.submit(file.read_row_group, group) for group in islice(groups, 1)]
+            yield part
 
 
 class _Decoded(Sequence[Any]):
@@ -122,11 +136,12 @@ class _Gathered:
         self._count = 0
 
     def add(self, part: Elements, left_out: Bools) -> None:
-        keep = ~left_out[part.op]
-        count = int(np.count_nonzero(keep))
+        kept = np.flatnonzero(~left_out[part.op])
+        here = slice(self._count, self._count + kept.size)
         for name, column in self._columns.items():
-            column[self._count : self._count + count] = getattr(part, name)[keep]
-        self._count += count
+            # None is out of range; were it looked after, all would be copied once more.
+            np.take(getattr(part, name), kept, out=column[here], mode="clip")
+        self._count += kept.size
 
     def elements(self) -> Elements:
         for name, column in self._columns.items():
