@@ -52,9 +52,11 @@ def _below(configs: Mapping[str, str], units: Mapping[str, int], enough: float) 
     """The setting, if it keeps less than enough; a negative number keeps everything."""
     for name, unit in units.items():
         if name in configs:
-            said = configs[name]
-            # What is no number at all will be refused by the brokers.
-            return f"{name}={said}" if said.isdigit() and int(said) * unit < enough else None
+            try:
+                kept = int(configs[name]) * unit
+            except ValueError:  # which the brokers will refuse
+                return None
+            return f"{name}={configs[name]}" if 0 <= kept < enough else None
     return None
 
 

@@ -108,6 +108,8 @@ def test_bad_words_are_refused_before_anything_is_started(words: list[str], comp
     [
         (Plan(), None),
         (Plan(topic_config={"retention.ms": "5000"}), "retention.ms=5000"),
+        (Plan(topic_config={"retention.ms": "+5000"}), "retention.ms=+5000"),
+        (Plan(topic_config={"retention.ms": "\N{SUPERSCRIPT TWO}"}), None),
         (Plan(topic_config={"retention.ms": "86400000"}), None),
         (Plan(topic_config={"retention.ms": "86400000"}, time_limit_s=86000), "retention.ms="),
         (Plan(topic_config={"retention.ms": "-1"}, broker_config={"log.retention.ms": "9"}), None),
