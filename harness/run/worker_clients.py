@@ -73,21 +73,14 @@ class WorkerClients:
     async def load(self, for_s: float) -> None:
         plan, now_ns = self._plan, time.monotonic_ns()
         interval_ns = int(plan.concurrency / plan.rate * _NS) if plan.rate else 0
-        self._task = Load(now_ns, now_ns + int(for_s * _NS), interval_ns)
-        for worker in self._workers.values():
-            worker.order(self._task)
+        self._begin(Load(now_ns, now_ns + int(for_s * _NS), interval_ns))
         patience_s = for_s + self._settings.delivery_timeout_ms / 1000 + _LAST_OPERATION_S
         await self._each("loaded", patience_s)
         self._task = None
 
     async def drain(self, ends: Mapping[str, int], within_s: float) -> Unsettled:
-        self._task = Drain(dict(ends), time.monotonic_ns() + int(within_s * _NS))
         self._release()
-        for number, worker in self._workers.items():
-            if worker.is_open:
-                worker.order(self._task)
-            else:
-                self._workers[number] = self._heir(worker)
+        self._begin(Drain(dict(ends), time.monotonic_ns() + int(within_s * _NS)))
         told = await self._each("drained", within_s + _LAST_OPERATION_S)
         self._task = None
         left = [
@@ -100,6 +93,15 @@ class WorkerClients:
         """By one that never said: whatever it would have asked has no answer."""
         questions = self._workload.closing(worker.number, worker.invocations)
         return Left({}, [asked(question) for question in questions])
+
+    def _begin(self, task: Load | Drain) -> None:
+        """All of them, and others for those that ended when there was nothing to do."""
+        self._task = task
+        for number, worker in self._workers.items():
+            if worker.is_open:
+                worker.order(task)
+            else:
+                self._workers[number] = self._heir(worker)
 
     async def _each(self, what: str, within_s: float) -> dict[int, Any]:
         """By worker what it says at its end, or None. One that never does is replaced."""

@@ -45,6 +45,7 @@ def with_workers(
     directory: Path,
     act: Callable[[WorkerClients, Tally], Coroutine[None, None, None]],
     *,
+    first: Callable[[WorkerClients], Coroutine[None, None, None]] | None = None,
     place: LocalPlace | None = None,
     deaths: int = 0,
     doubts: Sequence[str] = (),
@@ -58,6 +59,8 @@ def with_workers(
         workers = WorkerClients(where, plan, settings, tally, directory / "clients")
         try:
             await workers.open()
+            if first is not None:
+                await first(workers)
             load = asyncio.create_task(workers.load(LOAD_S))
             await act(workers, tally)
             workers.stop()
@@ -187,6 +190,18 @@ def test_one_that_somebody_kills_is_replaced_as_often_as_it_did_something(tmp_pa
 
     history = with_workers(tmp_path, act, deaths=KILLS)
     assert {op.process for op in history} >= {CLIENTS * times for times in range(KILLS + 1)}
+
+
+def test_one_that_ended_before_there_was_a_load_is_replaced_for_it(tmp_path: Path) -> None:
+    async def first(workers: WorkerClients) -> None:
+        os.kill(int(workers.process("c1").removeprefix("process ")), signal.SIGKILL)
+        await until(lambda: workers.deaths > 0)
+
+    async def act(workers: WorkerClients, tally: Tally) -> None:
+        await workers.kill("c2")
+        await progress(tally)
+
+    with_workers(tmp_path, act, first=first, deaths=1)
 
 
 def test_a_paused_one_that_is_killed_goes_on_as_another(tmp_path: Path) -> None:
