@@ -60,15 +60,16 @@ class Clients(ClientProcesses, Protocol):
 
 
 def unsettled(left: Iterable[Left], keys: Iterable[str]) -> Unsettled:
-    """Of a key what the reader left that came furthest; a question has one client that asks it."""
+    """Of a key what the reader left that came furthest; of questions each that somebody asked in
+    vain, once, though two clients may have."""
     least: dict[str, int] = {}
-    unanswered: list[str] = []
+    unanswered: dict[str, None] = {}
     for each in left:
-        unanswered += each.questions
+        unanswered |= dict.fromkeys(each.questions)
         for key, rest in each.records.items():
             least[key] = min(rest, least.get(key, rest))
     unread = {key: least.get(key) for key in keys if least.get(key, -1) != 0}
-    return Unsettled(unread, unanswered)
+    return Unsettled(unread, list(unanswered))
 
 
 def asked(question: Invocation) -> str:

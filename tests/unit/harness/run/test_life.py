@@ -342,7 +342,7 @@ def test_a_last_question_without_an_answer_is_told() -> None:
 
     left = Story(half, Asks()).left({}, 10**11)
     assert left == Left({}, ['describe {"topic": "1-0-1"}'])
-    assert unsettled([left, Left({})], []).unanswered == left.questions
+    assert unsettled([left, Left({}), left], []).unanswered == left.questions
 
 
 def test_no_question_is_asked_when_the_time_is_up() -> None:
