@@ -182,7 +182,9 @@ class LogFacts:
         far apart they are ranked, so that tables need no more room than there are elements."""
         lowest, highest = self.survey.lowest, self.survey.highest
         self.width = np.where(lowest >= 0, highest - lowest + 1, 0)
-        if int(self.width.sum()) <= _SPARSE * self.survey.placed + _SPARE:
+        # Not as integers: of a few keys whose offsets go far enough, the sum would be small again.
+        room = np.where(lowest >= 0, highest.astype(np.float64) - lowest + 1, 0).sum()
+        if room <= _SPARSE * self.survey.placed + _SPARE:
             return np.maximum(lowest, 0), self.columns.elements.offset
         return self._ranked()
 
