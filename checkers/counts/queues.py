@@ -9,6 +9,7 @@ from typing import Any
 
 from checkers.columns import INFO, OK
 from checkers.counts.told import Found, judged
+from checkers.findings import SHOWN
 from checkers.linear.calls import Call, calls, canonical
 from checkers.models import Question
 from checkers.results import Result
@@ -36,6 +37,7 @@ def queue(history: History | StoredHistory, question: Question) -> Result:
             events.append((call.row, 1, call))
     inside: Counter[Hashable] = Counter()
     rows: defaultdict[Hashable, list[int]] = defaultdict(list)
+    wrong: Counter[Hashable] = Counter()
     found: list[Found] = []
     taken = 0
     for _, is_out, call in sorted(events, key=lambda event: event[:2]):
@@ -46,8 +48,11 @@ def queue(history: History | StoredHistory, question: Question) -> Result:
             taken += is_out
             if inside[name] < 0:
                 inside[name] = 0
+                wrong[name] += 1
+                # Of a value that comes again and again, what is not shown takes no proof with it.
+                proof = tuple(rows[name]) if wrong[name] <= SHOWN else (call.row,)
                 sentence = f"{shown(value)} was dequeued and was not in the queue"
-                found.append(("unexpected", tuple(rows[name]), sentence, {"value": value}))
+                found.append(("unexpected", proof, sentence, {"value": value}))
     nothing = "" if taken else "nothing was dequeued"
     return judged(columns, found, {"events": len(events)}, nothing)
 

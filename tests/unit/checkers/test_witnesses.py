@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 
+from checkers.columns import Columns
+from checkers.counts import queues
+from checkers.counts.told import Found, judged
+from checkers.findings import SHOWN
 from checkers.models import Question, judge
 from checkers.verdict import Anomaly, Validity
 from harness.history.history import History
@@ -171,3 +175,18 @@ def test_half_a_character_is_a_text() -> None:
 def test_a_key_that_is_read_twice_is_one_key_to_forks() -> None:
     history = told(ok("read", [["r", 1, None], ["r", 1, 1]]))
     assert judge(history, "long-fork", Question()).validity is Validity.UNKNOWN
+
+
+def test_what_is_not_shown_takes_no_proof_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that comes out again and again: all that was done with it, each time, is too much."""
+    rows = 0
+
+    def counted(columns: Columns, found: list[Found], *given: Any) -> Any:
+        nonlocal rows
+        rows = sum(len(one[1]) for one in found)
+        return judged(columns, found, *given)
+
+    monkeypatch.setattr(queues, "judged", counted)
+    found = anomaly("queue", ok("enqueue", 1), *[ok("dequeue", 1)] * 500)
+    assert found.ops == (1, 3, 5)
+    assert rows < 500 + SHOWN * SHOWN
