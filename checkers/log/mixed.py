@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.arrays import Bools, Ints32, Ints64
+from checkers.arrays import Bools, Ints64
 from checkers.columns import FAIL, OK
 from checkers.kernels.reads import reads_touching
 from checkers.log.facts import LogFacts
@@ -40,11 +40,15 @@ def mixed_graph(facts: LogFacts, mixed: Bools) -> tuple[Graph, Ints64]:
     return graph, rows
 
 
-def _keys(facts: LogFacts, mixed: Bools) -> Ints32:
+def _keys(facts: LogFacts, mixed: Bools) -> Ints64:
     """Of all that these operations send; what they poll, they are asked for themselves."""
     key = facts.columns.elements.key
-    spans = [
-        key[int(facts.begin[row]) : int(facts.end[row])] for row in np.flatnonzero(mixed).tolist()
-    ]
-    keys: Ints32 = np.unique(np.concatenate(spans))
-    return keys[keys >= 0]
+    # One more where the elements of one of them begin, one less where they end.
+    step = np.zeros(key.size + 1, np.int8)
+    step[facts.begin[mixed]] += 1
+    step[facts.end[mixed]] -= 1
+    is_theirs = np.cumsum(step[:-1], dtype=np.int8).view(np.bool_)
+    is_there = np.zeros(facts.key_count + 1, np.bool_)
+    # What has no key has the last place.
+    is_there[key[is_theirs]] = True
+    return np.flatnonzero(is_there[:-1])
