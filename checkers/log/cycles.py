@@ -17,7 +17,7 @@ import numpy as np
 from checkers.arrays import Bools, Ints32, Ints64
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.kernels.log import edges_of_reads, reads_before_sends
-from checkers.kernels.values import EARLY, PHANTOM
+from checkers.kernels.values import EARLY
 from checkers.log.ends import edges_of_ends
 from checkers.log.facts import LogFacts
 from checkers.log.mixed import mixed_graph
@@ -47,7 +47,7 @@ def cycles(facts: LogFacts, *, ww_deps: bool = False, exact_polls: bool = False)
     plain = not (ww_deps or exact_polls) and _all_called(facts)
     simple = plain and not facts.both
     late = facts.in_time[1].any() or bool(marks.having(EARLY).size)
-    if simple and not late and not marks.having(PHANTOM).size:
+    if simple and not late:
         return Findings(looked_at=facts.polled, nothing=_NOTHING)
     early_count, early = _early_reads(facts)
     if simple:
