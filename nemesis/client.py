@@ -160,6 +160,8 @@ async def _pause(clients: ClientProcesses, client: str) -> str:
     if not await clients.is_running(client):
         raise NothingToStrikeError(f"{client} is gone, so it cannot be paused")
     await clients.pause(client)
+    if not await clients.is_running(client):
+        raise NothingToStrikeError(f"{client} was gone before it stood still")
     if not await clients.is_paused(client):
         raise FaultMissedError(f"{client} goes on though it was paused")
     return f"no thread of {client} runs, {clients.process(client)}"

@@ -150,8 +150,11 @@ class WorkerProcess:
         await self._signal(signal.SIGKILL, lambda: not self.is_open, "is gone")
 
     async def pause(self) -> None:
+        """Or it has ended meanwhile: whoever asks finds it gone, not paused."""
         self.is_to_stand_still = True
-        await self._signal(signal.SIGSTOP, lambda: is_stopped(self.pid), "stands still")
+        await self._signal(
+            signal.SIGSTOP, lambda: not self.is_open or is_stopped(self.pid), "stands still"
+        )
 
     async def resume(self) -> None:
         self.is_to_stand_still = False

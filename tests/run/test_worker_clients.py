@@ -163,6 +163,19 @@ def test_a_signal_that_does_not_arrive_is_told(
     with_workers(tmp_path, act)
 
 
+def test_nobody_waits_for_one_to_stand_still_that_is_killed_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def act(workers: WorkerClients, tally: Tally) -> None:
+        with monkeypatch.context() as sabotage:
+            sabotage.setattr("harness.run.worker_process.is_stopped", lambda _: False)
+            await asyncio.gather(workers.pause("c1"), workers.kill("c1"))
+        assert not await workers.is_running("c1")
+        assert not await workers.is_paused("c1")
+
+    with_workers(tmp_path, act)
+
+
 def test_one_that_is_late_hears_a_stop_that_came_before_it_began(tmp_path: Path) -> None:
     async def act(workers: WorkerClients, tally: Tally) -> None:
         await workers.kill("c2")

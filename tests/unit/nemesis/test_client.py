@@ -42,7 +42,9 @@ class Clients:
             self.started[client] += self.stubborn != "the same"
 
     async def pause(self, client: str) -> None:
-        if self.stubborn != "pause":
+        if self.stubborn == "gone":
+            self.down.add(client)
+        elif self.stubborn != "pause":
             self.paused.add(client)
 
     async def resume(self, client: str) -> None:
@@ -130,6 +132,13 @@ async def test_what_has_no_effect_is_missed(stage: Stage) -> None:
     clients.stubborn = "pause"
     with pytest.raises(FaultMissedError, match="c1 goes on though it was paused"):
         await strike(stage, "client:pause@c1", seed=2)
+
+
+@on_stage(1, partitions=1)
+async def test_one_that_is_killed_as_it_is_paused_is_not_missed(stage: Stage) -> None:
+    with_clients(stage).stubborn = "gone"
+    with pytest.raises(NothingToStrikeError, match="c1 was gone before it stood still"):
+        await strike(stage, "client:pause@c1")
 
 
 @on_stage(1, partitions=1)
