@@ -229,8 +229,10 @@ def _places(table: Ints32, count: int, numbering: Numbering | None) -> Places:
 def _astray(start: Ints64, owner: Ints32, told: list[Told]) -> Ints64:
     """The numbers of values that have a slot of another key, or may have."""
     moved = np.concatenate([one.moved[: one.counts[settling.MOVED]] for one in told])
-    keys = np.searchsorted(start, moved[:, 1], side="right") - 1
-    return np.unique(moved[keys != owner[moved[:, 0]], 0])
+    value, slot = moved[:, 0], moved[:, 1]
+    keys = np.searchsorted(start, slot, side="right") - 1
+    # What was only ever polled, and never with an offset, has no key yet.
+    return np.unique(value[(slot < 0) | (keys != owner[value])])
 
 
 def _without(astray: Ints64, told: Told) -> Told:

@@ -13,6 +13,7 @@ from checkers.log.strays import set_apart
 from checkers.models import Question, judge
 from harness.history.history import History
 from tests.property.log_histories import log_history
+from tests.unit.checkers.stories import polled, sent, told
 
 
 def _verdict(seed: int) -> str:
@@ -35,3 +36,10 @@ def test_strays_set_apart_give_the_same_verdict_as_numbering_all(
     assert asked > 20
     monkeypatch.setattr(values, "set_apart", lambda *_: None)
     assert alone == [_verdict(seed) for seed in range(60)]
+
+
+@pytest.mark.parametrize("others", [(), (sent(0, "x", (0, 1)), polled(1, "x", (0, 1)))])
+def test_a_value_that_nobody_sent_and_that_is_nowhere_is_in_no_slot(others: Any) -> None:
+    history = told(*others, polled(1, "x", (None, 7)))
+    result = judge(history, "kafka", Question())
+    assert {anomaly.type for anomaly in result.anomalies} == {"phantom-read"}
