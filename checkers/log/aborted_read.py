@@ -9,7 +9,7 @@ from __future__ import annotations
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.values import ABORTED
 from checkers.log.facts import LogFacts
-from checkers.log.words import key_text, of_number, value_text, who
+from checkers.log.words import key_text, of_number, place_of, place_text, value_text, who
 
 
 def aborted_reads(facts: LogFacts) -> Findings:
@@ -38,11 +38,11 @@ def _told(facts: LogFacts, number: int) -> Finding:
         ops=tuple(sorted({columns.index_of(writer), columns.index_of(reader)})),
         because=f"{who(facts, writer)} failed to send {value_text(value)} to "
         f"{key_text(facts, key)}, and {who(facts, reader)} polled it all the same, "
-        f"at offset {offset}",
+        f"at {place_text(offset)}",
         witness={
             "key": columns.key_of(key),
             "value": value,
-            "offset": offset,
+            "offset": place_of(offset),
             "writer": columns.index_of(writer),
             "reader": columns.index_of(reader),
         },

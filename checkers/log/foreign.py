@@ -11,7 +11,7 @@ from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.log import own_reads
 from checkers.kernels.values import PHANTOM
 from checkers.log.facts import LogFacts
-from checkers.log.words import key_text, of_number, value_text, who
+from checkers.log.words import key_text, of_number, place_of, place_text, value_text, who
 from harness.history import kinds
 
 
@@ -37,9 +37,9 @@ def phantom_reads(facts: LogFacts) -> Findings:
         return Finding(
             type="phantom-read",
             ops=(columns.index_of(row),),
-            because=f"{who(facts, row)} polled {value_text(value)} at offset {offset} of "
+            because=f"{who(facts, row)} polled {value_text(value)} at {place_text(offset)} of "
             f"{key_text(facts, key)}, and nobody sent it there",
-            witness={"key": columns.key_of(key), "value": value, "offset": offset},
+            witness={"key": columns.key_of(key), "value": value, "offset": place_of(offset)},
         )
 
     return limited(

@@ -20,7 +20,7 @@ from checkers.kernels import order
 from checkers.kernels.survey import blocks_of
 from checkers.kernels.tables import Lanes, Ranks
 from checkers.log.facts import LogFacts
-from checkers.log.words import key_text, of_number, value_text
+from checkers.log.words import key_text, of_number, place_of, place_text, value_text
 from harness.history import kinds
 
 
@@ -137,7 +137,7 @@ def _told(facts: LogFacts, type_: str, before: int, after: int) -> Finding:
     ops = tuple(dict.fromkeys(columns.index_of(row) for row in rows))
     polled = type_.endswith(("skip", "poll")) and "send" not in type_
     verb = "polled" if polled else "sent"
-    places = [f"offset {offset}" if offset >= 0 else "an offset unknown" for offset in offsets]
+    places = [place_text(offset) for offset in offsets]
     later = f"in op {ops[1]}" if len(ops) > 1 else "in the same operation"
     subject = "" if polled else "the next record "
     return Finding(
@@ -149,7 +149,7 @@ def _told(facts: LogFacts, type_: str, before: int, after: int) -> Finding:
         witness={
             "key": columns.key_of(key),
             "values": values,
-            "offsets": [offset if offset >= 0 else None for offset in offsets],
+            "offsets": [place_of(offset) for offset in offsets],
             "delta": delta,
             **({"skipped": _skipped(facts, key, before, after)} if delta > 1 else {}),
         },

@@ -24,6 +24,15 @@ def element_of(facts: LogFacts, row: int, number: int, role: int) -> int:
     return span.start + int(np.flatnonzero(here)[0])
 
 
+def place_text(offset: int) -> str:
+    return f"offset {offset}" if offset >= 0 else "an offset unknown"
+
+
+def place_of(offset: int) -> int | None:
+    """As a witness has it."""
+    return offset if offset >= 0 else None
+
+
 def who(facts: LogFacts, row: int) -> str:
     return f"process {facts.columns.process_of(row)} (op {facts.columns.index_of(row)})"
 
