@@ -2,7 +2,7 @@
 
 Retention by time or size would be asked for by configuration, and how far it goes is decided by
 the brokers' clocks and by what is in a segment: a clock that another nemesis has put ahead would
-delete what no client has read, and the run would call that a loss. So the exact form of the same
+delete what no client has read, and of that the run could say nothing. So the exact form of the same
 deed is used, DeleteRecords: up to an offset that the run vouches for (`Scene.read_to`), and not one
 record further.
 """
