@@ -56,7 +56,7 @@ def alone(name: str, trial: Trial) -> Group:
     return Group((name,), lambda dice: [trial(dice)])
 
 
-GENTLE, ROUGH, ROUGHEST = (0.05, 12), (0.3, 24), (0.45, 56)
+GENTLE, ROUGH, ROUGHEST = (0.08, 12), (0.3, 24), (0.45, 56)
 """How much is bent in a log, and of how many operations at most. What is frequent is tried on
 gentle histories, what is rare on rough ones, so that there are enough of both sorts."""
 _FREQUENT = ("duplicate", "inconsistent-offsets", "int-nonmonotonic-poll", "unseen")

@@ -120,8 +120,19 @@ def compared(name: str, facts: LogFacts, oracle: Oracle) -> tuple[Facts, Facts]:
         return [(findings.count,)] if findings.count else [], defined
     if findings.count > len(found) and name != "unseen":
         assert findings.count == len(defined)
-        return found, [one for one in defined if one in found]
+        return found, _matched(defined, found)
     return found, defined
+
+
+def _matched(defined: Facts, found: Facts) -> Facts:
+    """Those that are found, as often as they are: some are told twice, and not all are shown."""
+    left = list(found)
+    matched = []
+    for one in defined:
+        if one in left:
+            left.remove(one)
+            matched.append(one)
+    return matched
 
 
 def cycle_difference(
