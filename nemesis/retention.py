@@ -39,17 +39,18 @@ class Retention:
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         read = scene.read_to()
         possible: dict[str, dict[str, int]] = {}
-        for topic in scene.topics:
-            # A compacted topic keeps its records for ever, and brokers refuse to delete them.
-            if is_compacted(scene, topic):
-                continue
+        # A compacted topic keeps its records for ever, and brokers refuse to delete them.
+        topics = [topic for topic in scene.topics if not is_compacted(scene, topic)]
+        if not topics:
+            raise NothingToStrikeError("the workload has only compacted topics")
+        for topic in topics:
             for index, start in (await scene.cluster.system.log_starts(topic)).items():
                 read_to = read.get(f"{topic}-{index}", 0)
                 if read_to > start:
                     before = dice.randint(start + 1, read_to)
                     possible.setdefault(topic, {})[str(index)] = before
         if not possible:
-            raise NothingToStrikeError("the clients have read nothing yet that is still there")
+            raise NothingToStrikeError("no poll has returned anything yet that is still there")
         topic = dice.choice(sorted(possible))
         return (
             DeleteRecords(
