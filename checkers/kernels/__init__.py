@@ -7,11 +7,12 @@ may run at once, and they are compiled once per machine: the code is kept in the
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numba
 
-from checkers.kernels.compiling import put_off_collection
+from checkers.kernels.compiling import forget_old_code, put_off_collection
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -27,6 +28,7 @@ class Kernel(Protocol[P, R]):
 
 
 put_off_collection()
+forget_old_code(Path(__file__).parent)
 
 # Nobody calls them from C, so no entry for that is compiled.
 _COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
