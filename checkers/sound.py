@@ -59,7 +59,7 @@ _KEYED = np.array(
         *(kinds.SEND, kinds.SENT, kinds.POLLED_EMPTY, kinds.RECORD, kinds.APPEND, kinds.READ),
         *(kinds.READ_EMPTY, kinds.READ_ELEMENT, kinds.WRITE, kinds.PUT, kinds.PUT_AT, kinds.GET),
         *(kinds.ASSIGN, kinds.ASSIGN_AT, kinds.COMMIT, kinds.OWNED, kinds.IN, kinds.OUT),
-        kinds.GET_AT,
+        *(kinds.LOW, kinds.HIGH, kinds.STABLE, kinds.GET_AT),
     ],
     np.int8,
 )

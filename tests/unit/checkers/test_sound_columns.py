@@ -12,6 +12,7 @@ import pytest
 
 from checkers.models import LEAN
 from checkers.sound import sound_history
+from harness.history import kinds
 from harness.history.errors import HistoryError
 from harness.history.history import History
 from harness.history.op import Op
@@ -50,6 +51,11 @@ def replaced(name: str, column: str, values: list[Any], type_: Any) -> Callable[
     return change
 
 
+def end_of_no_log(directory: Path) -> None:
+    replaced("elements", "kind", [kinds.HIGH, kinds.RECORD, kinds.RECORD], pa.int8())(directory)
+    replaced("elements", "key", [None, 0, 0], pa.int32())(directory)
+
+
 def boxed_beyond(directory: Path) -> None:
     changed("boxed", True, pa.bool_())(directory)
     changed("value", 9, pa.int64())(directory)
@@ -70,6 +76,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         replaced("elements", "key", [None, 0, 0], pa.int32()),
         "operation 1: expected a key for each sent in elements, found none",
     ),
+    "end of no log": (end_of_no_log, "expected a key for each high in elements, found none"),
     "index twice": (
         replaced("ops", "index", [0, 1, 1, 2], pa.int64()),
         "ops.parquet, row 2: expected index to be at least 2, found 1",
