@@ -77,8 +77,8 @@ class LogFacts:
             rows = np.empty(roles.size + 1, np.int32)
             return rows[: rows_doing(role, columns.outcome, roles, self.moves, rows)]
 
-        both = (partial(doing, SEND), partial(doing, POLL))
-        senders, pollers = at_once(both, size=self.number.size)
+        found = (partial(doing, SEND), partial(doing, POLL), lambda: self.called)
+        senders, pollers, _ = at_once(found, size=self.number.size)
         return Rows(
             columns.outcome,
             columns.ops.type,

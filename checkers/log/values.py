@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -163,19 +164,17 @@ def _settled(
     """None if many values that have yet to be numbered are of several keys. With one key for each
     value it does not matter in which order they are seen. Sends and polls are seen side by side."""
     is_known = numbering is not None
-    table = _nothing(facts, 6, count + (0 if is_known else SPARE))
-    log = Log(*_nothing(facts, 4, int(start[-1])))
+    table = np.empty((6, count + (0 if is_known else SPARE)), np.int32)
+    log = Log(*np.empty((4, int(start[-1])), np.int32))
     places = _places(table, count, numbering)
     first_shown = table[5, :count]
     told = [Told.of(facts.key_count, cap) for _ in range(3)]
     given = (is_known, facts.rows, facts.cells, starts, facts.shift)
     bound = np.full(facts.key_count, -1, np.int32)
     shown = places._replace(first=first_shown)
-    sends, polls = (
-        partial(settling.settle_sends, *given, places, log, facts.called, *told[0]),
-        partial(settling.settle_polls, *given, shown, log, bound, *told[1]),
-    )
-    at_once((sends, polls), size=facts.number.size)
+    sends = partial(settling.settle_sends, *given, places, log, facts.called, *told[0])
+    polls = partial(settling.settle_polls, *given, shown, log, bound, *told[1])
+    _side_by_side(facts, table, log, sends, polls)
     settling.bring_together(is_known, start, places, first_shown, log.held, *told[2])
     strays = np.empty(0, np.int64) if numbering is None else numbering.strays
     many = max(int(one.counts[settling.MOVED]) for one in told) > cap
@@ -244,15 +243,29 @@ def _without(astray: Ints64, told: Told) -> Told:
     return Told(told.doubtful, moved, counts)
 
 
-def _nothing(facts: LogFacts, columns: int, size: int) -> Any:
-    """Columns of -1. Memory that is new is slow, so both threads ask for it."""
-    table = np.empty((columns, size), np.int32)
+def _side_by_side(
+    facts: LogFacts,
+    table: Ints32,
+    log: Log,
+    sends: Callable[[], None],
+    polls: Callable[[], None],
+) -> None:
+    """Columns are -1 at first. Memory that is new is slow, and polls take longer: so both threads
+    ask for theirs, and only then one of them for that of sends."""
+    owner, writer, reader, other_reader, first, first_shown = table
+    of_polls = (reader, other_reader, first_shown, log.held, log.shown)
 
     def half(low: int, high: int) -> None:
-        table[:, low:high] = -1
+        for column in of_polls:
+            column[column.size * low // 2 : column.size * high // 2] = -1
 
-    in_halves(size, half, size=facts.number.size)
-    return table
+    def emptied_sends() -> None:
+        for column in (owner, writer, first, log.acked, log.called):
+            column.fill(-1)
+        sends()
+
+    in_halves(2, half, size=facts.number.size)
+    at_once((polls, emptied_sends), size=facts.number.size)
 
 
 def fill(facts: LogFacts, settled: Settled, start: Ints64) -> tuple[Values, Slots, int]:
