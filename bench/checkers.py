@@ -77,7 +77,7 @@ def timed(work: Callable[[], object], room: int = 0) -> tuple[Spent, object]:
 
 def read_columns(path: Path) -> None:
     """What pyarrow alone needs for the same columns."""
-    pq.read_table(path / "ops.parquet", columns=["process", "type", "f"])
+    pq.read_table(path / "ops.parquet", columns=["index", "time", "process", "type", "f"])
     pq.read_table(
         path / "elements.parquet", columns=["op", "kind", "key", "offset", "value", "boxed"]
     )
