@@ -13,7 +13,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
 from bench.measure import Figures, LoadError, Sample, figures, sample
@@ -62,6 +64,7 @@ def topic(system: System, partitions: int) -> Iterator[str]:
     admin.create_topics([NewTopic(name, partitions, replicas, config=config)])[name].result(30)
     if replicas > 1:
         _wait_until_in_sync(admin, name, replicas)
+    _wait_until_led(admin, name, partitions)
     try:
         yield name
     finally:
@@ -76,6 +79,23 @@ def _wait_until_in_sync(admin: AdminClient, name: str, replicas: int) -> None:
             return
         time.sleep(0.02)
     raise LoadError(f"the replicas of {name} never were in sync")
+
+
+def _wait_until_led(admin: AdminClient, name: str, partitions: int) -> None:
+    """A broker may know a topic a moment before it leads it, and the raw load asks only once."""
+    end = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    ends = {TopicPartition(name, number): end for number in range(partitions)}
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            for answer in admin.list_offsets(ends).values():
+                answer.result(10)
+        except KafkaException as error:
+            if time.monotonic() > deadline:
+                raise LoadError(f"nobody leads {name}: {error}") from None
+            time.sleep(0.02)
+        else:
+            return
 
 
 def stored_bytes(system: System, name: str) -> int:
