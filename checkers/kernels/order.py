@@ -70,12 +70,11 @@ def reassign(op: int, how: int, rows: Rows, cells: Cells, keys: int, lanes: Lane
 
 
 @inlined
-def passed_over(op: int, rows: Rows, cells: Cells, doubtful: Bools) -> int:
-    """How many elements after the first need not be looked at, since they follow it step by step:
-    those of a plain operation that is ok, in a log beyond doubt."""
-    if rows.outcome[op] == 1 and rows.plain[op] and not doubtful[cells.key[rows.begin[op]]]:
-        return int(rows.end[op] - rows.begin[op] - 1)
-    return 0
+def is_step(op: int, rows: Rows, cells: Cells, doubtful: Bools) -> bool:
+    """Whether its elements follow each other step by step, so that the first tells of all: a plain
+    operation that is ok, in a log beyond doubt."""
+    ok = rows.outcome[op] == 1 and rows.plain[op]
+    return bool(ok and not doubtful[cells.key[rows.begin[op]]])
 
 
 @kernel
@@ -105,10 +104,22 @@ def poll_jumps(
         if owner[mine] != who:
             owner[mine] = who
             forget(lanes, mine * keys, (mine + 1) * keys)
+        if is_step(op, rows, cells, ranks.doubtful):
+            first, more = rows.begin[op], rows.end[op] - rows.begin[op] - 1
+            lane = mine * keys + cells.key[first]
+            here = cells.offset[first] - ranks.base[cells.key[first]]
+            steps += more
+            if lanes.kept[lane] >= epoch[who]:
+                steps += 1
+                by = jump(lanes.before_at[lane], here)
+                if by != 1:
+                    note(found, count, 0 if by > 1 else 1, lanes.before[lane], first)
+            lanes.kept[lane] = op
+            lanes.before[lane], lanes.before_at[lane] = first + more, here + more
+            continue
         lane, last, last_at = -1, -1, -1
-        passed = passed_over(op, rows, cells, ranks.doubtful)
-        for element in range(rows.begin[op], rows.end[op] - passed):
-            if not passed and (cells.kind[element] != RECORD or cells.number[element] < 0):
+        for element in range(rows.begin[op], rows.end[op]):
+            if cells.kind[element] != RECORD or cells.number[element] < 0:
                 continue
             at, on = cells.offset[element], cells.key[element]
             here = at - ranks.base[on]
@@ -134,10 +145,6 @@ def poll_jumps(
             last, last_at = element, here
             if how == 1:
                 lanes.kept[lane], lanes.before[lane], lanes.before_at[lane] = op, element, here
-        if passed:
-            steps += passed
-            lanes.before[lane] += passed
-            lanes.before_at[lane] += passed
     return steps
 
 
@@ -155,7 +162,7 @@ def send_jumps(
     go back."""
     steps, keys = 0, ranks.base.size
     block, owner, epoch = lanes.block, lanes.owner, lanes.epoch
-    acked, offset = lanes.acked, cells.offset
+    acked, acked_at, offset = lanes.acked, lanes.acked_at, cells.offset
     for op in rows.senders:
         how, who = rows.outcome[op], rows.process[op]
         mine = block[who]
@@ -166,9 +173,21 @@ def send_jumps(
         if owner[mine] != who:
             owner[mine] = who
             forget(lanes, mine * keys, (mine + 1) * keys)
-        passed = passed_over(op, rows, cells, ranks.doubtful)
-        for element in range(rows.begin[op], rows.end[op] - passed):
-            if not passed and (role_of(cells.kind[element]) != SENDS or cells.number[element] < 0):
+        if is_step(op, rows, cells, ranks.doubtful):
+            first, more = rows.begin[op], rows.end[op] - rows.begin[op] - 1
+            lane, at = mine * keys + cells.key[first], offset[first]
+            here = at - ranks.base[cells.key[first]]
+            steps += more + 1
+            if lanes.kept[lane] >= epoch[who] and jump(lanes.before_at[lane], here) < 1:
+                note(found, count, 1, lanes.before[lane], first)
+            if acked[lane] >= 0 and acked_at[lane] >= at:
+                note(found, count, 4, acked[lane], first)
+            lanes.kept[lane] = op
+            lanes.before[lane], lanes.before_at[lane] = first + more, here + more
+            acked[lane], acked_at[lane] = first + more, at + more
+            continue
+        for element in range(rows.begin[op], rows.end[op]):
+            if role_of(cells.kind[element]) != SENDS or cells.number[element] < 0:
                 continue
             at, on = offset[element], cells.key[element]
             here = at - ranks.base[on]
@@ -184,16 +203,10 @@ def send_jumps(
                 note(found, count, 1, lanes.before[lane], element)
             if how == 1 and at >= 0:
                 steps += 1
-                if acked[lane] >= 0 and offset[acked[lane]] >= at:
+                if acked[lane] >= 0 and acked_at[lane] >= at:
                     note(found, count, 4, acked[lane], element)
-                acked[lane] = element
+                acked[lane], acked_at[lane] = element, at
             lanes.since[lane], lanes.within[lane], lanes.within_at[lane] = op, element, here
             if how != 3:
                 lanes.kept[lane], lanes.before[lane], lanes.before_at[lane] = op, element, here
-        if passed:
-            lane = mine * keys + cells.key[rows.begin[op]]
-            steps += passed
-            acked[lane] += passed
-            lanes.before[lane] += passed
-            lanes.before_at[lane] += passed
     return steps

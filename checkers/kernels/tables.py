@@ -83,7 +83,7 @@ class Lanes(NamedTuple):
     """One for each process on each key. By process: where its lanes begin, in blocks of one for
     each key, and since when it is assigned what it is; by block: whose it is. By lane: in which
     operation it was last ok, with which element, of which rank; in which it was last at all; and
-    the last element that was acknowledged."""
+    the last element that was acknowledged, at which offset."""
 
     block: Ints32
     epoch: Ints32
@@ -95,3 +95,4 @@ class Lanes(NamedTuple):
     within: Ints64
     within_at: Ints64
     acked: Ints64
+    acked_at: Ints64

@@ -65,6 +65,7 @@ def _lanes(facts: LogFacts, chosen: Ints32) -> Lanes:
         within=np.empty(room, np.int64),
         within_at=np.empty(room, np.int64),
         acked=none.astype(np.int64),
+        acked_at=np.empty(room, np.int64),
     )
 
 
