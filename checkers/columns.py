@@ -105,10 +105,14 @@ class Columns:
             own_spans(first, last, op, begin, end)
 
         in_halves(op.size, half, size=op.size)
+        self.let_invocations_speak(begin, end)
+        return begin, end
+
+    def let_invocations_speak(self, begin: Ints64, end: Ints64) -> None:
+        """Where completions are silent."""
         silent = (self.outcome > OK) & (begin == end) & (self.partner >= 0)
         begin[silent] = begin[self.partner[silent]]
         end[silent] = end[self.partner[silent]]
-        return begin, end
 
     @cached_property
     def call(self) -> Ints64:

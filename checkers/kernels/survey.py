@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import inlined, inner_kernel, kernel
-from checkers.kernels.tables import Seen
+from checkers.kernels.tables import Cells, Seen
 from harness.history.kinds import OUT, RECORD, SEND, SENT
 
 NEAR = 4096
@@ -14,6 +18,13 @@ SENDING = 1 << SEND | 1 << SENT | 1 << OUT
 """Kinds as bits: comparing a kind with each of them would be the slowest part of the loops."""
 
 COUNT, LEAST, GREATEST, BOXED, PLACED = 0, 1, 2, 3, 4
+
+LOW = 0xFFFFFFFF
+"""The lower half of a value."""
+
+NEW, UNLIKE, ODD, LEAP = 1, 2, 4, 8
+"""What begins with an element: an operation; what does not go on as before; what is no integer; a
+stretch of values that count up."""
 
 
 @inner_kernel
@@ -37,67 +48,114 @@ def place_in(places: Ints64, value: int) -> int:
     return low - 1
 
 
+@inner_kernel
+def flag_unlike(column: Ints8 | Ints32, flags: Ints8, flag: int) -> None:
+    """Where an element differs from the one before. The first of a column is the one before the
+    first flag. Loops as short as this one are done for many elements at a time."""
+    now, before = column[1:], column[:-1]
+    for place in range(flags.size):
+        flags[place] |= np.uint8(now[place] != before[place]) * flag
+
+
+@inner_kernel
+def flag_leaps(column: Ints64, flags: Ints8, flag: int, low: int) -> None:
+    """As flag_unlike, where it is not one more, or the bits of `low` start anew."""
+    now, before = column[1:], column[:-1]
+    for place in range(flags.size):
+        leaps = (now[place] != before[place] + 1) | (now[place] & low == 0)
+        flags[place] |= np.uint8(leaps) * flag
+
+
+@inner_kernel
+def flag_odd(boxed: Bools, told: Bools, flags: Ints8) -> None:
+    for place in range(flags.size):
+        flags[place] |= np.uint8(boxed[place] | (not told[place])) * ODD
+
+
 @inlined
-def is_plain(
-    begin: int,
-    end: int,
-    kind: Ints8,
-    key: Ints32,
-    offset: Ints64,
-    boxed: Bools,
-    told: Bools,
-) -> bool:
-    """Whether elements are records of one key and kind, side by side in its log, with integers for
-    values: then the first of them tells the place of all."""
-    if offset[begin] < 0 or role_of(kind[begin]) == 0:
-        return False
-    for element in range(begin, end):
-        if kind[element] != kind[begin] or key[element] != key[begin]:
-            return False
-        if offset[element] - element != offset[begin] - begin:
-            return False
-        if not told[element] or boxed[element]:
-            return False
-    return True
+def breaks_of(at: int, op: Ints32, cells: Cells, boxed: Bools, flags: Ints8, breaks: Ints32) -> int:
+    """Which of the elements from `at` on begin an operation, a stretch of values, or something that
+    is not plain. Returns how many; for one more there is room."""
+    before, end = at - 1, at + flags.size
+    flags[:] = 0
+    flag_unlike(op[before:end], flags, NEW)
+    flag_unlike(cells.kind[before:end], flags, UNLIKE)
+    flag_unlike(cells.key[before:end], flags, UNLIKE)
+    flag_leaps(cells.offset[before:end], flags, UNLIKE, -1)
+    flag_leaps(cells.value[before:end], flags, LEAP, LOW)
+    flag_odd(boxed[at:end], cells.told[at:end], flags)
+    count = 0
+    for place in range(flags.size):
+        breaks[count] = place
+        count += flags[place] != 0
+    return count
+
+
+class Around(NamedTuple):
+    """What the elements of operations are, and what is found out about those."""
+
+    op: Ints32
+    boxed: Bools
+    outcome: Ints8
+    begin: Ints64
+    end: Ints64
+    roles: Ints8
+    plain: Bools
 
 
 @kernel
 def look_over(
-    first: int,
-    last: int,
-    outcome: Ints8,
-    begin: Ints64,
-    end: Ints64,
-    op: Ints32,
-    kind: Ints8,
-    key: Ints32,
-    offset: Ints64,
-    value: Ints64,
-    boxed: Bools,
-    told: Bools,
-    number: Ints32,
-    roles: Ints8,
-    plain: Bools,
-    seen: Seen,
+    first: int, last: int, around: Around, cells: Cells, seen: Seen, flags: Ints8, breaks: Ints32
 ) -> None:
-    """Of the rows from `first` on, as far as they speak for themselves: what they do, whether they
-    are plain, and all that is `seen`. Numbers of values are given later; those that may not be
-    are none."""
-    for row in range(first, last):
-        low, high = begin[row], end[row]
-        if low == high or op[low] != row:
-            continue
-        plain[row] = is_plain(low, high, kind, key, offset, boxed, told)
-        if plain[row]:
-            roles[row] = role_of(kind[low])
-            seen.kinds[kind[low]] += high - low
-            seen.facts[PLACED] += high - low
-            widen(seen, key[low], offset[low], offset[high - 1])
-            look_at_values(low, high, value, seen)
-        else:
-            roles[row] = look_closely(low, high, kind, key, offset, value, boxed, told, seen)
-        if not plain[row] or outcome[row] != 1:
-            number[low:high] = -1
+    """Of the elements from `first` on, which are those of whole operations: where each begins and
+    ends, what it does, whether it is plain, and all that is `seen`. Numbers of values are given
+    later; those that may not be are none. `flags` are for so many elements at a time."""
+    if first == last:
+        return
+    low, at = first, first + 1
+    plain = starts_plain(first, cells, around.boxed)
+    while at < last:
+        few = flags[: min(flags.size, last - at)]
+        count = breaks_of(at, around.op, cells, around.boxed, few, breaks)
+        for place in breaks[:count]:
+            element, flag = at + place, few[place]
+            if plain and flag & (NEW | LEAP):
+                widen_values(cells.value[element - 1], seen)
+            if flag & NEW:
+                close(low, element, plain, around, cells, seen)
+                low, plain = element, starts_plain(element, cells, around.boxed)
+            elif flag & (UNLIKE | ODD):
+                plain = False
+        at += few.size
+    if plain:
+        widen_values(cells.value[last - 1], seen)
+    close(low, last, plain, around, cells, seen)
+
+
+@inlined
+def starts_plain(element: int, cells: Cells, boxed: Bools) -> bool:
+    """Plain are records of one key and kind, side by side in its log, with integers for values:
+    then the first of them tells the place of all."""
+    is_record = cells.offset[element] >= 0 and role_of(cells.kind[element]) != 0
+    return bool(is_record and cells.told[element] and not boxed[element])
+
+
+@inlined
+def close(low: int, high: int, plain: bool, around: Around, cells: Cells, seen: Seen) -> None:
+    """An operation whose elements are all known."""
+    row = around.op[low]
+    around.begin[row], around.end[row], around.plain[row] = low, high, plain
+    if plain:
+        around.roles[row] = role_of(cells.kind[low])
+        seen.kinds[cells.kind[low]] += high - low
+        seen.facts[PLACED] += high - low
+        seen.facts[COUNT] += high - low
+        widen(seen, cells.key[low], cells.offset[low], cells.offset[high - 1])
+    else:
+        around.roles[row] = look_closely(low, high, cells, around.boxed, seen)
+    if not plain or around.outcome[row] != 1:
+        for element in range(low, high):
+            cells.number[element] = -1
 
 
 @inlined
@@ -109,50 +167,34 @@ def widen(seen: Seen, key: int, low: int, high: int) -> None:
 
 
 @inlined
-def look_at_values(begin: int, end: int, value: Ints64, seen: Seen) -> None:
-    """How many there are, how far apart their upper halves, and how far each producer's go."""
-    facts, width = seen.facts, seen.width
-    facts[COUNT] += end - begin
-    producer, top = value[begin] >> 32, value[begin] & 0xFFFFFFFF
-    for element in range(begin, end + 1):
-        # What comes again and again is written once: waiting for what was just written is slow.
-        if element == end or value[element] >> 32 != producer:
-            facts[LEAST] = min(facts[LEAST], producer)
-            facts[GREATEST] = max(facts[GREATEST], producer)
-            if 0 <= producer < NEAR and top >= width[producer]:
-                width[producer] = top + 1
-            if element == end:
-                break
-            producer, top = value[element] >> 32, value[element] & 0xFFFFFFFF
-        top = max(top, value[element] & 0xFFFFFFFF)
+def widen_values(value: int, seen: Seen) -> None:
+    """How far apart the upper halves of values are, and how far each producer's go. Of a stretch of
+    them the last is the greatest."""
+    producer, top = value >> 32, value & LOW
+    seen.facts[LEAST] = min(seen.facts[LEAST], producer)
+    seen.facts[GREATEST] = max(seen.facts[GREATEST], producer)
+    if 0 <= producer < NEAR and top >= seen.width[producer]:
+        seen.width[producer] = top + 1
 
 
 @inner_kernel
-def look_closely(
-    begin: int,
-    end: int,
-    kind: Ints8,
-    key: Ints32,
-    offset: Ints64,
-    value: Ints64,
-    boxed: Bools,
-    told: Bools,
-    seen: Seen,
-) -> int:
+def look_closely(low: int, high: int, cells: Cells, boxed: Bools, seen: Seen) -> int:
     """One by one. Returns what they do."""
     roles = 0
-    for element in range(begin, end):
-        seen.kinds[kind[element]] += 1
-        role = role_of(kind[element])
+    for element in range(low, high):
+        kind = cells.kind[element]
+        seen.kinds[kind] += 1
+        role = role_of(kind)
         if role == 0:
             continue
         roles |= role
-        if offset[element] >= 0:
+        if cells.offset[element] >= 0:
             seen.facts[PLACED] += 1
-            widen(seen, key[element], offset[element], offset[element])
-        if told[element]:
+            widen(seen, cells.key[element], cells.offset[element], cells.offset[element])
+        if cells.told[element]:
             seen.facts[BOXED] += boxed[element]
-            look_at_values(element, element + 1, value, seen)
+            seen.facts[COUNT] += 1
+            widen_values(cells.value[element], seen)
     return roles
 
 

@@ -54,9 +54,9 @@ class LogFacts:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.key_count = len(columns.history.keys)
-        self.begin, self.end = columns.spans
         self.number = np.empty(columns.elements.op.size, np.int32)
         self.survey = survey(columns, self.key_count, self.number)
+        self.begin, self.end = self.survey.spans
         self._slot_offsets: Ints64 | None = None
         self.base, self.offset = self._offsets()
         start = np.zeros(self.key_count + 1, np.int64)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import OK, Columns
 from checkers.kernels import survey as kernels
-from checkers.kernels.tables import Seen
-from checkers.parts import in_halves
+from checkers.kernels.tables import Cells, Seen
+from checkers.parts import at_once
+
+_AT_ONCE = 4096
+"""Elements that are looked at together: what is noted of them stays close at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,8 @@ class Survey:
     """How many elements there are of each kind."""
     roles: Ints8
     """What each operation does: 1 sends, 2 polls, 3 both."""
+    spans: tuple[Ints64, Ints64]
+    """Where its elements begin and end."""
     plain: Bools
     """Whether its elements are records of one key, side by side in its log."""
     lowest: Ints64
@@ -43,11 +49,16 @@ class Survey:
 def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
     """Numbers of values, given later, are none at first."""
     elements = columns.elements
-    begin, end = columns.spans
+    op = elements.op
+    begin, end = np.zeros((2, columns.outcome.size), np.int64)
     roles = np.zeros(columns.outcome.size, np.int8)
     plain = np.zeros(columns.outcome.size, np.bool_)
+    around = kernels.Around(op, elements.boxed, columns.outcome, begin, end, roles, plain)
+    cells = Cells(
+        elements.kind, elements.key, elements.offset, elements.value, elements.told, number
+    )
 
-    def half(first: int, last: int) -> Seen:
+    def part(first: int, last: int) -> Seen:
         seen = Seen(
             kinds=np.zeros(128, np.int64),
             lowest=np.full(keys, -1, np.int64),
@@ -55,27 +66,14 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
             width=np.zeros(kernels.NEAR, np.int64),
             facts=np.array([0, 1 << 62, -(1 << 62), 0, 0], np.int64),
         )
-        kernels.look_over(
-            first,
-            last,
-            columns.outcome,
-            begin,
-            end,
-            elements.op,
-            elements.kind,
-            elements.key,
-            elements.offset,
-            elements.value,
-            elements.boxed,
-            elements.told,
-            number,
-            roles,
-            plain,
-            seen,
-        )
+        room = np.empty(_AT_ONCE, np.int8), np.empty(_AT_ONCE + 1, np.int32)
+        kernels.look_over(first, last, around, cells, seen, *room)
         return seen
 
-    halves = in_halves(roles.size, half, size=elements.op.size)
+    middle = _next_op(op, op.size // 2)
+    parts = (partial(part, 0, middle), partial(part, middle, op.size))
+    halves = at_once(parts, size=op.size)
+    columns.let_invocations_speak(begin, end)
     spoken_for = np.flatnonzero((columns.outcome > OK) & (begin < end))
     # Themselves, or the invocations that speak for them.
     roles[spoken_for] = roles[elements.op[begin[spoken_for]]]
@@ -86,6 +84,7 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
     return Survey(
         kinds=kinds.sum(axis=0),
         roles=roles,
+        spans=(begin, end),
         plain=plain,
         lowest=np.where(highest < 0, -1, low),
         highest=highest,
@@ -96,3 +95,12 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
         boxed=int(boxed),
         placed=int(placed),
     )
+
+
+def _next_op(op: Ints32, element: int) -> int:
+    """The first element from there on with which an operation begins."""
+    while 0 < element < op.size and op[element] == op[element - 1]:
+        few = op[element : element + _AT_ONCE]
+        others = np.flatnonzero(few != few[0])
+        element += int(others[0]) if others.size else few.size
+    return element
