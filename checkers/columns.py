@@ -110,9 +110,15 @@ class Columns:
 
     def let_invocations_speak(self, begin: Ints64, end: Ints64) -> None:
         """Where completions are silent."""
-        silent = (self.outcome > OK) & (begin == end) & (self.partner >= 0)
+        rows = self.not_ok
+        silent = rows[(begin[rows] == end[rows]) & (self.partner[rows] >= 0)]
         begin[silent] = begin[self.partner[silent]]
         end[silent] = end[self.partner[silent]]
+
+    @cached_property
+    def not_ok(self) -> Ints64:
+        """The rows that complete operations which failed, or of which nobody knows."""
+        return np.flatnonzero(self.outcome > OK)
 
     @cached_property
     def call(self) -> Ints64:

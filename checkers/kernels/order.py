@@ -11,6 +11,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints64
 from checkers.kernels import inlined, inner_kernel, kernel
+from checkers.kernels.fetching import look_ahead
 from checkers.kernels.survey import role_of
 from checkers.kernels.tables import Cells, Lanes, Ranks, Rows
 from harness.history.kinds import ASSIGN, OWNED, RECORD
@@ -94,7 +95,8 @@ def poll_jumps(
     """
     steps, keys = 0, ranks.base.size
     block, owner, epoch = lanes.block, lanes.owner, lanes.epoch
-    for op in rows.pollers:
+    for turn, op in enumerate(rows.pollers):
+        look_ahead(turn, rows.pollers, rows, cells)
         how, who = rows.outcome[op], rows.process[op]
         mine = block[who]
         if moves[op]:
@@ -163,7 +165,8 @@ def send_jumps(
     steps, keys = 0, ranks.base.size
     block, owner, epoch = lanes.block, lanes.owner, lanes.epoch
     acked, acked_at, offset = lanes.acked, lanes.acked_at, cells.offset
-    for op in rows.senders:
+    for turn, op in enumerate(rows.senders):
+        look_ahead(turn, rows.senders, rows, cells)
         how, who = rows.outcome[op], rows.process[op]
         mine = block[who]
         if moves[op]:

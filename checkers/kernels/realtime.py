@@ -42,10 +42,10 @@ def in_time(
             continue
         latest, late = np.int32(-1), False
         for slot in range(start[key], start[key + 1]):
-            sender, reader = log.acked[slot], log.shown[slot]
+            sender, reader = log.sender[slot], log.shown[slot]
             if sender >= 0:
                 seen += 1
-                latest = max(latest, log.called[slot])
+                latest = max(latest, call[sender])
                 late |= latest > sender
             elif places.writer[log.held[slot]] >= 0:
                 latest = max(latest, call[places.writer[log.held[slot]]])

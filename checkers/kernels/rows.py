@@ -31,6 +31,13 @@ def pair(process: Ints32, type_: Ints8, alone: Bools, open_: Ints32, partner: In
 
 
 @kernel
+def calls_of(type_: Ints8, partner: Ints32, call: Ints32) -> None:
+    """For each row that in which its operation was invoked, or -1."""
+    for row in range(type_.size):
+        call[row] = row if type_[row] == 0 else partner[row]
+
+
+@kernel
 def high_range(wanted: Bools, value: Ints64) -> tuple[np.int64, np.int64, int]:
     """The least and greatest upper half of the wanted values, and how many there are."""
     least, greatest, count = np.int64(0), np.int64(-1), 0

@@ -59,12 +59,12 @@ class Places(NamedTuple):
 
 
 class Log(NamedTuple):
-    """By slot, -1 where there is nothing to tell: its value; the ok operation that sent it, and
-    when that was invoked; the first that showed it. Where values clash these tell nothing."""
+    """By slot, -1 where there is nothing to tell: its value; the ok operation that sent it, or -2
+    - one that was not known to be; the first that showed it. Where values clash these tell nothing.
+    """
 
     held: Ints32
-    acked: Ints32
-    called: Ints32
+    sender: Ints32
     shown: Ints32
 
 

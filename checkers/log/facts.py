@@ -19,10 +19,21 @@ from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import Columns
 from checkers.kernels.log import rows_about
 from checkers.kernels.realtime import in_time
+from checkers.kernels.rows import calls_of
 from checkers.kernels.survey import others_of, rows_doing
 from checkers.kernels.tables import Cells, Rows
+from checkers.log.placed import Placed, placed_values
+from checkers.log.settled import Settled, settled_values
 from checkers.log.survey import survey
-from checkers.log.values import Marks, fill, marks_of, settled_values
+from checkers.log.values import (
+    Marks,
+    Values,
+    even_slots,
+    even_values,
+    fill,
+    marks_of,
+    no_marks,
+)
 from checkers.parts import at_once, in_halves
 from harness.history import kinds
 
@@ -65,10 +76,18 @@ class LogFacts:
         self.shift = start[:-1] - self.base
         self.moves = _moves(columns)
         self.rows = self._rows()
-        settled = settled_values(self, start)
-        self.sends, self.polled, self.placed = settled.sends, settled.polled, settled.placed
-        self.committed = settled.committed
-        self.values, self.slots, self.known = fill(self, settled, start)
+        placed = placed_values(self, start)
+        self._even = placed if placed is not None and not placed.keys.odd.any() else None
+        """Where all values are, if nothing is odd about any log."""
+        told: Placed | Settled
+        if self._even is not None:
+            told = self._even
+            self.slots, self.known = even_slots(told)
+        else:
+            told = settled_values(self, start, placed)
+            self.values, self.slots, self.known = fill(told, start)
+        self.sends, self.polled, self.placed = told.sends, told.polled, told.placed
+        self.committed = told.committed
 
     def _rows(self) -> Rows:
         columns, roles = self.columns, self.survey.roles
@@ -143,8 +162,8 @@ class LogFacts:
     @cached_property
     def called(self) -> Ints32:
         """When each operation was invoked; as `Columns.call`, in half the room."""
-        rows = np.arange(self.columns.partner.size, dtype=np.int32)
-        call: Ints32 = np.where(self.columns.ops.type == 0, rows, self.columns.partner)
+        call = np.empty(self.columns.partner.size, np.int32)
+        calls_of(self.columns.ops.type, self.columns.partner, call)
         return call
 
     @cached_property
@@ -159,9 +178,21 @@ class LogFacts:
         return bool(self.mixed.any())
 
     @cached_property
+    def values(self) -> Values:
+        assert self._even is not None, "of odd logs they are told before"
+        return even_values(self, self._even)
+
+    @property
+    def slot_of_value(self) -> Ints32:
+        """The first; below 0 if there is none."""
+        return self.values.first if self._even is None else self._even.where
+
+    @cached_property
     def in_time(self) -> tuple[int, Bools]:
         """How many records were acknowledged at offsets beyond doubt; and the keys of which a
         record, or a poll, may have been told too early."""
+        if self._even is not None:
+            return self._even.sends, self._even.keys.late
         columns, slots = self.columns, self.slots
         given = (slots.start, slots.log, slots.clash, slots.doubtful, self.values.places)
         then = (columns.elements.op, columns.outcome, self.called)
@@ -175,7 +206,7 @@ class LogFacts:
 
     @cached_property
     def marks(self) -> Marks:
-        return marks_of(self)
+        return marks_of(self) if self._even is None else no_marks(self, self._even)
 
     def _offsets(self) -> tuple[Ints64, Ints64]:
         """The first offset of each key, and every element's offset from there. Where offsets are

@@ -17,18 +17,19 @@ from harness.history import kinds
 
 def phantom_reads(facts: LogFacts) -> Findings:
     """A value that nobody ever sent to that key: made up, broken, or of another partition."""
-    values, columns = facts.values, facts.columns
+    columns = facts.columns
     found = facts.marks.having(PHANTOM).tolist()
     written = written_otherwise(facts) if found else set()
     if written:
         found = [
             number
             for number in found
-            if (key_text(facts, int(values.key[number])), _mark(of_number(facts, number)))
+            if (key_text(facts, int(facts.values.key[number])), _mark(of_number(facts, number)))
             not in written
         ]
 
     def told(number: int) -> Finding:
+        values = facts.values
         element = int(values.reader[number])
         if element < 0:
             element = int(values.other_reader[number])

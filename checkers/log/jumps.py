@@ -70,9 +70,9 @@ def _lanes(facts: LogFacts, chosen: Ints32) -> Lanes:
 
 
 def _ranks(facts: LogFacts) -> Ranks:
-    slots, values = facts.slots, facts.values
-    of_value = values.index if slots.doubtful.any() else np.empty(0, np.int32)
-    return Ranks(facts.base, slots.start, slots.doubtful, values.first, of_value)
+    slots = facts.slots
+    of_value = slots.ranking.of_values if slots.doubtful.any() else np.empty(0, np.int32)
+    return Ranks(facts.base, slots.start, slots.doubtful, facts.slot_of_value, of_value)
 
 
 def jumps_of_polls(facts: LogFacts) -> Jumps:

@@ -44,7 +44,7 @@ class _Ends:
 
 def nonlinearizable_logs(facts: LogFacts, *, exact_ends: bool = False) -> Findings:
     """With `exact_ends` an end also says that nothing was there yet: see the contract."""
-    columns, values, slots = facts.columns, facts.values, facts.slots
+    columns, slots = facts.columns, facts.slots
     call = facts.called
     ends = _ends(facts)
     acked, late_keys = facts.in_time
@@ -54,6 +54,7 @@ def nonlinearizable_logs(facts: LogFacts, *, exact_ends: bool = False) -> Findin
         return Findings(looked_at=acked + facts.placed, nothing=_NOTHING)
     latest = np.empty(slots.held.size, np.int32)
     whose = np.empty(slots.held.size, np.int32)
+    values = facts.values
     contents = (slots.held, slots.clash, values.first, values.last, values.writer)
     logs = (chosen, slots.start, *contents)
     bounds = (ends.slot if exact_ends else ends.slot[:0], call[ends.row])

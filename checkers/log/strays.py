@@ -49,22 +49,21 @@ class Apart(NamedTuple):
 
 def set_apart(
     facts: LogFacts,
-    given: tuple[Ints64, Ints64],
+    start: Ints64,
     codes: Ints64,
     table: Ints32,
     log: Log,
     bound: Ints32,
 ) -> Apart | None:
-    """`given`: where the numbers of each producer, and the slots of each key, begin. The columns of
-    `table` are those of Places, the last being the first slot that was polled; it has SPARE numbers
-    more than were given. None if there are too many."""
-    starts, count = given[0], table.shape[1] - SPARE
-    found = _elements(facts, starts, codes, count)
+    """`start`: where the slots of each key begin. The columns of `table` are those of Places, the
+    last being the first slot that was polled; it has SPARE numbers more than were given. None if
+    there are too many."""
+    count = table.shape[1] - SPARE
+    found = _elements(facts, codes, count)
     if found is None:
         return None
-    elements = facts.columns.elements
-    value, key = elements.value[found], elements.key[found].astype(np.int64)
-    number = starts[value >> 32] + (value & 0xFFFFFFFF)
+    key = facts.columns.elements.key[found].astype(np.int64)
+    number = facts.number[found].astype(np.int64)
     known, first, inverse = np.unique(number, return_index=True, return_inverse=True)
     other = key != key[first][inverse]
     pairs, places = np.unique(key[other] * count + number[other], return_inverse=True)
@@ -75,23 +74,22 @@ def set_apart(
     table[:, known] = -1
     table[0, known] = key[first]
     table[0, count : count + pairs.size] = pairs // count
-    told = _seen_again(facts, given, found, table, log, bound)
+    told = _seen_again(facts, start, found, table, log, bound)
     told.doubtful[key] = True
     return Apart(pairs % count, told)
 
 
-def _elements(facts: LogFacts, starts: Ints64, codes: Ints64, count: int) -> Ints64 | None:
+def _elements(facts: LogFacts, codes: Ints64, count: int) -> Ints64 | None:
     """Of all values with these numbers, in their order."""
-    elements = facts.columns.elements
+    number = facts.number
     wanted = np.zeros(count, np.bool_)
     wanted[codes] = True
 
     def half(low: int, high: int) -> tuple[int, Ints64]:
         found = np.empty(_MOST, np.int64)
-        columns = (elements.kind, elements.value, elements.told)
-        return settling.elements_of(low, high, *columns, starts, wanted, found), found
+        return settling.elements_of(low, high, number, wanted, found), found
 
-    halves = in_halves(elements.op.size, half, size=elements.op.size)
+    halves = in_halves(number.size, half, size=number.size)
     if any(size > _MOST for size, _ in halves):
         return None
     return np.concatenate([found[:size] for size, found in halves])
@@ -99,7 +97,7 @@ def _elements(facts: LogFacts, starts: Ints64, codes: Ints64, count: int) -> Int
 
 def _seen_again(
     facts: LogFacts,
-    given: tuple[Ints64, Ints64],
+    start: Ints64,
     found: Ints64,
     table: Ints32,
     log: Log,
@@ -122,10 +120,10 @@ def _seen_again(
     told = Told.of(facts.key_count, 2 * found.size + numbers.size)
     owner, writer, reader, other_reader, first, first_shown = mine
     places = Places(owner, writer, reader, other_reader, first, first)
-    common = (True, few, cells, given[0], facts.shift)
-    settling.settle_sends(*common, places, log, facts.called[rows], *told)
+    common = (every, np.ones(facts.key_count, np.bool_), True, few, cells, facts.shift)
+    settling.settle_sends(*common, places, log, *told)
     settling.settle_polls(*common, places._replace(first=first_shown), log, bound, *told)
-    settling.bring_together(True, given[1], places, first_shown, log.held, *told)
+    settling.bring_together(True, start, places, first_shown, log.held, *told)
     # Rows and elements were counted among these few.
     mine[1] = np.where(mine[1] >= 0, rows[mine[1]], -1) if rows.size else -1
     mine[2:4] = np.where(mine[2:4] >= 0, found[mine[2:4]], -1) if found.size else -1

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.columns import OK, Columns
+from checkers.columns import Columns
 from checkers.kernels import survey as kernels
 from checkers.kernels.tables import Cells, Seen
 from checkers.parts import at_once
@@ -74,8 +74,9 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
     parts = (partial(part, 0, middle), partial(part, middle, op.size))
     halves = at_once(parts, size=op.size)
     columns.let_invocations_speak(begin, end)
-    spoken_for = np.flatnonzero((columns.outcome > OK) & (begin < end))
+    rows = columns.not_ok
     # Themselves, or the invocations that speak for them.
+    spoken_for = rows[begin[rows] < end[rows]]
     roles[spoken_for] = roles[elements.op[begin[spoken_for]]]
     kinds, lowest, highest, width, facts = (np.array(part) for part in zip(*halves, strict=True))
     low = np.where(lowest < 0, np.iinfo(np.int64).max, lowest).min(axis=0)

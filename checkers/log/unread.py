@@ -14,11 +14,12 @@ _NO_TRANSACTIONS = "there were no transactions"
 
 def unseen(facts: LogFacts) -> Findings:
     """One finding for each key. A record that is only late is unseen too: read to the end."""
-    values, columns = facts.values, facts.columns
+    columns = facts.columns
     numbers = facts.marks.having(UNSEEN)
-    keys = np.unique(values.key[numbers])
+    keys = np.unique(facts.values.key[numbers]) if numbers.size else numbers
 
     def told(key: int) -> Finding:
+        values = facts.values
         mine = numbers[values.key[numbers] == key]
         mine = mine[np.argsort(values.writer[mine], kind="stable")]
         writer = int(values.writer[mine[0]])
@@ -52,10 +53,11 @@ def unseen(facts: LogFacts) -> Findings:
 
 def torn_transactions(facts: LogFacts) -> Findings:
     """A transaction of which one record was polled, and another was read past and never seen."""
-    values, columns = facts.values, facts.columns
+    columns = facts.columns
     is_txn = columns.has_f("txn", "transform") & (columns.outcome > 0)
     if not is_txn.any():
         return Findings(nothing=_NO_TRANSACTIONS)
+    values = facts.values
     torn: dict[int, tuple[int, int]] = {}
     for number in facts.marks.having(LOST):
         row = int(values.writer[number])

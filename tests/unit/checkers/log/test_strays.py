@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checkers.log import values
+from checkers.log import settled
 from checkers.log.strays import set_apart
 from checkers.models import Question, judge
 from harness.history.history import History
@@ -31,10 +31,10 @@ def test_strays_set_apart_give_the_same_verdict_as_numbering_all(
         asked += 1
         return set_apart(*given)
 
-    monkeypatch.setattr(values, "set_apart", counted)
+    monkeypatch.setattr(settled, "set_apart", counted)
     alone = [_verdict(seed) for seed in range(60)]
     assert asked > 20
-    monkeypatch.setattr(values, "set_apart", lambda *_: None)
+    monkeypatch.setattr(settled, "set_apart", lambda *_: None)
     assert alone == [_verdict(seed) for seed in range(60)]
 
 
