@@ -24,6 +24,8 @@ from random import Random
 # Before this directory, where a module has the name of each package.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from checkers import kernels
+from checkers.kernels import LITTLE
 from checkers.log.facts import LogFacts
 from checkers.verdict import Validity
 from tests.property import log_linearity
@@ -73,6 +75,11 @@ def _logs(names: tuple[str, ...], bend: float, most: int) -> Group:
         return [(found == defined, bool(defined)) for found, defined in both]
 
     return Group(names, trial)
+
+
+def _orderly_trial(dice: Random) -> tuple[bool, bool]:
+    wrong, invalid = logs.orderly_difference(dice)
+    return not wrong, invalid
 
 
 def _cycle_trial(dice: Random) -> tuple[bool, bool]:
@@ -153,6 +160,7 @@ GROUPS: dict[str, Group] = {
     "gentle-logs": _logs(_FREQUENT, *GENTLE),
     "rough-logs": _logs(_OTHERS, *ROUGH),
     "roughest-logs": _logs(_RARE, *ROUGHEST),
+    "orderly-logs": alone("orderly-logs", _orderly_trial),
     "G1c": alone("G1c", _cycle_trial),
     **{name: alone(name, _group_trial(name)) for name in groups.CASES},
     **{name: alone(name, _kept_trial(name)) for name in registers.CASES},
@@ -187,6 +195,8 @@ def fuzz(name: str, count: int, seed: int, progress: Progress) -> bool:
     begun = saved = time.monotonic()
     while tried < count:
         try:
+            # Compiled kernels and their plain twins take turns.
+            kernels.LITTLE = LITTLE if tried % 2 else 0
             results = group.trial(Random(f"{name} {seed + tried}"))
         except Exception:
             print(f"{name}: BROKE at seed {seed + tried}", flush=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numba
+from numba.extending import register_jitable
 
 from checkers.kernels.compiling import forget_old_code, put_off_collection
 
@@ -42,11 +43,22 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return compiled
 
 
-def inner_kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """One that only kernels call, so that no entry for Python is compiled, either."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, **_UNCOUNTED}
-    compiled: Kernel[P, R] = numba.njit(**_COMPILED, **options)(function)
+def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """One that only kernels call, so that no entry for Python is compiled, either; from their plain
+    twins it is called as it is."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True, **_COMPILED, **_UNCOUNTED}
+    compiled: Callable[P, R] = register_jitable(**options)(function)
     return compiled
+
+
+LITTLE = 1 << 15
+"""Elements, or slots, that plain Python is through with before a kernel is compiled."""
+
+
+def fitting(compiled: Kernel[P, R], work: int) -> Callable[P, R]:
+    """The kernel, or its plain twin where there is little to do."""
+    twin: Callable[P, R] = getattr(compiled, "py_func", compiled)
+    return compiled if work >= LITTLE else twin
 
 
 def array_kernel(function: Callable[P, R]) -> Kernel[P, R]:

@@ -339,12 +339,16 @@ def element_in(op: int, code: int, offset: int, rows: Rows, cells: Cells) -> int
 
 @kernel
 def tell_unplaced(
-    rows: Rows, cells: Cells, odd: Bools, where: Ints32, owner: Ints32, writer: Ints32
+    about: Ints64,
+    rows: Rows,
+    cells: Cells,
+    odd: Bools,
+    where: Ints32,
+    owner: Ints32,
+    writer: Ints32,
 ) -> None:
     """The senders of values that are at no slot, but for those of odd keys."""
-    for op in rows.senders:
-        if rows.outcome[op] == 1:
-            continue
+    for op in about:
         for element in range(rows.begin[op], rows.end[op]):
             if role_of(cells.kind[element]) != 1 or not cells.told[element]:
                 continue

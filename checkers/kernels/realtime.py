@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.kernels import inner_kernel, kernel
-from checkers.kernels.tables import Cells, Log, Places
+from checkers.kernels import kernel
+from checkers.kernels.tables import Cells, Places
 from harness.history.kinds import RECORD
 
 NEVER = 2**31 - 1
@@ -17,71 +17,39 @@ NEVER = 2**31 - 1
 
 @kernel
 def in_time(
-    low: int,
-    high: int,
+    keys: Ints64,
     start: Ints64,
-    log: Log,
-    clash: Ints8,
-    doubtful: Bools,
-    places: Places,
-    op: Ints32,
-    outcome: Ints8,
-    call: Ints32,
-    late_keys: Bools,
-) -> int:
-    """How many records of the keys from `low` on were acknowledged at offsets beyond doubt; and
-    of which it may be that one was acknowledged, or shown, before something at or below it was
-    begun. The first to be shown a value is enough: all others were shown it later."""
-    seen = 0
-    for key in range(low, high):
-        if doubtful[key]:
-            more, late_keys[key] = doubtful_in_time(
-                start[key], start[key + 1], log.held, clash, places, op, outcome, call
-            )
-            seen += more
-            continue
-        latest, late = np.int32(-1), False
-        for slot in range(start[key], start[key + 1]):
-            sender, reader = log.sender[slot], log.shown[slot]
-            if sender >= 0:
-                seen += 1
-                latest = max(latest, call[sender])
-                late |= latest > sender
-            elif places.writer[log.held[slot]] >= 0:
-                latest = max(latest, call[places.writer[log.held[slot]]])
-            late |= latest > reader >= 0
-        late_keys[key] = late
-    return seen
-
-
-@inner_kernel
-def doubtful_in_time(
-    begin: int,
-    end: int,
     held: Ints32,
     clash: Ints8,
     places: Places,
     op: Ints32,
     outcome: Ints8,
     call: Ints32,
-) -> tuple[int, bool]:
-    """Of one key. Slots with doubtful contents say nothing of when they were sent."""
-    seen, late, latest = 0, False, np.int32(-1)
-    for slot in range(begin, end):
-        value = held[slot]
-        if value < 0:
-            continue
-        sender = places.writer[value]
-        if sender >= 0 and not clash[slot] and places.first[value] == places.last[value]:
-            latest = max(latest, call[sender])
-            if outcome[sender] == 1:
-                seen += 1
-                late |= latest > sender
-        if places.reader[value] >= 0:
-            late |= latest > op[places.reader[value]]
-        if places.other_reader[value] >= 0:
-            late |= latest > op[places.other_reader[value]]
-    return seen, late
+    late_keys: Bools,
+) -> int:
+    """How many records of these keys were acknowledged at offsets beyond doubt; and of which keys
+    it may be that one was acknowledged, or shown, before something at or below it was begun. Slots
+    with doubtful contents say nothing of when they were sent. The first to be shown a value is
+    enough: all others were shown it later."""
+    seen = 0
+    for key in keys:
+        late, latest = False, np.int32(-1)
+        for slot in range(start[key], start[key + 1]):
+            value = held[slot]
+            if value < 0:
+                continue
+            sender, reader, other = (
+                places.writer[value], places.reader[value], places.other_reader[value]
+            )  # fmt: skip
+            if sender >= 0 and not clash[slot] and places.first[value] == places.last[value]:
+                latest = max(latest, call[sender])
+                if outcome[sender] == 1:
+                    seen += 1
+                    late |= bool(latest > sender)
+            late |= bool(reader >= 0 and latest > op[reader])
+            late |= bool(other >= 0 and latest > op[other])
+        late_keys[key] = late
+    return seen
 
 
 @kernel

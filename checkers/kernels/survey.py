@@ -109,30 +109,32 @@ def look_over(
 ) -> None:
     """Of the elements from `first` on, which are those of whole operations: where each begins and
     ends, what it does, whether it is plain, and all that is `seen`. Numbers of values are given
-    later; those that may not be are none. `flags` are for so many elements at a time."""
-    if first == last:
-        return
-    low, at = first, first + 1
-    plain = starts_plain(first, cells, around.boxed)
-    while at < last:
-        few = flags[: min(flags.size, last - at)]
-        count = breaks_of(at, around.op, cells, around.boxed, few, breaks)
+    later; those that may not be are none. `flags` are for so many elements at a time, and one more.
+    """
+    low, at, plain = first, first + 1, False
+    while low < last:
+        size = min(flags.size - 1, last - at)
+        count = breaks_of(at, around.op, cells, around.boxed, flags[:size], breaks)
+        if at + size == last:
+            # The last operation ends as if another one began.
+            flags[size], breaks[count] = NEW, size
+            count += 1
+        if at == first + 1:
+            plain = starts_plain(first, cells, around.boxed)
         for place in breaks[:count]:
-            element, flag = at + place, few[place]
+            element, flag = at + place, flags[place]
             if plain and flag & (NEW | LEAP):
                 widen_values(cells.value[element - 1], seen)
             if flag & NEW:
                 close(low, element, plain, around, cells, seen)
-                low, plain = element, starts_plain(element, cells, around.boxed)
+                low = element
+                plain = low < last and starts_plain(low, cells, around.boxed)
             elif flag & (UNLIKE | ODD):
                 plain = False
-        at += few.size
-    if plain:
-        widen_values(cells.value[last - 1], seen)
-    close(low, last, plain, around, cells, seen)
+        at += size
 
 
-@inlined
+@inner_kernel
 def starts_plain(element: int, cells: Cells, boxed: Bools) -> bool:
     """Plain are records of one key and kind, side by side in its log, with integers for values:
     then the first of them tells the place of all."""

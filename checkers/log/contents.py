@@ -8,6 +8,7 @@ import numpy as np
 
 from checkers.arrays import Ints64
 from checkers.findings import SHOWN, Finding, Findings, limited
+from checkers.kernels import fitting
 from checkers.kernels.log import elements_at
 from checkers.kernels.values import DOUBLE
 from checkers.log.facts import SEND, LogFacts
@@ -67,7 +68,8 @@ def _spoken_of(facts: LogFacts, wanted: Ints64, *, by_value: bool) -> Spoken:
     rows = np.empty((wanted.size, _PLACES), np.int32)
     elements, count = np.empty(rows.shape, np.int64), np.zeros(wanted.size, np.int32)
     given = (facts.begin, facts.end, facts.cells, facts.committed, facts.shift, chosen, by_value)
-    elements_at(facts.rows_about(key), *given, rows, elements, count)
+    about = facts.rows_about(key)
+    fitting(elements_at, facts.work_in(about))(about, *given, rows, elements, count)
     return {
         int(one): [(int(rows[thing, at]), int(elements[thing, at])) for at in range(count[thing])]
         for thing, one in enumerate(wanted)

@@ -16,6 +16,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints32, Ints64
 from checkers.findings import SHOWN, Finding, Findings
+from checkers.kernels import fitting
 from checkers.kernels.log import edges_of_reads, reads_before_sends
 from checkers.kernels.values import EARLY
 from checkers.log.ends import edges_of_ends
@@ -88,7 +89,7 @@ def _early_reads(facts: LogFacts) -> tuple[int, Ints64]:
     rows = facts.rows_about(np.flatnonzero(about))
     spans = (facts.columns.outcome, facts.begin, facts.end)
     given = (*spans, facts.cells, facts.values.writer, facts.called)
-    count = reads_before_sends(rows, *given, found)
+    count = fitting(reads_before_sends, facts.work_in(rows))(rows, *given, found)
     return count, found[:count]
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import Columns
+from checkers.kernels import fitting
 from checkers.kernels.log import rows_about
 from checkers.kernels.realtime import in_time
 from checkers.kernels.rows import calls_of
@@ -76,7 +77,7 @@ class LogFacts:
         self.shift = start[:-1] - self.base
         self.moves = _moves(columns)
         self.rows = self._rows()
-        placed = placed_values(self, start)
+        self._placed = placed = placed_values(self, start)
         self._even = placed if placed is not None and not placed.keys.odd.any() else None
         """Where all values are, if nothing is odd about any log."""
         told: Placed | Settled
@@ -191,18 +192,27 @@ class LogFacts:
     def in_time(self) -> tuple[int, Bools]:
         """How many records were acknowledged at offsets beyond doubt; and the keys of which a
         record, or a poll, may have been told too early."""
-        if self._even is not None:
-            return self._even.sends, self._even.keys.late
-        columns, slots = self.columns, self.slots
-        given = (slots.start, slots.log, slots.clash, slots.doubtful, self.values.places)
-        then = (columns.elements.op, columns.outcome, self.called)
+        late, acked, others = np.zeros(self.key_count, np.bool_), 0, np.arange(self.key_count)
+        if self._placed is not None:
+            told = self._placed.keys
+            late |= told.late
+            acked = int(told.acked[~told.odd].sum())
+            others = np.flatnonzero(told.odd)
+        if others.size:
+            acked += self._in_time(others, late)
+        return acked, late
 
-        late = np.zeros(self.key_count, np.bool_)
+    def _in_time(self, keys: Ints64, late: Bools) -> int:
+        """As in_time, of odd keys."""
+        slots = self.slots
+        given = (slots.start, slots.held, slots.clash, self.values.places)
+        then = (self.columns.elements.op, self.columns.outcome, self.called)
+        work = int((slots.start[keys + 1] - slots.start[keys]).sum())
 
         def half(low: int, high: int) -> int:
-            return in_time(low, high, *given, *then, late)
+            return int(fitting(in_time, work)(keys[low:high], *given, *then, late))
 
-        return sum(map(int, in_halves(self.key_count, half, size=self.number.size))), late
+        return sum(in_halves(keys.size, half, size=work))
 
     @cached_property
     def marks(self) -> Marks:
@@ -249,6 +259,10 @@ class LogFacts:
         wanted[keys] = True
         found = np.empty(self.rows.outcome.size + 1, np.int32)
         return found[: rows_about(wanted, self.rows, self.columns.elements.key, found)]
+
+    def work_in(self, rows: Ints32 | Ints64) -> int:
+        """How many elements they have."""
+        return int((self.end[rows] - self.begin[rows]).sum())
 
     def key_at(self, slots: Ints64) -> Ints64:
         return np.searchsorted(self.slots.start, slots, side="right") - 1

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from checkers.findings import SHOWN, Finding, Findings, limited
+from checkers.kernels import fitting
 from checkers.kernels.log import own_reads
 from checkers.kernels.values import PHANTOM
 from checkers.log.facts import LogFacts
@@ -79,7 +80,8 @@ def precommitted_reads(facts: LogFacts) -> Findings:
     if not facts.both:
         return Findings(nothing=nothing)
     mixed, found = np.flatnonzero(facts.mixed).astype(np.int32), np.empty(SHOWN, np.int64)
-    count = own_reads(mixed, facts.begin, facts.end, facts.cells, found)
+    look = fitting(own_reads, facts.work_in(mixed))
+    count = look(mixed, facts.begin, facts.end, facts.cells, found)
 
     def told(element: int) -> Finding:
         row, value = columns.row_of(element), columns.value_of(element)

@@ -15,7 +15,7 @@ import numpy as np
 from checkers.arrays import Ints32, Ints64
 from checkers.columns import OK
 from checkers.findings import SHOWN, Finding, Findings
-from checkers.kernels import realtime
+from checkers.kernels import fitting, realtime
 from checkers.log.facts import LogFacts
 from checkers.log.words import key_text, of_number, value_text, who
 from harness.history import kinds
@@ -58,11 +58,13 @@ def nonlinearizable_logs(facts: LogFacts, *, exact_ends: bool = False) -> Findin
     contents = (slots.held, slots.clash, values.first, values.last, values.writer)
     logs = (chosen, slots.start, *contents)
     bounds = (ends.slot if exact_ends else ends.slot[:0], call[ends.row])
-    realtime.called_before(*logs, call, *bounds, latest, whose)
+    work = int(np.diff(slots.start)[chosen].sum())
+    fitting(realtime.called_before, work)(*logs, call, *bounds, latest, whose)
     about, (late, early) = facts.rows_about(np.flatnonzero(chosen)), np.empty((2, SHOWN), np.int64)
-    late_count = realtime.late_appends(*logs, columns.outcome, latest, late)
+    late_count = fitting(realtime.late_appends, work)(*logs, columns.outcome, latest, late)
     given = (columns.ops.type, facts.begin, facts.end, facts.cells, facts.shift, slots.held, latest)
-    early_count = realtime.early_reads(about, chosen, *given, early)
+    early_reads = fitting(realtime.early_reads, facts.work_in(about))
+    early_count = early_reads(about, chosen, *given, early)
     asked = np.flatnonzero(ends.below >= 0)
     counted = asked[latest[ends.below[asked]] > ends.row[asked]]
     story = _Story(facts, ends, latest, whose)

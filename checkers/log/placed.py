@@ -10,7 +10,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import OK
-from checkers.kernels import placing
+from checkers.kernels import fitting, placing
 from checkers.kernels.placing import Keys, Sent
 from checkers.kernels.tables import Log, Places
 from checkers.numbering import room_for
@@ -67,7 +67,8 @@ def placed_values(facts: LogFacts, start: Ints64) -> Placed | None:
     strangers = int(counts[0, placing.STRANGE])
     if strangers > _STRANGE:
         is_odd[:] = True
-    placing.suspect_all(strange[:strangers], where, start, rows, cells, is_odd)
+    suspect_all = fitting(placing.suspect_all, strangers)
+    suspect_all(strange[:strangers], where, start, rows, cells, is_odd)
     keys, committed = _compared(facts, start, where, sent, log, is_odd)
     totals = counts.sum(axis=0)[:3].tolist()
     return Placed(start, where, log, bound, keys, committed, *totals)
@@ -102,7 +103,8 @@ def _compared(
     halves = in_halves(facts.key_count, half, size=facts.number.size)
     committed: Ints8 = (rows.outcome == OK).view(np.int8)
     for unsure in halves:
-        placing.place_unsure_sends(unsure, start, rows, cells, where, log, committed, odd)
+        place = fitting(placing.place_unsure_sends, unsure.size)
+        place(unsure, start, rows, cells, where, log, committed, odd)
     return keys, committed
 
 
@@ -116,7 +118,9 @@ def tell(facts: LogFacts, placed: Placed, places: Places) -> None:
         placing.tell_values(low, high, *given, *columns)
 
     in_halves(facts.key_count, half, size=facts.number.size)
-    placing.tell_unplaced(rows, cells, odd, placed.where, places.owner, places.writer)
+    about = facts.columns.not_ok
+    unplaced = fitting(placing.tell_unplaced, facts.work_in(about))
+    unplaced(about, rows, cells, odd, placed.where, places.owner, places.writer)
 
 
 def places_by_slots(facts: LogFacts, placed: Placed) -> Places:

@@ -10,7 +10,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import INFO, OK
-from checkers.kernels import settling
+from checkers.kernels import fitting, settling
 from checkers.kernels.log import commit_unsure
 from checkers.kernels.tables import Log, Places
 from checkers.log.placed import Placed, tell
@@ -149,11 +149,14 @@ def _settle(
     if task.placed is not None:
         chosen = task.placed.keys.odd
         sending = polling = facts.rows_about(np.flatnonzero(chosen))
+    work = max(facts.work_in(sending), facts.work_in(polling))
     given = (chosen, task.is_owned, facts.rows, facts.cells, facts.shift)
     first_shown = table[5, : places.owner.size]
     shown = places._replace(first=first_shown)
-    sends = partial(settling.settle_sends, sending, *given, places, log, *told[0])
-    polls = partial(settling.settle_polls, polling, *given, shown, log, bound, *told[1])
+    settle_sends = fitting(settling.settle_sends, work)
+    settle_polls = fitting(settling.settle_polls, work)
+    sends = partial(settle_sends, sending, *given, places, log, *told[0])
+    polls = partial(settle_polls, polling, *given, shown, log, bound, *told[1])
     at_once((polls, sends), size=facts.number.size)
     settling.bring_together(task.is_owned, task.start, places, first_shown, log.held, *told[2])
     if task.placed is not None:
@@ -163,10 +166,12 @@ def _settle(
 def _committed(facts: LogFacts, places: Places, told: Told) -> Ints8:
     """Which operations certainly took effect; and where those of unknown outcome put values."""
     unsure = np.flatnonzero(facts.rows.outcome == INFO).astype(np.int32)
+    work = facts.work_in(unsure)
     committed: Ints8 = (facts.rows.outcome == OK).view(np.int8)
-    commit_unsure(unsure, facts.begin, facts.end, facts.cells, places.reader, committed)
-    given = (unsure, facts.begin, facts.end, facts.cells, committed, facts.shift)
-    settling.place_unsure(*given, places, *told)
+    spans = (facts.begin, facts.end, facts.cells)
+    fitting(commit_unsure, work)(unsure, *spans, places.reader, committed)
+    given = (*spans, committed, facts.shift, places)
+    fitting(settling.place_unsure, work)(unsure, *given, *told)
     return committed
 
 

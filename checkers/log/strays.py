@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.arrays import Ints32, Ints64
-from checkers.kernels import settling
+from checkers.kernels import fitting, settling
 from checkers.kernels.tables import Cells, Log, Places, Rows
 from checkers.parts import in_halves
 
@@ -121,8 +121,9 @@ def _seen_again(
     owner, writer, reader, other_reader, first, first_shown = mine
     places = Places(owner, writer, reader, other_reader, first, first)
     common = (every, np.ones(facts.key_count, np.bool_), True, few, cells, facts.shift)
-    settling.settle_sends(*common, places, log, *told)
-    settling.settle_polls(*common, places._replace(first=first_shown), log, bound, *told)
+    shown = places._replace(first=first_shown)
+    fitting(settling.settle_sends, found.size)(*common, places, log, *told)
+    fitting(settling.settle_polls, found.size)(*common, shown, log, bound, *told)
     settling.bring_together(True, start, places, first_shown, log.held, *told)
     # Rows and elements were counted among these few.
     mine[1] = np.where(mine[1] >= 0, rows[mine[1]], -1) if rows.size else -1
