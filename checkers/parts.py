@@ -32,9 +32,12 @@ def both(one: Callable[[], T], other: Callable[[], U], *, size: int) -> tuple[T,
         return running.result(), theirs
 
 
-def in_halves(most: int, work: Callable[[int, int], T], *, size: int) -> list[T]:
-    """`work` for all below `most`, by ranges: the numbers that each thread answers for alone."""
+def in_halves(
+    most: int, work: Callable[[int, int], T], *, size: int, middle: int | None = None
+) -> list[T]:
+    """`work` for all below `most`, by ranges: the numbers that each thread answers for alone. The
+    `middle` is where half of the work is."""
     if size < WORTH_IT:
         return [work(0, most)]
-    middle = most // 2
+    middle = most // 2 if middle is None else middle
     return at_once([lambda: work(0, middle), lambda: work(middle, most)], size=size)

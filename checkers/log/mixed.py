@@ -18,6 +18,8 @@ from checkers.kernels.reads import reads_touching
 from checkers.log.facts import LogFacts
 from checkers.transactions.graph import NEVER, WR, Graph, graph_of, process_edges
 
+_AT_ONCE = 1 << 16
+
 
 def mixed_graph(facts: LogFacts, mixed: Bools) -> tuple[Graph, Ints64]:
     """Of the operations that both send and poll, and of whoever they read or are read by; and the
@@ -42,13 +44,13 @@ def mixed_graph(facts: LogFacts, mixed: Bools) -> tuple[Graph, Ints64]:
 
 def _keys(facts: LogFacts, mixed: Bools) -> Ints64:
     """Of all that these operations send; what they poll, they are asked for themselves."""
-    key = facts.columns.elements.key
-    # One more where the elements of one of them begin, one less where they end.
-    step = np.zeros(key.size + 1, np.int8)
-    step[facts.begin[mixed]] += 1
-    step[facts.end[mixed]] -= 1
-    is_theirs = np.cumsum(step[:-1], dtype=np.int8).view(np.bool_)
+    rows, key = np.flatnonzero(mixed), facts.columns.elements.key
     is_there = np.zeros(facts.key_count + 1, np.bool_)
-    # What has no key has the last place.
-    is_there[key[is_theirs]] = True
+    for low in range(0, rows.size, _AT_ONCE):
+        some = rows[low : low + _AT_ONCE]
+        size = facts.end[some] - facts.begin[some]
+        before = np.cumsum(size) - size
+        elements = np.arange(int(size.sum())) + np.repeat(facts.begin[some] - before, size)
+        # What has no key has the last place.
+        is_there[key[elements]] = True
     return np.flatnonzero(is_there[:-1])

@@ -74,6 +74,11 @@ def placed_values(facts: LogFacts, start: Ints64) -> Placed | None:
     return Placed(start, where, log, bound, keys, committed, *totals)
 
 
+def middle_key(start: Ints64) -> int:
+    """The key at which half of all slots are past."""
+    return min(int(np.searchsorted(start, start[-1] // 2)), start.size - 1)
+
+
 def _emptied(*sizes: int) -> list[Ints32]:
     """Memory that is new is slow, so both threads ask for it, also for that which is never read
     before it is written. Each column is by itself: then most stretches begin with a cache line."""
@@ -100,7 +105,8 @@ def _compared(
         given = (start, rows, cells, facts.called, where, sent, log, keys)
         return unsure[: placing.compare_slots(low, high, *given, unsure)]
 
-    halves = in_halves(facts.key_count, half, size=facts.number.size)
+    middle = middle_key(start)
+    halves = in_halves(facts.key_count, half, size=facts.number.size, middle=middle)
     committed: Ints8 = (rows.outcome == OK).view(np.int8)
     for unsure in halves:
         place = fitting(placing.place_unsure_sends, unsure.size)
@@ -117,7 +123,8 @@ def tell(facts: LogFacts, placed: Placed, places: Places) -> None:
         given = (placed.start, odd, rows, cells, facts.shift, placed.log)
         placing.tell_values(low, high, *given, *columns)
 
-    in_halves(facts.key_count, half, size=facts.number.size)
+    middle = middle_key(placed.start)
+    in_halves(facts.key_count, half, size=facts.number.size, middle=middle)
     about = facts.columns.not_ok
     unplaced = fitting(placing.tell_unplaced, facts.work_in(about))
     unplaced(about, rows, cells, odd, placed.where, places.owner, places.writer)

@@ -11,7 +11,7 @@ import numpy as np
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import values as kernels
 from checkers.kernels.tables import Log, Places
-from checkers.log.placed import Placed, places_by_slots
+from checkers.log.placed import Placed, middle_key, places_by_slots
 from checkers.log.settled import Settled
 from checkers.parts import in_halves
 
@@ -33,7 +33,8 @@ class Ranking:
         def half(low: int, high: int) -> None:
             kernels.rank_slots(low, high, self._start, self._held, rank, index)
 
-        in_halves(self._start.size - 1, half, size=self._held.size)
+        middle = middle_key(self._start)
+        in_halves(self._start.size - 1, half, size=self._held.size, middle=middle)
         return rank, index
 
     @property
