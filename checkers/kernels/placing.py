@@ -267,7 +267,9 @@ def compare_slots(
             else:
                 is_odd = True
                 suspect(where[code], start, rows, cells, keys.odd)
-        keys.odd[key] |= is_odd
+        if is_odd:
+            # Only ever raised, for another thread may find the same.
+            keys.odd[key] = True
         keys.gaps[key], keys.late[key], keys.acked[key] = has_gaps, is_late, acked
     return count
 

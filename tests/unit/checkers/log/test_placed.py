@@ -12,6 +12,7 @@ import pytest
 from checkers import kernels
 from checkers.log import facts, placed, survey
 from checkers.models import Question, judge
+from checkers.stored import columns_of
 from harness.history.history import History
 from tests.property.log_histories import log_history
 from tests.property.orderly_histories import orderly_history
@@ -81,7 +82,7 @@ def test_values_are_told_by_slots_when_they_are_asked_for() -> None:
         sent(2, "x", (None, 4), outcome="info"),
         polled(3, "x", (0, 1), (1, 2), (2, 3)),
     )
-    known = facts.LogFacts(judge_columns(history))
+    known = facts.LogFacts(columns_of(history))
     values = known.values
     by_value = {
         int(known.columns.elements.value[element]): int(number)
@@ -95,12 +96,6 @@ def test_values_are_told_by_slots_when_they_are_asked_for() -> None:
     assert known.columns.elements.op[readers].tolist() == [7, 7, 7]
     assert values.reader[by_value[4]] == -1
     assert known.committed.tolist() == [0, 1, 0, 1, 0, 0, 0, 1]
-
-
-def judge_columns(history: History) -> Any:
-    from checkers.stored import columns_of
-
-    return columns_of(history)
 
 
 HONEST = (sent(0, "x", (0, 1), (1, 2)), sent(1, "y", (0, 3)), polled(2, "x", (0, 1), (1, 2)))
@@ -162,6 +157,16 @@ def test_elements_are_seen_alike_however_many_at_once(
 
 def test_spans_are_those_of_the_columns() -> None:
     for seed in SEEDS:
-        columns = judge_columns(_history(seed))
+        columns = columns_of(_history(seed))
         begin, end = facts.LogFacts(columns).survey.spans
         assert [begin.tolist(), end.tolist()] == [each.tolist() for each in columns.spans]
+
+
+def test_values_that_count_on_into_another_producers_are_apart() -> None:
+    """The last value of one producer and the first of the next differ by one."""
+    last = (1 << 32) - 1
+    history = told(sent(0, "x", (0, last), (1, last + 1)), polled(1, "x", (0, last), (1, last + 1)))
+    assert judge(history, "kafka", Question()).as_json()["valid"] is True
+    columns = columns_of(history)
+    number = facts.LogFacts(columns).number
+    assert len({int(one) for one in number if one >= 0}) == 2
