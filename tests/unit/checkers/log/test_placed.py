@@ -100,6 +100,7 @@ def test_values_are_told_by_slots_when_they_are_asked_for() -> None:
 
 HONEST = (sent(0, "x", (0, 1), (1, 2)), sent(1, "y", (0, 3)), polled(2, "x", (0, 1), (1, 2)))
 READ = polled(3, "y", (0, 3))
+BOTH = (5, "ok", "txn", [["send", "x", [2, 6]], ["send", "y", [1, 8]]])
 
 
 @pytest.mark.parametrize(
@@ -111,6 +112,9 @@ READ = polled(3, "y", (0, 3))
         ((READ, sent(4, "x", (2, 1))), {"x"}),
         ((READ, sent(4, "x", (1, 2))), {"x"}),
         ((READ, sent(4, "x", (2, 5), (3, 5)), polled(5, "x", (2, 5), (3, 5))), {"x"}),
+        ((READ, sent(4, "x", (2, 5)), sent(5, "x", (2, 6)), polled(6, "x", (2, 6))), {"x"}),
+        ((READ, sent(4, "x", (2, 5)), BOTH, polled(6, "x", (2, 6)), polled(7, "y", (1, 8))), {"x"}),
+        ((READ, BOTH, polled(6, "x", (2, 6)), polled(7, "y", (1, 8))), set()),
         ((READ, sent(4, "y", (1, 1))), {"x", "y"}),
         ((READ, sent(4, "y", (None, 1), outcome="fail")), {"x", "y"}),
         ((READ, polled(4, "y", (1, 2))), {"x", "y"}),
