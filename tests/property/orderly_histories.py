@@ -78,8 +78,19 @@ class _Orderly:
         if client in self.begun:
             self.step(client)
 
+    def call_late(self) -> None:
+        """One operation is begun only just before it ends."""
+        ends = [at for at, row in enumerate(self.rows) if row[1] != "invoke"]
+        end = self.dice.choice(ends)
+        process = self.rows[end][0]
+        call = max(at for at in range(end) if self.rows[at][0] == process)
+        self.rows.insert(end - 1, self.rows.pop(call))
+
     def bend(self) -> None:
         """One thing is not as it was."""
+        if self.dice.random() < 0.25:
+            self.call_late()
+            return
         rows = [row for row in self.rows if row[1] != "invoke" and row[3]]
         row = self.dice.choice(rows)
         if self.dice.random() < 0.15:

@@ -144,6 +144,21 @@ def test_what_makes_a_key_odd(more: tuple[Any, ...], odd: set[str]) -> None:
     assert _odd(*HONEST, *more) == odd
 
 
+@pytest.mark.parametrize(
+    "operations",
+    [
+        (sent(0, "x", (1, 2)), sent(1, "x", (0, 1)), polled(2, "x", (0, 1), (1, 2))),
+        (polled(2, "x", (0, 1)), sent(1, "x", (0, 1))),
+        (polled(2, "x", (0, 1)), sent(1, "x", (None, 1), outcome="info")),
+    ],
+    ids=["acknowledged", "shown", "shown, and its sender knows nothing"],
+)
+def test_what_is_told_before_it_is_begun_is_seen_by_slots(operations: tuple[Any, ...]) -> None:
+    assert _odd(*operations) == set()
+    found = judge(told(*operations), "kafka", Question()).as_json()["anomaly-types"]
+    assert "nonlinearizable-log" in found
+
+
 def test_so_many_strange_values_that_all_keys_are_odd(monkeypatch: pytest.MonkeyPatch) -> None:
     by_slots = _verdicts()
     monkeypatch.setattr(placed, "_STRANGE", 0)
