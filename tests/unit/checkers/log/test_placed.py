@@ -100,7 +100,7 @@ def test_values_are_told_by_slots_when_they_are_asked_for() -> None:
 
 HONEST = (sent(0, "x", (0, 1), (1, 2)), sent(1, "y", (0, 3)), polled(2, "x", (0, 1), (1, 2)))
 READ = polled(3, "y", (0, 3))
-BOTH = (5, "ok", "txn", [["send", "x", [2, 6]], ["send", "y", [1, 8]]])
+BOTH: Any = (5, "ok", "txn", [["send", "x", [2, 6]], ["send", "y", [1, 8]]])
 
 
 @pytest.mark.parametrize(
@@ -189,3 +189,21 @@ def test_values_that_count_on_into_another_producers_are_apart() -> None:
     columns = columns_of(history)
     number = facts.LogFacts(columns).number
     assert len({int(one) for one in number if one >= 0}) == 2
+
+
+def test_a_record_without_a_value_is_no_value_among_others() -> None:
+    """Nothing is not 0, though that is how a column has it."""
+    history = told(
+        sent(0, "x", (0, 0), (1, 1)), polled(1, "x", (0, 0), (1, 1), (2, None)), READ, HONEST[1]
+    )
+    known = facts.LogFacts(columns_of(history))
+    assert known.slots.held[:3].tolist() == [0, 1, -1]
+    assert known.polled == 3
+
+
+def test_what_is_sent_and_what_is_polled_side_by_side_is_not_plain() -> None:
+    both: Any = (1, "ok", "txn", [["send", "x", [0, 1]], ["poll", {"x": [[1, 2]]}]])
+    history = told(sent(0, "x", (1, 2)), both)
+    known = facts.LogFacts(columns_of(history)).survey
+    assert known.plain.tolist() == [False, True, False, False]
+    assert known.roles.tolist() == [0, 1, 0, 3]
