@@ -5,7 +5,8 @@ one go, where memory by value is all over the place. As long as each slot has on
 value one slot, that is all there is to know; keys for which that may not be are odd, and are gone
 through once more, value by value. A value that two keys have makes both of them odd.
 
-A value is nowhere (-1), at a slot, or at -2 - operation: sent by one that was not ok.
+A value is nowhere (-1), at a slot, or, if its operation was not ok or not told where, at -2 - the
+element that sends it.
 """
 
 from __future__ import annotations
@@ -35,14 +36,12 @@ def number_of(value: int, start: Ints64) -> np.uint64:
 
 
 @inner_kernel
-def suspect(place: int, start: Ints64, rows: Rows, cells: Cells, odd: Bools) -> None:
-    """The key of a slot is odd; those of an operation, all of them."""
+def suspect(place: int, start: Ints64, key: Ints32, odd: Bools) -> None:
+    """The key of a slot, or of an element, is odd."""
     if place >= 0:
         odd[place_in(start, place)] = True
     elif place < NOWHERE:
-        for element in range(rows.begin[-2 - place], rows.end[-2 - place]):
-            if role_of(cells.kind[element]):
-                odd[cells.key[element]] = True
+        odd[key[-2 - place]] = True
 
 
 class Sent(NamedTuple):
@@ -121,8 +120,8 @@ def place_send(
         cells.number[element] = code
         if where[code] != NOWHERE or ok != (at >= 0):
             odd[mine] = True
-            suspect(where[code], start, rows, cells, odd)
-        where[code] = -2 - op
+            suspect(where[code], start, cells.key, odd)
+        where[code] = -2 - element
         if ok and at >= 0:
             slot = shift[mine] + at
             odd[mine] |= sent.sender[slot] >= 0
@@ -142,8 +141,9 @@ def place_polls(
     strange: Ints32,
     counts: Ints64,
 ) -> None:
-    """What slots hold is what polls show. Those that are ok bound what must have been read of each
-    key. Values that are shown where slots do not say so are strange."""
+    """What slots hold is what polls show; -2 - element says who does if that one is not plain. Ok
+    polls bound what must have been read of each key. Values that are shown where slots do not say
+    so are strange."""
     held, shown = log.held, log.shown
     for turn, op in enumerate(rows.pollers):
         look_ahead(turn, rows.pollers, rows, cells)
@@ -205,18 +205,10 @@ def place_poll(
         slot = shift[mine] + at
         bound[mine] = max(bound[mine], slot)
         if log.held[slot] < 0:
-            log.held[slot], log.shown[slot] = code, op
+            log.held[slot], log.shown[slot] = code, -2 - element
         elif log.held[slot] != code:
             odd[mine] = True
             find_strange(code, strange, counts)
-
-
-@kernel
-def suspect_all(
-    codes: Ints32, where: Ints32, start: Ints64, rows: Rows, cells: Cells, odd: Bools
-) -> None:
-    for code in codes:
-        suspect(where[code], start, rows, cells, odd)
 
 
 class Keys(NamedTuple):
@@ -230,13 +222,33 @@ class Keys(NamedTuple):
     acked: Ints64
 
 
+class Speakers(NamedTuple):
+    """By element the row that it is of; by row the other half, and the outcome: where an invocation
+    speaks for its completion, that has one."""
+
+    op: Ints32
+    partner: Ints32
+    outcome: Ints8
+
+
+@inlined
+def row_at(place: int, speakers: Speakers) -> int:
+    """The completed operation at a place that is its row, or -2 - an element."""
+    row = place
+    if place < NOWHERE:
+        row = speakers.op[-2 - place]
+        if speakers.outcome[row] == 0:
+            row = speakers.partner[row]
+    return row
+
+
 @kernel
 def compare_slots(
     low: int,
     high: int,
     start: Ints64,
-    rows: Rows,
-    cells: Cells,
+    key_of: Ints32,
+    speakers: Speakers,
     called: Ints32,
     where: Ints32,
     sent: Sent,
@@ -255,18 +267,22 @@ def compare_slots(
             acked += op >= 0
             if op >= 0 and code == sent.value[slot]:
                 latest = max(latest, sent.called[slot])
-                is_late |= bool((latest > op) | (latest > log.shown[slot]))
+                is_late |= bool((latest > op) | (latest > row_at(log.shown[slot], speakers)))
             elif code < 0:
                 has_gaps = True
                 is_odd |= bool(op >= 0)
-            elif op < 0 and where[code] < NOWHERE and rows.outcome[-2 - where[code]] == 2:
+            elif (
+                op < 0
+                and where[code] < NOWHERE
+                and speakers.outcome[row_at(where[code], speakers)] == 2
+            ):
                 unsure[count] = slot
                 count += 1
-                latest = max(latest, called[-2 - where[code]])
-                is_late |= bool(latest > log.shown[slot])
+                latest = max(latest, called[row_at(where[code], speakers)])
+                is_late |= bool(latest > row_at(log.shown[slot], speakers))
             else:
                 is_odd = True
-                suspect(where[code], start, rows, cells, keys.odd)
+                suspect(where[code], start, key_of, keys.odd)
         if is_odd:
             # Only ever raised, for another thread may find the same.
             keys.odd[key] = True
@@ -278,8 +294,8 @@ def compare_slots(
 def place_unsure_sends(
     unsure: Ints32,
     start: Ints64,
-    rows: Rows,
-    cells: Cells,
+    key_of: Ints32,
+    speakers: Speakers,
     where: Ints32,
     log: Log,
     committed: Ints8,
@@ -289,17 +305,13 @@ def place_unsure_sends(
     for slot in unsure:
         code = log.held[slot]
         place, key = where[code], place_in(start, slot)
-        if place >= 0:
+        if place >= 0 or key_of[-2 - place] != key:
             odd[key] = True
-            suspect(place, start, rows, cells, odd)
-            continue
-        op = -2 - place
-        for element in range(rows.begin[op], rows.end[op]):
-            is_it = cells.number[element] == code and role_of(cells.kind[element]) == 1
-            if is_it and cells.key[element] != key:
-                odd[key] = odd[cells.key[element]] = True
-        committed[op] = 1
-        where[code], log.sender[slot] = slot, place
+            suspect(place, start, key_of, odd)
+        if place < 0:
+            op = row_at(place, speakers)
+            committed[op] = 1
+            where[code], log.sender[slot] = slot, -2 - op
 
 
 @kernel
@@ -309,7 +321,7 @@ def tell_values(
     start: Ints64,
     odd: Bools,
     rows: Rows,
-    cells: Cells,
+    offset: Ints64,
     shift: Ints64,
     log: Log,
     owner: Ints32,
@@ -320,23 +332,16 @@ def tell_values(
     """By value what slots tell of the keys from `low` on, but for odd ones."""
     for key in range(low, high):
         for slot in range(start[key], start[key] if odd[key] else start[key + 1]):
-            code, op = log.held[slot], log.sender[slot]
+            code, op, shown = log.held[slot], log.sender[slot], log.shown[slot]
             if code < 0:
                 continue
             owner[code], first[code] = key, slot
             writer[code] = op if op >= 0 else -2 - op
-            reader[code] = element_in(log.shown[slot], code, slot - shift[key], rows, cells)
-
-
-@inlined
-def element_in(op: int, code: int, offset: int, rows: Rows, cells: Cells) -> int:
-    """Where a poll shows a value."""
-    element = rows.begin[op]
-    if rows.plain[op]:
-        return int(element + offset - cells.offset[element])
-    while cells.number[element] != code or cells.kind[element] != RECORD:
-        element += 1
-    return int(element)
+            if shown >= 0:
+                begin = rows.begin[shown]
+                reader[code] = begin + slot - shift[key] - offset[begin]
+            else:
+                reader[code] = -2 - shown
 
 
 @kernel
@@ -355,5 +360,5 @@ def tell_unplaced(
             if role_of(cells.kind[element]) != 1 or not cells.told[element]:
                 continue
             code, key = cells.number[element], cells.key[element]
-            if where[code] == -2 - op and not odd[key]:
+            if where[code] == -2 - element and not odd[key]:
                 owner[code], writer[code] = key, op

@@ -7,7 +7,7 @@ import numpy as np
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import inner_kernel, kernel
 from checkers.kernels.survey import place_in, role_of
-from checkers.kernels.tables import Cells, Log, Places, Rows
+from checkers.kernels.tables import Cells, Places, Rows
 from harness.history.kinds import RECORD
 
 SENDS, POLLED, PLACED, STRAYS, MOVED = 0, 1, 2, 3, 4
@@ -32,7 +32,6 @@ def settle_sends(
     cells: Cells,
     shift: Ints64,
     places: Places,
-    log: Log,
     doubtful: Bools,
     moved: Ints64,
     counts: Ints64,
@@ -62,7 +61,6 @@ def settle_sends(
                 doubtful[mine] = True
                 continue
             slot = shift[mine] + cells.offset[element]
-            log.sender[slot] = op
             if first[code] < 0:
                 first[code] = slot
             elif first[code] != slot:
@@ -78,7 +76,7 @@ def settle_polls(
     cells: Cells,
     shift: Ints64,
     places: Places,
-    log: Log,
+    held: Ints32,
     bound: Ints32,
     doubtful: Bools,
     moved: Ints64,
@@ -112,8 +110,8 @@ def settle_polls(
                 bound[mine] = slot
             if first[code] < 0:
                 first[code] = slot
-                doubtful[mine] |= log.held[slot] >= 0
-                log.held[slot], log.shown[slot] = code, op
+                doubtful[mine] |= held[slot] >= 0
+                held[slot] = code
             elif first[code] != slot:
                 move(code, slot, moved, counts)
 

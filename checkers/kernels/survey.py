@@ -22,7 +22,7 @@ COUNT, LEAST, GREATEST, BOXED, PLACED = 0, 1, 2, 3, 4
 LOW = 0xFFFFFFFF
 """The lower half of a value."""
 
-NEW, UNLIKE, ODD, LEAP = 1, 2, 4, 8
+NEW, UNLIKE, OTHER, LEAP = 1, 2, 4, 8
 """What begins with an element: an operation; what does not go on as before; what is no integer; a
 stretch of values that count up."""
 
@@ -67,9 +67,9 @@ def flag_leaps(column: Ints64, flags: Ints8, flag: int, low: int) -> None:
 
 
 @inner_kernel
-def flag_odd(boxed: Bools, told: Bools, flags: Ints8) -> None:
+def flag_others(boxed: Bools, told: Bools, flags: Ints8) -> None:
     for place in range(flags.size):
-        flags[place] |= np.uint8(boxed[place] | (not told[place])) * ODD
+        flags[place] |= np.uint8(boxed[place] | (not told[place])) * OTHER
 
 
 @inlined
@@ -83,7 +83,7 @@ def breaks_of(at: int, op: Ints32, cells: Cells, boxed: Bools, flags: Ints8, bre
     flag_unlike(cells.key[before:end], flags, UNLIKE)
     flag_leaps(cells.offset[before:end], flags, UNLIKE, -1)
     flag_leaps(cells.value[before:end], flags, LEAP, LOW)
-    flag_odd(boxed[at:end], cells.told[at:end], flags)
+    flag_others(boxed[at:end], cells.told[at:end], flags)
     count = 0
     for place in range(flags.size):
         breaks[count] = place
@@ -129,7 +129,7 @@ def look_over(
                 close(low, element, plain, around, cells, seen)
                 low = element
                 plain = low < last and starts_plain(low, cells, around.boxed)
-            elif flag & (UNLIKE | ODD):
+            elif flag & (UNLIKE | OTHER):
                 plain = False
         at += size
 

@@ -59,9 +59,9 @@ class Places(NamedTuple):
 
 
 class Log(NamedTuple):
-    """By slot, -1 where there is nothing to tell: its value; the ok operation that sent it, or -2
-    - one that was not known to be; the first that showed it. Where values clash these tell nothing.
-    """
+    """By slot of a log about which nothing is odd, -1 where there is nothing to tell: its value;
+    the ok operation that sent it, or -2 - one that was not known to be; the first that showed it,
+    or -2 - the element, if that operation is not plain."""
 
     held: Ints32
     sender: Ints32

@@ -80,7 +80,8 @@ def precommitted_reads(facts: LogFacts) -> Findings:
     if not facts.both:
         return Findings(nothing=nothing)
     mixed, found = np.flatnonzero(facts.mixed).astype(np.int32), np.empty(SHOWN, np.int64)
-    look = fitting(own_reads, facts.work_in(mixed))
+    size = facts.end[mixed] - facts.begin[mixed]
+    look = fitting(own_reads, int((size * size).sum()))
     count = look(mixed, facts.begin, facts.end, facts.cells, found)
 
     def told(element: int) -> Finding:

@@ -28,7 +28,7 @@ class Placed:
     start: Ints64
     """The first slot of each key, and the end of all."""
     where: Ints32
-    """By value: its slot; or -2 - operation, if only one that was not ok sent it; or -1."""
+    """By value: its slot; or -2 - element, if who sent it was not ok, or not told where; or -1."""
     log: Log
     bound: Ints32
     """By key, the highest slot that an ok poll has reached; -1 if none."""
@@ -67,8 +67,9 @@ def placed_values(facts: LogFacts, start: Ints64) -> Placed | None:
     strangers = int(counts[0, placing.STRANGE])
     if strangers > _STRANGE:
         is_odd[:] = True
-    suspect_all = fitting(placing.suspect_all, strangers)
-    suspect_all(strange[:strangers], where, start, rows, cells, is_odd)
+    places = where[strange[: min(strangers, _STRANGE)]]
+    is_odd[np.searchsorted(start, places[places >= 0], side="right") - 1] = True
+    is_odd[cells.key[-2 - places[places < placing.NOWHERE]]] = True
     keys, committed = _compared(facts, start, where, sent, log, is_odd)
     totals = counts.sum(axis=0)[:3].tolist()
     return Placed(start, where, log, bound, keys, committed, *totals)
@@ -98,19 +99,21 @@ def _compared(
     """What is true of keys; and which operations took effect."""
     gaps, late = np.zeros((2, facts.key_count), np.bool_)
     keys = Keys(odd, gaps, late, np.zeros(facts.key_count, np.int64))
-    rows, cells = facts.rows, facts.cells
+    columns = facts.columns
+    key_of = columns.elements.key
+    speakers = placing.Speakers(columns.elements.op, columns.partner, columns.outcome)
 
     def half(low: int, high: int) -> Ints32:
         unsure = np.empty(int(start[high] - start[low]), np.int32)
-        given = (start, rows, cells, facts.called, where, sent, log, keys)
+        given = (start, key_of, speakers, facts.called, where, sent, log, keys)
         return unsure[: placing.compare_slots(low, high, *given, unsure)]
 
     middle = middle_key(start)
     halves = in_halves(facts.key_count, half, size=facts.number.size, middle=middle)
-    committed: Ints8 = (rows.outcome == OK).view(np.int8)
+    committed: Ints8 = (columns.outcome == OK).view(np.int8)
     for unsure in halves:
         place = fitting(placing.place_unsure_sends, unsure.size)
-        place(unsure, start, rows, cells, where, log, committed, odd)
+        place(unsure, start, key_of, speakers, where, log, committed, odd)
     return keys, committed
 
 
@@ -120,7 +123,7 @@ def tell(facts: LogFacts, placed: Placed, places: Places) -> None:
     columns = (places.owner, places.writer, places.reader, places.first)
 
     def half(low: int, high: int) -> None:
-        given = (placed.start, odd, rows, cells, facts.shift, placed.log)
+        given = (placed.start, odd, rows, cells.offset, facts.shift, placed.log)
         placing.tell_values(low, high, *given, *columns)
 
     middle = middle_key(placed.start)

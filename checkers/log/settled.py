@@ -12,7 +12,7 @@ from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import INFO, OK
 from checkers.kernels import fitting, settling
 from checkers.kernels.log import commit_unsure
-from checkers.kernels.tables import Log, Places
+from checkers.kernels.tables import Places
 from checkers.log.placed import Placed, tell
 from checkers.log.strays import SPARE, Told, set_apart
 from checkers.numbering import Numbering, numbered
@@ -30,7 +30,8 @@ class Settled:
     """Values and slots as operations tell of them, one after the other."""
 
     places: Places
-    log: Log
+    held: Ints32
+    """By slot, the value."""
     strays: Ints64
     moved: Ints64
     """Values and slots, where a value has several."""
@@ -63,29 +64,41 @@ def settled_values(facts: LogFacts, start: Ints64, placed: Placed | None) -> Set
         if settled is not None:
             return settled
     elements = facts.columns.elements
-    numbering = numbered(elements, (facts.role > 0) & elements.told)
+    numbering = numbered(elements, (facts.role > 0) & elements.told & _spoken(facts))
     facts.number = numbering.number
     settled = _settled(facts, _Task(start, None, numbering), _MOVED)
     assert settled is not None
     return settled
 
 
+def _spoken(facts: LogFacts) -> Bools:
+    """The elements of completed operations: what invocations say besides is not looked at, whether
+    it was read or not."""
+    rows = np.flatnonzero((facts.rows.outcome > 0) & (facts.begin < facts.end))
+    # One more where the elements of one of them begin, one less where they end.
+    step = np.zeros(facts.number.size + 1, np.int8)
+    step[facts.begin[rows]] += 1
+    step[facts.end[rows]] -= 1
+    spoken: Bools = np.cumsum(step[:-1], dtype=np.int8) > 0
+    return spoken
+
+
 def _settled(facts: LogFacts, task: _Task, cap: int) -> Settled | None:
     """None if many values are of several keys though each has one number. With one key for each
     value it does not matter in which order they are seen. Sends and polls are seen side by side."""
     start, numbering = task.start, task.numbering
-    table, log, bound = _emptied(facts, task)
+    table, held, bound = _emptied(facts, task)
     count = table.shape[1] - (0 if task.is_owned else SPARE)
     places = _places(table, count, numbering)
     told = [Told.of(facts.key_count, cap) for _ in range(3)]
-    _settle(facts, task, table, places, log, bound, told)
+    _settle(facts, task, table, places, held, bound, told)
     strays = np.empty(0, np.int64) if numbering is None else numbering.strays
     many = max(int(one.counts[settling.MOVED]) for one in told) > cap
     if many and any(one.counts[settling.STRAYS] for one in told):
         return None
     astray = _astray(start, places.owner, told)
     if astray.size and not many:
-        apart = set_apart(facts, start, astray, table, log, bound)
+        apart = set_apart(facts, start, astray, table, held, bound)
         if apart is None:
             return None
         told = [*(_without(astray, one) for one in told), apart.told]
@@ -104,7 +117,7 @@ def _settled(facts: LogFacts, task: _Task, cap: int) -> Settled | None:
         sends, polled, placed = task.placed.sends, task.placed.polled, task.placed.placed
     return Settled(
         places=places,
-        log=log,
+        held=held,
         strays=strays,
         moved=moved,
         committed=committed,
@@ -116,23 +129,22 @@ def _settled(facts: LogFacts, task: _Task, cap: int) -> Settled | None:
     )
 
 
-def _emptied(facts: LogFacts, task: _Task) -> tuple[Ints32, Log, Ints32]:
-    """Columns by value, as in Places, the last being the first slot that was polled; those by slot;
-    and bounds by key. Nothing is told yet but what slots tell of other keys."""
+def _emptied(facts: LogFacts, task: _Task) -> tuple[Ints32, Ints32, Ints32]:
+    """Columns by value, as in Places, the last being the first slot that was polled; what slots
+    hold; and bounds by key. Nothing is told yet but what slots tell of other keys."""
     if task.numbering is not None:
         table = np.empty((6, task.numbering.owner.size), np.int32)
-        log = Log(*np.full((3, int(task.start[-1])), -1, np.int32))
+        held = np.full(int(task.start[-1]), -1, np.int32)
         bound = np.full(facts.key_count, -1, np.int32)
     else:
         assert task.placed is not None
         table = np.empty((6, task.placed.where.size + SPARE), np.int32)
-        log, bound = task.placed.log, task.placed.bound
+        held, bound = task.placed.log.held, task.placed.bound
         for key in np.flatnonzero(task.placed.keys.odd):
-            for column in log:
-                column[task.start[key] : task.start[key + 1]] = -1
+            held[task.start[key] : task.start[key + 1]] = -1
             bound[key] = -1
     at_once(tuple(partial(column.fill, -1) for column in table), size=facts.number.size)
-    return table, log, bound
+    return table, held, bound
 
 
 def _settle(
@@ -140,7 +152,7 @@ def _settle(
     task: _Task,
     table: Ints32,
     places: Places,
-    log: Log,
+    held: Ints32,
     bound: Ints32,
     told: list[Told],
 ) -> None:
@@ -155,10 +167,10 @@ def _settle(
     shown = places._replace(first=first_shown)
     settle_sends = fitting(settling.settle_sends, work)
     settle_polls = fitting(settling.settle_polls, work)
-    sends = partial(settle_sends, sending, *given, places, log, *told[0])
-    polls = partial(settle_polls, polling, *given, shown, log, bound, *told[1])
+    sends = partial(settle_sends, sending, *given, places, *told[0])
+    polls = partial(settle_polls, polling, *given, shown, held, bound, *told[1])
     at_once((polls, sends), size=facts.number.size)
-    settling.bring_together(task.is_owned, task.start, places, first_shown, log.held, *told[2])
+    settling.bring_together(task.is_owned, task.start, places, first_shown, held, *told[2])
     if task.placed is not None:
         tell(facts, task.placed, places)
 

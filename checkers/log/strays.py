@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from checkers.arrays import Ints32, Ints64
 from checkers.kernels import fitting, settling
-from checkers.kernels.tables import Cells, Log, Places, Rows
+from checkers.kernels.tables import Cells, Places, Rows
 from checkers.parts import in_halves
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def set_apart(
     start: Ints64,
     codes: Ints64,
     table: Ints32,
-    log: Log,
+    held: Ints32,
     bound: Ints32,
 ) -> Apart | None:
     """`start`: where the slots of each key begin. The columns of `table` are those of Places, the
@@ -74,7 +74,7 @@ def set_apart(
     table[:, known] = -1
     table[0, known] = key[first]
     table[0, count : count + pairs.size] = pairs // count
-    told = _seen_again(facts, start, found, table, log, bound)
+    told = _seen_again(facts, start, found, table, held, bound)
     told.doubtful[key] = True
     return Apart(pairs % count, told)
 
@@ -100,7 +100,7 @@ def _seen_again(
     start: Ints64,
     found: Ints64,
     table: Ints32,
-    log: Log,
+    held: Ints32,
     bound: Ints32,
 ) -> Told:
     """Kernels as ever, over a history of these elements alone."""
@@ -122,9 +122,9 @@ def _seen_again(
     places = Places(owner, writer, reader, other_reader, first, first)
     common = (every, np.ones(facts.key_count, np.bool_), True, few, cells, facts.shift)
     shown = places._replace(first=first_shown)
-    fitting(settling.settle_sends, found.size)(*common, places, log, *told)
-    fitting(settling.settle_polls, found.size)(*common, shown, log, bound, *told)
-    settling.bring_together(True, start, places, first_shown, log.held, *told)
+    fitting(settling.settle_sends, found.size)(*common, places, *told)
+    fitting(settling.settle_polls, found.size)(*common, shown, held, bound, *told)
+    settling.bring_together(True, start, places, first_shown, held, *told)
     # Rows and elements were counted among these few.
     mine[1] = np.where(mine[1] >= 0, rows[mine[1]], -1) if rows.size else -1
     mine[2:4] = np.where(mine[2:4] >= 0, found[mine[2:4]], -1) if found.size else -1

@@ -10,7 +10,7 @@ import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels import values as kernels
-from checkers.kernels.tables import Log, Places
+from checkers.kernels.tables import Places
 from checkers.log.placed import Placed, middle_key, places_by_slots
 from checkers.log.settled import Settled
 from checkers.parts import in_halves
@@ -93,7 +93,8 @@ class Slots:
 
     start: Ints64
     """The first slot of each key, and the end of all."""
-    log: Log
+    held: Ints32
+    """The value; the least, if there are several."""
     clash: Ints8
     ranking: Ranking
     doubtful: Bools
@@ -103,10 +104,6 @@ class Slots:
     """By key, the highest slot that an ok poll has surely reached; -1 if none."""
     furthest: Ints32
     """By key, the value there."""
-
-    @property
-    def held(self) -> Ints32:
-        return self.log.held
 
     @property
     def rank(self) -> Ints32:
@@ -119,9 +116,7 @@ def even_slots(placed: Placed) -> tuple[Slots, int]:
     ranking = Ranking(placed.start, held, placed.where.size)
     clash = np.zeros(held.size, np.int8)
     furthest = _furthest(placed.bound, held)
-    slots = Slots(
-        placed.start, placed.log, clash, ranking, placed.keys.gaps, placed.bound, furthest
-    )
+    slots = Slots(placed.start, held, clash, ranking, placed.keys.gaps, placed.bound, furthest)
     return slots, int(np.count_nonzero(held >= 0)) if placed.keys.gaps.any() else held.size
 
 
@@ -137,7 +132,7 @@ def _furthest(bound: Ints32, held: Ints32) -> Ints32:
 
 def fill(settled: Settled, start: Ints64) -> tuple[Values, Slots, int]:
     """What slots hold; and how many hold anything."""
-    held, doubtful, places = settled.log.held, settled.doubtful, settled.places
+    held, doubtful, places = settled.held, settled.doubtful, settled.places
     doubtful[places.owner[settled.moved[:, 0]]] = True
 
     width = np.diff(start)
@@ -156,7 +151,7 @@ def fill(settled: Settled, start: Ints64) -> tuple[Values, Slots, int]:
         )
         kernels.bound_doubtful(places, settled.moved, doubtful, bound, furthest)
     ranking = Ranking(start, held, places.owner.size)
-    slots = Slots(start, settled.log, clash, ranking, doubtful, bound, furthest)
+    slots = Slots(start, held, clash, ranking, doubtful, bound, furthest)
     return Values(places, ranking), slots, int(used)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 from checkers import kernels
 from checkers.log import facts, placed, survey
 from checkers.models import Question, judge
-from checkers.stored import columns_of
+from checkers.stored import StoredHistory, columns_of
 from harness.history.history import History
+from harness.history.op import Op, OpType
+from harness.history.parquet import write_parquet
 from tests.property.log_histories import log_history
 from tests.property.orderly_histories import orderly_history
 from tests.unit.checkers.stories import polled, sent, told
@@ -207,3 +210,33 @@ def test_what_is_sent_and_what_is_polled_side_by_side_is_not_plain() -> None:
     known = facts.LogFacts(columns_of(history)).survey
     assert known.plain.tolist() == [False, True, False, False]
     assert known.roles.tolist() == [0, 1, 0, 3]
+
+
+@pytest.mark.parametrize("value", [1, "one"])
+def test_what_invocations_say_besides_changes_no_witness(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: Any
+) -> None:
+    """They are read with a history in memory, and left where they are with one on disk."""
+    steps: tuple[tuple[int, OpType, str, Any], ...] = (
+        (0, "invoke", "x", value),
+        (1, "invoke", "y", value),
+        (1, "ok", "y", [0, value]),
+        (0, "ok", "x", [0, value]),
+        (2, "invoke", "x", 2),
+        (2, "ok", "x", [0, 2]),
+        (2, "invoke", "y", 2),
+        (2, "ok", "y", [0, 2]),
+    )
+    rows = [
+        Op(number, number, process, type_, "send", [["send", key, what]])
+        for number, (process, type_, key, what) in enumerate(steps)
+    ]
+    history = History.of(rows)
+    write_parquet(history.tables, tmp_path)
+    verdicts = [
+        judge(one, "kafka", Question()).as_json() for one in (history, StoredHistory(tmp_path))
+    ]
+    monkeypatch.setattr(facts, "placed_values", lambda *_: None)
+    verdicts.append(judge(history, "kafka", Question()).as_json())
+    assert verdicts[0]["anomalies"]["inconsistent-offsets"]
+    assert verdicts[0] == verdicts[1] == verdicts[2]
