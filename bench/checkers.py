@@ -188,7 +188,7 @@ def main() -> None:
         colds = (compiled_cold("kafka", small), compiled_cold("list-append", lists))
         every = compiled_cold("kafka", small, 0)
         print(f"the first verdict with nothing compiled: kafka {colds[0]:.1f} s, list-append "
-              f"{colds[1]:.1f} s; with every kernel of kafka {every:.1f} s", flush=True)  # fmt: skip
+              f"{colds[1]:.1f} s; with every kernel {every:.1f} s", flush=True)  # fmt: skip
         print(f"pyarrow reads with {pa.cpu_count()} threads, checkers judge with {THREADS}; "
               "times by the clock, in brackets those of all processors", flush=True)  # fmt: skip
         search_register()
