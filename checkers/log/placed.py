@@ -112,7 +112,8 @@ def _compared(
     halves = in_halves(facts.key_count, half, size=facts.number.size, middle=middle)
     committed: Ints8 = (columns.outcome == OK).view(np.int8)
     for unsure in halves:
-        place = fitting(placing.place_unsure_sends, unsure.size)
+        # The key of a slot has to be searched for.
+        place = fitting(placing.place_unsure_sends, unsure.size * 8)
         place(unsure, start, key_of, speakers, where, log, committed, odd)
     return keys, committed
 
