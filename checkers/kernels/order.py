@@ -78,6 +78,57 @@ def is_step(op: int, rows: Rows, cells: Cells, doubtful: Bools) -> bool:
     return bool(ok and not doubtful[cells.key[rows.begin[op]]])
 
 
+@inlined
+def step_of_poll(
+    op: int,
+    lane: int,
+    rows: Rows,
+    cells: Cells,
+    ranks: Ranks,
+    lanes: Lanes,
+    found: Ints64,
+    count: Ints64,
+) -> int:
+    """All of an operation at once; `lane` is the process's first. Returns how many steps it is."""
+    first, more = rows.begin[op], rows.end[op] - rows.begin[op] - 1
+    lane, steps = lane + cells.key[first], more
+    here = cells.offset[first] - ranks.base[cells.key[first]]
+    if lanes.kept[lane] >= lanes.epoch[rows.process[op]]:
+        steps += 1
+        by = jump(lanes.before_at[lane], here)
+        if by != 1:
+            note(found, count, 0 if by > 1 else 1, lanes.before[lane], first)
+    lanes.kept[lane] = op
+    lanes.before[lane], lanes.before_at[lane] = first + more, here + more
+    return int(steps)
+
+
+@inlined
+def step_of_send(
+    op: int,
+    lane: int,
+    rows: Rows,
+    cells: Cells,
+    ranks: Ranks,
+    lanes: Lanes,
+    found: Ints64,
+    count: Ints64,
+) -> int:
+    """As step_of_poll."""
+    first, more = rows.begin[op], rows.end[op] - rows.begin[op] - 1
+    lane, at = lane + cells.key[first], cells.offset[first]
+    here = at - ranks.base[cells.key[first]]
+    follows = lanes.kept[lane] >= lanes.epoch[rows.process[op]]
+    if follows and jump(lanes.before_at[lane], here) < 1:
+        note(found, count, 1, lanes.before[lane], first)
+    if lanes.acked[lane] >= 0 and lanes.acked_at[lane] >= at:
+        note(found, count, 4, lanes.acked[lane], first)
+    lanes.kept[lane] = op
+    lanes.before[lane], lanes.before_at[lane] = first + more, here + more
+    lanes.acked[lane], lanes.acked_at[lane] = first + more, at + more
+    return int(more + 1)
+
+
 @kernel
 def poll_jumps(
     rows: Rows,
@@ -107,17 +158,7 @@ def poll_jumps(
             owner[mine] = who
             forget(lanes, mine * keys, (mine + 1) * keys)
         if is_step(op, rows, cells, ranks.doubtful):
-            first, more = rows.begin[op], rows.end[op] - rows.begin[op] - 1
-            lane = mine * keys + cells.key[first]
-            here = cells.offset[first] - ranks.base[cells.key[first]]
-            steps += more
-            if lanes.kept[lane] >= epoch[who]:
-                steps += 1
-                by = jump(lanes.before_at[lane], here)
-                if by != 1:
-                    note(found, count, 0 if by > 1 else 1, lanes.before[lane], first)
-            lanes.kept[lane] = op
-            lanes.before[lane], lanes.before_at[lane] = first + more, here + more
+            steps += step_of_poll(op, mine * keys, rows, cells, ranks, lanes, found, count)
             continue
         lane, last, last_at = -1, -1, -1
         for element in range(rows.begin[op], rows.end[op]):
@@ -177,17 +218,7 @@ def send_jumps(
             owner[mine] = who
             forget(lanes, mine * keys, (mine + 1) * keys)
         if is_step(op, rows, cells, ranks.doubtful):
-            first, more = rows.begin[op], rows.end[op] - rows.begin[op] - 1
-            lane, at = mine * keys + cells.key[first], offset[first]
-            here = at - ranks.base[cells.key[first]]
-            steps += more + 1
-            if lanes.kept[lane] >= epoch[who] and jump(lanes.before_at[lane], here) < 1:
-                note(found, count, 1, lanes.before[lane], first)
-            if acked[lane] >= 0 and acked_at[lane] >= at:
-                note(found, count, 4, acked[lane], first)
-            lanes.kept[lane] = op
-            lanes.before[lane], lanes.before_at[lane] = first + more, here + more
-            acked[lane], acked_at[lane] = first + more, at + more
+            steps += step_of_send(op, mine * keys, rows, cells, ranks, lanes, found, count)
             continue
         for element in range(rows.begin[op], rows.end[op]):
             if role_of(cells.kind[element]) != SENDS or cells.number[element] < 0:
