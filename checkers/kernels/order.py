@@ -97,7 +97,7 @@ def step_of_poll(
         steps += 1
         by = jump(lanes.before_at[lane], here)
         if by != 1:
-            note(found, count, 0 if by > 1 else 1, lanes.before[lane], first)
+            note(found, count, SKIP if by > 1 else BACK, lanes.before[lane], first)
     lanes.kept[lane] = op
     lanes.before[lane], lanes.before_at[lane] = first + more, here + more
     return int(steps)
@@ -120,9 +120,9 @@ def step_of_send(
     here = at - ranks.base[cells.key[first]]
     follows = lanes.kept[lane] >= lanes.epoch[rows.process[op]]
     if follows and jump(lanes.before_at[lane], here) < 1:
-        note(found, count, 1, lanes.before[lane], first)
+        note(found, count, BACK, lanes.before[lane], first)
     if lanes.acked[lane] >= 0 and lanes.acked_at[lane] >= at:
-        note(found, count, 4, lanes.acked[lane], first)
+        note(found, count, PRODUCER_BACK, lanes.acked[lane], first)
     lanes.kept[lane] = op
     lanes.before[lane], lanes.before_at[lane] = first + more, here + more
     lanes.acked[lane], lanes.acked_at[lane] = first + more, at + more
@@ -178,13 +178,13 @@ def poll_jumps(
                     steps += 1
                     by = jump(lanes.before_at[lane], here)
                     if by != 1:
-                        note(found, count, 0 if by > 1 else 1, lanes.before[lane], element)
+                        note(found, count, SKIP if by > 1 else BACK, lanes.before[lane], element)
                 lanes.since[lane] = op
             if last >= 0:
                 steps += 1
                 by = jump(last_at, here)
                 if by != 1 and not (exempt.size and exempt[element]):
-                    note(found, count, 2 if by > 1 else 3, last, element)
+                    note(found, count, INNER_SKIP if by > 1 else INNER_BACK, last, element)
             last, last_at = element, here
             if how == 1:
                 lanes.kept[lane], lanes.before[lane], lanes.before_at[lane] = op, element, here
@@ -232,13 +232,19 @@ def send_jumps(
             if lanes.since[lane] == op:
                 by = jump(lanes.within_at[lane], here)
                 if by != 1:
-                    note(found, count, 2 if by > 1 else 3, lanes.within[lane], element)
+                    note(
+                        found,
+                        count,
+                        INNER_SKIP if by > 1 else INNER_BACK,
+                        lanes.within[lane],
+                        element,
+                    )
             elif follows and jump(lanes.before_at[lane], here) < 1:
-                note(found, count, 1, lanes.before[lane], element)
+                note(found, count, BACK, lanes.before[lane], element)
             if how == 1 and at >= 0:
                 steps += 1
                 if acked[lane] >= 0 and acked_at[lane] >= at:
-                    note(found, count, 4, acked[lane], element)
+                    note(found, count, PRODUCER_BACK, acked[lane], element)
                 acked[lane], acked_at[lane] = element, at
             lanes.since[lane], lanes.within[lane], lanes.within_at[lane] = op, element, here
             if how != 3:

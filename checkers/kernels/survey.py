@@ -92,7 +92,8 @@ def breaks_of(at: int, op: Ints32, cells: Cells, boxed: Bools, flags: Ints8, bre
 
 
 class Around(NamedTuple):
-    """What the elements of operations are, and what is found out about those."""
+    """By element, the row that it is of, and whether its value is no integer; by row, the outcome
+    and what is found out: where its elements begin and end, what it does, whether it is plain."""
 
     op: Ints32
     boxed: Bools

@@ -25,6 +25,8 @@ _STRANGE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Placed:
+    """What slots say of all logs; of odd ones it is not the whole truth."""
+
     start: Ints64
     """The first slot of each key, and the end of all."""
     where: Ints32
@@ -67,7 +69,7 @@ def placed_values(facts: LogFacts, start: Ints64) -> Placed | None:
     strangers = int(counts[0, placing.STRANGE])
     if strangers > _STRANGE:
         is_odd[:] = True
-    places = where[strange[: min(strangers, _STRANGE)]]
+    places = where[strange[:strangers]]
     is_odd[np.searchsorted(start, places[places >= 0], side="right") - 1] = True
     is_odd[cells.key[-2 - places[places < placing.NOWHERE]]] = True
     keys, committed = _compared(facts, start, where, sent, log, is_odd)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.columns import Columns
 from checkers.kernels import survey as kernels
 from checkers.kernels.tables import Cells, Seen
-from checkers.parts import at_once
+from checkers.parts import in_halves
 
 _AT_ONCE = 4096
 """Elements that are looked at together: what is noted of them stays close at hand."""
@@ -58,7 +57,7 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
         elements.kind, elements.key, elements.offset, elements.value, elements.told, number
     )
 
-    def part(first: int, last: int) -> Seen:
+    def half(first: int, last: int) -> Seen:
         seen = Seen(
             kinds=np.zeros(128, np.int64),
             lowest=np.full(keys, -1, np.int64),
@@ -70,9 +69,7 @@ def survey(columns: Columns, keys: int, number: Ints32) -> Survey:
         kernels.look_over(first, last, around, cells, seen, *room)
         return seen
 
-    middle = _next_op(op, op.size // 2)
-    parts = (partial(part, 0, middle), partial(part, middle, op.size))
-    halves = at_once(parts, size=op.size)
+    halves = in_halves(op.size, half, size=op.size, middle=_next_op(op, op.size // 2))
     columns.let_invocations_speak(begin, end)
     rows = columns.not_ok
     # Themselves, or the invocations that speak for them.
