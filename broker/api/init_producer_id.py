@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from broker.api.request import Request
@@ -13,8 +12,6 @@ from broker.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from broker.node import Node
 
-_log = logging.getLogger(__name__)
-
 
 async def init_producer_id(
     node: Node, request: Request[m.InitProducerIdRequest]
@@ -22,7 +19,8 @@ async def init_producer_id(
     if request.body.transactional_id is not None:
         # Of all codes only this one ends a transactional producer in every client; librdkafka
         # retries the others for ever. Its name says something else, so the log says what is meant.
-        _log.warning(
+        node.server.lines.warning(
+            request.peer.host,
             "%s: transactional.id %.200r is refused: transactions are not served yet",
             request.peer,
             request.body.transactional_id,

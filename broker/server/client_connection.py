@@ -8,7 +8,6 @@ connections share; what is left over moves to memory of the connection's own.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Sequence
 from struct import Struct
 from types import CoroutineType
@@ -22,8 +21,6 @@ from broker.server.dispatch import Endpoint
 
 if TYPE_CHECKING:
     from broker.server.server import Server
-
-_log = logging.getLogger(__name__)
 
 _read_length = Struct(">i").unpack_from
 _SMALLEST_REQUEST = 8  # api key, version and correlation id
@@ -306,10 +303,14 @@ class ClientConnection:
         if isinstance(error, MalformedMessageError | CloseConnectionError):
             self._refuse(str(error))
         else:
-            _log.error("a request of %s could not be handled", self.peer, exc_info=error)
+            self._server.lines.error(
+                self.peer.host, "a request of %s could not be handled", self.peer, exc_info=error
+            )
             self.close()
 
     def _refuse(self, reason: str) -> None:
-        _log.warning("closing the connection of %s: %s", self.peer, reason)
+        self._server.lines.warning(
+            self.peer.host, "closing the connection of %s: %s", self.peer, reason
+        )
         self._server.metrics.request_malformed()
         self.close()

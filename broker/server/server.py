@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from broker.api.served import Api
 from broker.network.interface import Address, Connection, Listener
+from broker.observe.repeated_lines import RepeatedLines
 from broker.server.client_connection import ClientConnection
 from broker.server.dispatch import Dispatcher
 from broker.server.request_memory import RequestMemory
@@ -40,6 +41,7 @@ class Server:
         config = node.config
         self.dispatcher = Dispatcher(node, table)
         self.metrics = node.metrics
+        self.lines = RepeatedLines(_log)
         self.scratch = memoryview(bytearray(_SCRATCH_BYTES))
         # Kafka's default of -1 means no limit, and a broker without one dies of a flood.
         limit = config.queued_max_request_bytes
@@ -102,7 +104,7 @@ class Server:
             self.metrics.connection_accepted()
             connection.start(client)
             return
-        _log.warning("refusing the connection of %s: %s", connection.peer, refusal)
+        self.lines.warning(host, "refusing the connection of %s: %s", connection.peer, refusal)
         self.metrics.connection_refused()
         connection.close()
 
@@ -161,3 +163,4 @@ class Server:
             client.close()
         for _, connection in self._too_early or ():
             connection.close()
+        self.lines.close()
