@@ -367,6 +367,11 @@ async def _refuse_for_lack_of_room() -> None:
 
 
 def _last_life(lives: list[Life]) -> Life:
-    """Of all directories together: one that is harmed, or was not there, is enough."""
-    latest = max(life.broker_epoch for life in lives)
-    return Life(latest, all(life == Life(latest, is_unharmed=True) for life in lives))
+    """Of all directories together: one that is harmed, or was not there, is enough.
+
+    If their epochs differ, the note of the later life may have been written to some of them only:
+    then all of them vouch for the earlier one, and the controller knows whether that is enough.
+    """
+    if all(life.is_unharmed for life in lives):
+        return min(lives)
+    return Life(max(life.broker_epoch for life in lives), is_unharmed=False)

@@ -42,9 +42,11 @@ def register_broker(
 ) -> Registered:
     """Raises KafkaError. The same incarnation may ask again, and is given the same epoch.
 
-    A new incarnation begins fenced. If it does not know the epoch of the life before, it may have
-    lost what that one had not flushed, so it is eligible for nothing (R07). Nor is it for what lies
-    in a directory that it does not name any more: it may begin there with an empty log.
+    A new incarnation begins fenced. If it does not know the epoch of the last life that was let in,
+    it may have lost what that one had not flushed, so it is eligible for nothing (R07). A life that
+    registered and was never let in may have ended before it noted its epoch: nobody counted on it,
+    so the epoch before it is as good. Nor is a broker eligible for what lies in a directory that it
+    does not name any more: it may begin there with an empty log.
     """
     if not wanted.endpoints:
         raise KafkaError(
@@ -55,15 +57,12 @@ def register_broker(
         again = replace(
             _record(wanted, known.broker_epoch, known.fenced, known.in_controlled_shutdown),
             offline_dirs=known.offline_dirs,
+            unharmed_since=known.unharmed_since,
         )
         changes: list[Change] = [] if _says_the_same(known, again) else [again]
     else:
         _check_nobody_else(known, liveness, wanted, now)
-        was_clean = (
-            known is not None
-            and known.broker_epoch == wanted.previous_broker_epoch
-            and wanted.is_unharmed
-        )
+        was_clean = known is not None and _has_all_logs(known, wanted)
         left = partitions_without(
             image,
             [wanted.broker_id],
@@ -71,10 +70,19 @@ def register_broker(
             unclean=not was_clean,
             log_dirs=wanted.log_dirs,
         )
-        again = _record(wanted, image.next_broker_epoch, fenced=True, in_shutdown=False)
+        again = replace(
+            _record(wanted, image.next_broker_epoch, fenced=True, in_shutdown=False),
+            unharmed_since=wanted.previous_broker_epoch if was_clean else UNKNOWN_BROKER_EPOCH,
+        )
         changes = [*left, again]
         liveness.registered(wanted.broker_id, now=now, metadata_end=metadata_end + len(changes))
     return Registered(again.broker_epoch, changes)
+
+
+def _has_all_logs(known: BrokerInfo, wanted: Registration) -> bool:
+    previous = wanted.previous_broker_epoch
+    is_known = previous != UNKNOWN_BROKER_EPOCH and wanted.is_unharmed
+    return is_known and previous in (known.broker_epoch, known.unharmed_since)
 
 
 def _check_nobody_else(

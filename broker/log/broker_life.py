@@ -9,10 +9,13 @@ logs are as good as after a clean stop.
 from __future__ import annotations
 
 import json
+import logging
 from typing import NamedTuple
 
 from broker.disk.interface import Disk
 from broker.metadata.broker_info import UNKNOWN_BROKER_EPOCH
+
+_log = logging.getLogger(__name__)
 
 FILE_NAME = "broker-life"
 NO_BOOT = ""
@@ -40,6 +43,21 @@ async def read_life(disk: Disk, boot_id: str) -> Life:
         return Life(int(plain["brokerEpoch"]), bool(boot_id) and plain["bootId"] == boot_id)
     except (OSError, ValueError, KeyError, TypeError):
         return Life()
+
+
+async def life_after_clean_stop(disk: Disk, marker: bytes, boot_id: str) -> Life:
+    """The life that the marker names, noted for this life of the system before the marker goes.
+
+    The broker's own note is written when it is about to be let in. A kill before that loses
+    nothing, though the system may have started again since the clean stop: this note says so.
+    """
+    life = life_before_clean_stop(marker)
+    if life.is_unharmed:
+        try:
+            await write_life(disk, life.broker_epoch, boot_id)
+        except OSError as problem:
+            _log.warning("a kill during this start will count as a loss of power: %s", problem)
+    return life
 
 
 def life_before_clean_stop(marker: bytes) -> Life:

@@ -16,7 +16,7 @@ from broker.log.breather import Breather
 from broker.log.broker_life import (
     NO_BOOT,
     Life,
-    life_before_clean_stop,
+    life_after_clean_stop,
     marker_of,
     read_life,
     write_life,
@@ -119,7 +119,8 @@ class LogDirectory:
         names = await self.disk.list("")
         was_clean = CLEAN_SHUTDOWN in names
         if was_clean:
-            self.last_life = life_before_clean_stop(await self.disk.read(CLEAN_SHUTDOWN))
+            marker = await self.disk.read(CLEAN_SHUTDOWN)
+            self.last_life = await life_after_clean_stop(self.disk, marker, boot_id)
         else:
             self.last_life = await read_life(self.disk, boot_id)
         # Whatever happens from here on, this is not a clean stop any more.

@@ -27,6 +27,11 @@ class BrokerInfo:
     offline_dirs: tuple[bytes, ...] = ()  # those of them that have failed, sorted
     fenced: bool = True
     in_controlled_shutdown: bool = False
+    unharmed_since: int = UNKNOWN_BROKER_EPOCH
+    """Epoch of the last life that was let in, whose logs this life has whole; -1 if it may not.
+
+    Nothing was ever promised on account of a life that was not let in, so a broker that comes back
+    with the epoch before such a life has lost nothing that counts."""
 
     @property
     def is_active(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, get_args
 
-from broker.metadata.broker_info import Endpoint
+from broker.metadata.broker_info import UNKNOWN_BROKER_EPOCH, Endpoint
 from broker.metadata.partition_info import PartitionInfo
 from broker.metadata.plain_form import form_of
 
@@ -70,6 +70,7 @@ class BrokerRegistered:
     fenced: bool = True
     in_controlled_shutdown: bool = False
     offline_dirs: tuple[bytes, ...] = ()
+    unharmed_since: int = UNKNOWN_BROKER_EPOCH
 
 
 @dataclass(frozen=True, slots=True)

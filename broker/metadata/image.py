@@ -134,11 +134,7 @@ class Image:
             case BrokerRegistered():
                 self._register_broker(change)
             case BrokerChanged():
-                self.brokers[change.broker_id] = replace(
-                    self._current_broker(change),
-                    fenced=change.fenced,
-                    in_controlled_shutdown=change.in_controlled_shutdown,
-                )
+                self._change_broker(change)
             case BrokerDirectoriesChanged():
                 self.brokers[change.broker_id] = replace(
                     self._current_broker(change), offline_dirs=change.offline_dirs
@@ -184,6 +180,16 @@ class Image:
         if broker is None or broker.broker_epoch != change.broker_epoch:
             raise ConflictError(f"broker {change.broker_id} is no longer the one looked at")
         return broker
+
+    def _change_broker(self, change: BrokerChanged) -> None:
+        broker = self._current_broker(change)
+        self.brokers[change.broker_id] = replace(
+            broker,
+            fenced=change.fenced,
+            in_controlled_shutdown=change.in_controlled_shutdown,
+            # A life that is let in is counted on from here on: an earlier one is not enough.
+            unharmed_since=broker.unharmed_since if change.fenced else broker.broker_epoch,
+        )
 
     def _register_broker(self, change: BrokerRegistered) -> None:
         known = self.brokers.get(change.broker_id)

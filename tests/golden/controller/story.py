@@ -9,6 +9,7 @@ wait 9 beats 2,3                seconds go by, while these brokers keep in touch
 beat 1 [wants fence|shutdown] [behind] [offline=a,b]
 lies 1 t-0=a t-1=b              a broker says in which directories its replicas are
 restart 1 clean|unclean [dirs=a]    the broker registers again, as a new process
+restart 1 killed since=0            the same after a kill: it has noted the life with this epoch
 alter t-0 by 1 isr 1,2@4 [leader-epoch=3] [partition-epoch=3] [broker-epoch=0]
 elect preferred|unclean t-0     balance 10
 reassign t-0 4,5,6|cancel       reassignments
@@ -227,6 +228,8 @@ class Story:
         broker_id = int(words[0])
         known = self.image.brokers.get(broker_id)
         epoch = known.broker_epoch if known and words[1] == "clean" else -1
+        if words[1] == "killed":
+            epoch = int(options["since"])
         log_dirs = known.log_dirs if known else ()
         if "dirs" in options:
             log_dirs = directories(options["dirs"])

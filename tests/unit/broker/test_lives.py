@@ -105,3 +105,61 @@ async def test_a_stop_after_the_registration_leaves_this_life() -> None:
         epoch = node.role.broker_epoch
         assert epoch is not None
     assert await left_behind(disk) == Life(epoch, is_unharmed=True)
+
+
+async def killed(disk: MemoryDisk, boot_id: str) -> None:
+    """A start on this disk that ends before the broker has registered."""
+    async with running_node(LONELY, {"data": disk}, boot_id=boot_id) as node:
+        assert node.role.broker_epoch is None
+    await disk.delete(CLEAN_SHUTDOWN)  # a kill would not have left it
+
+
+async def test_a_kill_before_the_first_note_harms_nothing_though_the_machine_was_off_before() -> (
+    None
+):
+    disk = MemoryDisk()
+    await disk.make_directory("")
+    await write_life(disk, 7, "monday")
+    await disk.replace(CLEAN_SHUTDOWN, marker_of(Life(7, is_unharmed=True)))
+    await killed(disk, "tuesday")
+    assert await read_life(disk, "tuesday") == Life(7, is_unharmed=True)
+    async with running_node(LONELY, {"data": disk}, boot_id="tuesday") as node:
+        assert claimed(node) == Life(7, is_unharmed=True)
+    await disk.delete(CLEAN_SHUTDOWN)
+    async with running_node(LONELY, {"data": disk}, boot_id="wednesday") as node:
+        assert claimed(node) == Life(7, is_unharmed=False)
+
+
+async def test_a_start_on_a_disk_that_takes_no_note_goes_on() -> None:
+    disk = MemoryDisk()
+    await disk.make_directory("")
+    await write_life(disk, 7, "monday")
+    await disk.replace(CLEAN_SHUTDOWN, marker_of(Life(7, is_unharmed=True)))
+    disk.fail("replace", FILE_NAME)
+    async with running_node(LONELY, {"data": disk}, boot_id="tuesday") as node:
+        assert claimed(node) == Life(7, is_unharmed=True)
+    assert await read_life(disk, "tuesday") == Life(7, is_unharmed=False)
+
+
+@pytest.mark.parametrize(
+    ("notes", "together"),
+    [
+        ([(7, "monday"), (7, "monday")], Life(7, is_unharmed=True)),
+        # Killed when only one of them had the note of the new life.
+        ([(9, "monday"), (7, "monday")], Life(7, is_unharmed=True)),
+        ([(7, "monday"), (9, "monday")], Life(7, is_unharmed=True)),
+        ([(9, "monday"), (7, "sunday")], Life(9, is_unharmed=False)),
+        ([(9, "monday"), None], Life(9, is_unharmed=False)),
+    ],
+)
+async def test_directories_vouch_together_for_the_earliest_life_that_all_have_noted(
+    notes: list[tuple[int, str] | None], together: Life
+) -> None:
+    disks = {"a": MemoryDisk(), "b": MemoryDisk()}
+    for disk, note in zip(disks.values(), notes, strict=True):
+        await disk.make_directory("")
+        if note is not None:
+            await write_life(disk, *note)
+    properties = {**LONELY, "log.dirs": "a,b"}
+    async with running_node(properties, disks, boot_id="monday") as node:
+        assert claimed(node) == together
