@@ -2,8 +2,10 @@
 .DEFAULT_GOAL := help
 PYTEST := .venv/bin/pytest
 PROCESSES ?= 2
+RUNS ?= 50
+MIX ?= all
 
-.PHONY: help setup demo lint test test-all bench lock clean
+.PHONY: help setup demo lint test test-all bench soak lock clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -28,6 +30,9 @@ test-all: lint ## every lane, whole
 
 bench: setup ## our broker, Apache Kafka and the physical ceilings in one run
 	.venv/bin/python bench/broker.py
+
+soak: setup ## RUNS=50 runs with every nemesis and random seeds; MIX=matrix: one nemesis each
+	.venv/bin/python -m tests.soak --runs $(RUNS) --mix $(MIX) $(SOAK)
 
 lock: setup ## pin the dependencies of pyproject.toml anew
 	.venv/bin/pip install --quiet uv
