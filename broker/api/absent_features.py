@@ -16,8 +16,3 @@ def describe_acls(node: Node, request: Request[m.DescribeAclsRequest]) -> m.Desc
     return m.DescribeAclsResponse(
         error_code=ErrorCode.SECURITY_DISABLED, error_message="no authorizer is configured"
     )
-
-
-def list_groups(node: Node, request: Request[m.ListGroupsRequest]) -> m.ListGroupsResponse:
-    """There are none, and a client that looks for them learns so."""
-    return m.ListGroupsResponse(groups=[])

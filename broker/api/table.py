@@ -1,10 +1,19 @@
-"""Every API that clients are served, with its versions. What is not here is not advertised."""
+"""Every API that clients are served, with its versions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from broker.api.absent_features import describe_acls, list_groups
+from broker.api.absent_features import describe_acls
+from broker.api.absent_groups import (
+    heartbeat,
+    join_group,
+    leave_group,
+    list_groups,
+    offset_commit,
+    offset_fetch,
+    sync_group,
+)
 from broker.api.alter_configs import alter_configs
 from broker.api.api_versions import api_versions
 from broker.api.broker_registration import unregister_broker
@@ -56,6 +65,12 @@ API_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.METADATA, metadata),
         served(ApiKey.FIND_COORDINATOR, find_coordinator),
         served(ApiKey.LIST_GROUPS, list_groups),
+        served(ApiKey.OFFSET_FETCH, offset_fetch),
+        served(ApiKey.OFFSET_COMMIT, offset_commit, is_advertised=False),
+        served(ApiKey.JOIN_GROUP, join_group, is_advertised=False),
+        served(ApiKey.SYNC_GROUP, sync_group, is_advertised=False),
+        served(ApiKey.HEARTBEAT, heartbeat, is_advertised=False),
+        served(ApiKey.LEAVE_GROUP, leave_group, is_advertised=False),
         served(ApiKey.API_VERSIONS, api_versions),
         served(ApiKey.DELETE_RECORDS, delete_records),
         served(ApiKey.INIT_PRODUCER_ID, init_producer_id),

@@ -1,6 +1,6 @@
 """What is not here is said plainly, in the form that tools expect."""
 
-from broker.api.absent_features import describe_acls, list_groups
+from broker.api.absent_features import describe_acls
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
@@ -12,9 +12,3 @@ async def test_without_an_authorizer_there_are_no_acls_to_describe() -> None:
         told = describe_acls(node, ask(ApiKey.DESCRIBE_ACLS, m.DescribeAclsRequest()))
         assert told.error_code == ErrorCode.SECURITY_DISABLED
         assert told.error_message == "no authorizer is configured"
-
-
-async def test_there_are_no_groups() -> None:
-    async with running_node() as node:
-        groups = list_groups(node, ask(ApiKey.LIST_GROUPS, m.ListGroupsRequest()))
-        assert (groups.error_code, groups.groups) == (ErrorCode.NONE, [])

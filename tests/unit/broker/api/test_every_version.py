@@ -24,6 +24,32 @@ _REQUESTS: dict[ApiKey, Any] = {
     ),
     ApiKey.FIND_COORDINATOR: m.FindCoordinatorRequest(key="g", coordinator_keys=["g", "h"]),
     ApiKey.LIST_GROUPS: m.ListGroupsRequest(),
+    ApiKey.OFFSET_FETCH: m.OffsetFetchRequest(
+        topics=[m.OffsetFetchRequestTopic(name="t", partition_indexes=[0])],
+        groups=[
+            m.OffsetFetchRequestGroup(
+                group_id="g",
+                topics=[
+                    m.OffsetFetchRequestTopics(name="t", topic_id=ZERO_ID, partition_indexes=[0])
+                ],
+            )
+        ],
+    ),
+    ApiKey.OFFSET_COMMIT: m.OffsetCommitRequest(
+        topics=[
+            m.OffsetCommitRequestTopic(
+                name="t",
+                topic_id=ZERO_ID,
+                partitions=[
+                    m.OffsetCommitRequestPartition(partition_index=0, committed_metadata="")
+                ],
+            )
+        ]
+    ),
+    ApiKey.JOIN_GROUP: m.JoinGroupRequest(protocols=[]),
+    ApiKey.SYNC_GROUP: m.SyncGroupRequest(assignments=[]),
+    ApiKey.HEARTBEAT: m.HeartbeatRequest(),
+    ApiKey.LEAVE_GROUP: m.LeaveGroupRequest(members=[]),
     ApiKey.API_VERSIONS: m.ApiVersionsRequest(
         client_software_name="x", client_software_version="1"
     ),
