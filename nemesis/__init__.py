@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from harness.cluster import Cluster
     from harness.schedule.faults import Fault
-    from nemesis.base import Nemesis
+    from nemesis.base import Ground, Nemesis
 
 ALL = "all"
 NONE = "none"
@@ -69,10 +69,18 @@ def for_fault(fault: Fault) -> Nemesis:
     raise ValueError(f"no nemesis knows how to do {fault!r}")
 
 
-def unavailable(nemeses: Sequence[Nemesis], cluster: Cluster) -> dict[str, str]:
-    """By name, why this cluster cannot show it."""
-    reasons = {each.name: each.why_not(cluster) for each in nemeses}
-    return {name: reason for name, reason in reasons.items() if reason is not None}
+def unavailable(
+    nemeses: Sequence[Nemesis], cluster: Cluster, ground: Ground | None = None
+) -> dict[str, str]:
+    """By name, why this cluster cannot show it, or why on this ground it never strikes."""
+    found = {}
+    for each in nemeses:
+        reason = each.why_not(cluster)
+        if reason is None and ground is not None:
+            reason = each.why_never(ground)
+        if reason is not None:
+            found[each.name] = reason
+    return found
 
 
 def described() -> dict[str, str]:

@@ -34,6 +34,31 @@ class Moment:
     for_ms: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What a plan gives its nemeses to strike, known before anything is started."""
+
+    nodes: tuple[Node, ...]
+    clients: int
+    topic_configs: Mapping[str, Mapping[str, str]]
+    """Of each topic of the workload."""
+    is_polled: bool
+    """Whether the clients poll under load, so that the run knows how far each log was read."""
+    replication_factor: int
+    min_insync_replicas: int
+    racks: Mapping[Node, str]
+    unsafe_faults: bool
+    length_ms: float
+    """Of the load."""
+
+    @property
+    def spare_replicas(self) -> int:
+        """How many replicas of a partition may lose data at a time."""
+        if self.unsafe_faults:
+            return self.replication_factor
+        return max(0, self.replication_factor - self.min_insync_replicas)
+
+
 def _nothing_read() -> Mapping[str, int]:
     return {}
 
@@ -132,6 +157,13 @@ class Nemesis(Protocol):
 
     def why_not(self, cluster: Cluster) -> str | None:
         """Why this cluster cannot show it, in a sentence; None if it can."""
+        ...
+
+    def why_never(self, ground: Ground) -> str | None:
+        """Why a run of such a plan has nothing for it to strike, ever, and what to try; or None.
+
+        Only what is certain: a run that is refused for it could not have been valid.
+        """
         ...
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:

@@ -15,9 +15,25 @@ from harness.cluster.base import PartitionState
 from harness.cluster.capabilities import Node
 from harness.errors import EnvironmentFailure
 from harness.schedule.faults import BitFlip, DiskError, Fault, PowerLoss, TruncatedTail
-from nemesis.base import NothingToStrikeError, Scene
+from nemesis.base import Ground, NothingToStrikeError, Scene
 
 DAMAGING: tuple[type[Fault], ...] = (PowerLoss, TruncatedTail, BitFlip, DiskError)
+
+
+def why_never_affordable(ground: Ground) -> str | None:
+    """Why no replica may ever be damaged, or None."""
+    if ground.spare_replicas:
+        return None
+    return (
+        f"it damages replicas, and with min.insync.replicas={ground.min_insync_replicas} of "
+        f"{ground.replication_factor} replicas none can be spared; try a larger "
+        "--replication-factor, or --unsafe-faults"
+    )
+
+
+def may_damage(scene: Scene) -> bool:
+    """Whether any replica may ever be damaged in this run."""
+    return scene.unsafe_faults or scene.replication_factor > scene.min_insync_replicas
 
 
 async def affordable(scene: Scene, nodes: Sequence[Node], dice: Random) -> list[Node]:

@@ -12,7 +12,7 @@ from harness.cluster import Cluster
 from harness.cluster.capabilities import ClientProcesses
 from harness.cluster.errors import FaultMissedError
 from harness.schedule.faults import Cut, Fault, KillClient, PauseClient, both_ways
-from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, the
 from nemesis.partition import Partition
 from nemesis.targets import majority_of, minority_of
 
@@ -42,6 +42,17 @@ class ClientFaults:
 
     def why_not(self, cluster: Cluster) -> str | None:
         return _why_no_cut(cluster) if self.variant == "cut" else None
+
+    def why_never(self, ground: Ground) -> str | None:
+        if not self.target or self.target in TARGETS:
+            return None
+        for name in self.target.split("+"):
+            if int(name[1:]) > ground.clients:
+                return (
+                    f"there is no {name}: the clients are c1 to c{ground.clients}; "
+                    "--concurrency makes more"
+                )
+        return None
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         variant = self.variant or dice.choice(self._possible(scene))

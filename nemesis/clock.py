@@ -11,8 +11,8 @@ from harness.cluster import Cluster
 from harness.cluster.capabilities import Clocks, Node
 from harness.cluster.errors import FaultMissedError
 from harness.schedule.faults import ClockJump, ClockSkew, ClockStrobe, Fault
-from nemesis.base import LapsedError, Moment, Scene, the
-from nemesis.targets import check_target, resolve
+from nemesis.base import Ground, LapsedError, Moment, Scene, the
+from nemesis.targets import check_target, resolve, why_no_target
 
 _LEAST_MS, _MOST_MS = 100.0, 288_000.0
 _RATES = (0.5, 0.9, 1.1, 2.0, 5.0)
@@ -39,6 +39,9 @@ class ClockFaults:
 
     def why_not(self, cluster: Cluster) -> str | None:
         return cluster.why_not("clock") if cluster.clock is None else None
+
+    def why_never(self, ground: Ground) -> str | None:
+        return why_no_target(self.target, ground)
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         variant = self.variant or dice.choice(self.variants)

@@ -16,7 +16,7 @@ from typing import ClassVar
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
 from harness.schedule.faults import CompactNow, Fault
-from nemesis.base import Moment, NothingToStrikeError, Scene, missed
+from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
 
 _WAIT = {
     # Longer than any clock is put ahead.
@@ -58,6 +58,11 @@ class Compaction:
             )
 
     def why_not(self, cluster: Cluster) -> str | None:
+        return None
+
+    def why_never(self, ground: Ground) -> str | None:
+        if not any(is_compacting(each) for each in ground.topic_configs.values()):
+            return "the workload has no compacted topic; try -w register, which has one"
         return None
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
@@ -107,7 +112,11 @@ class Compaction:
 
 
 def is_compacted(scene: Scene, topic: str) -> bool:
-    return "compact" in scene.topic_configs.get(topic, {}).get("cleanup.policy", "")
+    return is_compacting(scene.topic_configs.get(topic, {}))
+
+
+def is_compacting(configs: Mapping[str, str]) -> bool:
+    return "compact" in configs.get("cleanup.policy", "")
 
 
 def _own_segment_s(scene: Scene, topic: str) -> float:

@@ -16,7 +16,7 @@ from harness.errors import EnvironmentFailure
 from harness.schedule.faults import Fault, kind_of
 from harness.schedule.json_form import write
 from nemesis import NEMESES, for_fault, unavailable
-from nemesis.base import LapsedError, Moment, Nemesis, NothingToStrikeError, Scene
+from nemesis.base import Ground, LapsedError, Moment, Nemesis, NothingToStrikeError, Scene
 from nemesis.budget import afford
 from nemesis.healing import heal_cluster
 from nemesis.outcomes import NodeMark, Outcome, doubts_about, marks_of, sentence
@@ -30,9 +30,16 @@ _HEAL_AGAIN_AFTER_S = 2.0
 
 class Conductor:
     def __init__(
-        self, scene: Scene, nemeses: Sequence[Nemesis], decisions: Decisions, note: Note
+        self,
+        scene: Scene,
+        nemeses: Sequence[Nemesis],
+        decisions: Decisions,
+        note: Note,
+        ground: Ground | None = None,
     ) -> None:
+        """`ground` is what the plan gives to strike, where there is a plan."""
         self.scene = scene
+        self._ground = ground
         self.outcomes: list[Outcome] = []
         """Of every fault that was begun, and every moment for which there was none."""
         self._nemeses = {each.name: each for each in nemeses}
@@ -47,14 +54,14 @@ class Conductor:
 
     @property
     def available(self) -> tuple[Nemesis, ...]:
-        """Those that this cluster can show; once it is up."""
+        """Those that this cluster can show and this run has something for; once it is up."""
         missing = self.unavailable
         return tuple(each for name, each in self._nemeses.items() if name not in missing)
 
     @property
     def unavailable(self) -> dict[str, str]:
         """By name, why not."""
-        return unavailable(tuple(self._nemeses.values()), self.scene.cluster)
+        return unavailable(tuple(self._nemeses.values()), self.scene.cluster, self._ground)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -62,10 +69,14 @@ class Conductor:
         return tuple(each.fault for each in self.outcomes if each.fault is not None)
 
     @property
+    def is_all(self) -> bool:
+        """Whether the run takes whatever there is to strike, instead of what it names."""
+        return list(self._nemeses) == list(NEMESES)
+
+    @property
     def doubts(self) -> list[str]:
         """Why a run with these outcomes can be no better than unknown."""
-        is_all = list(self._nemeses) == list(NEMESES)
-        doubts = doubts_about(self.outcomes, wanted=self._wanted, is_all=is_all)
+        doubts = doubts_about(self.outcomes, wanted=self._wanted, is_all=self.is_all)
         return [*doubts, *self._unhealed]
 
     def marks(self) -> Mapping[str, NodeMark]:

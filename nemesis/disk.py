@@ -23,11 +23,17 @@ from harness.schedule.faults import (
     TruncatedTail,
 )
 from nemesis import replicas
-from nemesis.base import LapsedError, Moment, NothingToStrikeError, Scene, missed, the
-from nemesis.budget import DAMAGING, affordable, must_be_spared
+from nemesis.base import Ground, LapsedError, Moment, NothingToStrikeError, Scene, missed, the
+from nemesis.budget import (
+    DAMAGING,
+    affordable,
+    may_damage,
+    must_be_spared,
+    why_never_affordable,
+)
 from nemesis.outage import bring_back, running, stop, take_down, why_no_process
 from nemesis.power import give_power
-from nemesis.targets import check_target, resolve
+from nemesis.targets import check_target, resolve, why_no_target
 
 _NEEDS: dict[str, tuple[DiskFault, ...]] = {
     "full": ("fill",),
@@ -74,9 +80,14 @@ class DiskFaults:
         reasons = [_why_not_form(cluster, each) for each in self.variants]
         return None if None in reasons else reasons[0]
 
+    def why_never(self, ground: Ground) -> str | None:
+        if (reason := why_no_target(self.target, ground)) is not None:
+            return reason
+        is_damaging = bool(self.variant) and _FORMS[self.variant] in DAMAGING
+        return why_never_affordable(ground) if is_damaging else None
+
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
-        possible = [each for each in self.variants if _why_not_form(scene.cluster, each) is None]
-        variant = self.variant or dice.choice(possible)
+        variant = self.variant or dice.choice(_possible(scene))
         usual = ("one", "leader", "controller")
         nodes = await running(scene, await resolve(scene, self.target, dice, among=usual))
         if _FORMS[variant] in DAMAGING:
@@ -151,6 +162,16 @@ class DiskFaults:
                 except FaultMissedError as why:
                     return f"{other.name} did not stay in force: {why}"
         return ""
+
+
+def _possible(scene: Scene) -> list[str]:
+    """The variants to draw from."""
+    found = [each for each in _FORMS if _why_not_form(scene.cluster, each) is None]
+    if not may_damage(scene):
+        found = [each for each in found if _FORMS[each] not in DAMAGING]
+    if not found:
+        raise NothingToStrikeError("these disks can only be damaged, and no replica can be spared")
+    return found
 
 
 def _why_not_form(cluster: Cluster, variant: str) -> str | None:

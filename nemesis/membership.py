@@ -8,7 +8,7 @@ from typing import ClassVar
 from harness.cluster.errors import FaultMissedError, NotInTimeError
 from harness.schedule.faults import BrokerLeaves, Fault
 from nemesis import replicas
-from nemesis.base import Moment, NothingToStrikeError, Scene, missed
+from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
 from nemesis.outage import ONE_NODE, OfProcesses, bring_back, stop
 
 
@@ -16,6 +16,17 @@ class Membership(OfProcesses):
     """Moves all replicas off a broker and removes it; then it joins again and gets them back."""
 
     kinds: ClassVar[tuple[type[Fault], ...]] = (BrokerLeaves,)
+
+    def why_never(self, ground: Ground) -> str | None:
+        if (reason := OfProcesses.why_never(self, ground)) is not None:
+            return reason
+        least, factor = max(1, ground.min_insync_replicas), ground.replication_factor
+        if len(ground.nodes) > factor or factor > least:
+            return None
+        return (
+            f"each of {len(ground.nodes)} nodes holds a replica that its partitions cannot do "
+            f"without (min.insync.replicas={least}); try more --nodes"
+        )
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         nodes = await self._struck(scene, dice, ONE_NODE)

@@ -11,7 +11,7 @@ from harness.cluster.base import PartitionState
 from harness.cluster.errors import NotInTimeError, RefusedError
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import Fault, MoveLeader
-from nemesis.base import Moment, NothingToStrikeError, Scene, missed
+from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
 
 _WITHIN_S = 15.0
 
@@ -32,6 +32,11 @@ class Moves:
 
     def why_not(self, cluster: Cluster) -> str | None:
         return None
+
+    def why_never(self, ground: Ground) -> str | None:
+        if ground.replication_factor > 1:
+            return None
+        return "with one replica a partition has no other leader; try --replication-factor 3"
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         moves = []

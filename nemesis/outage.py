@@ -12,8 +12,8 @@ from harness.cluster.base import RunningProcess
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError, NodeFailedError, NotInTimeError
 from harness.schedule.faults import Fault, Kill, Pause, PowerLoss
-from nemesis.base import Moment, NothingToStrikeError, Scene, the
-from nemesis.targets import check_target, resolve
+from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, the
+from nemesis.targets import check_target, resolve, why_no_target
 
 ANYBODY = ("one", "minority", "majority", "all", "leader", "controller")
 ONE_NODE = ("one", "leader", "controller")
@@ -33,6 +33,9 @@ class OfProcesses:
 
     def why_not(self, cluster: Cluster) -> str | None:
         return why_no_process(cluster)
+
+    def why_never(self, ground: Ground) -> str | None:
+        return why_no_target(self.target, ground)
 
     async def _struck(self, scene: Scene, dice: Random, among: Sequence[str]) -> list[Node]:
         return await running(scene, await resolve(scene, self.target, dice, among=among))

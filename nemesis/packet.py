@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Link, Node, PacketFault
 from harness.schedule.faults import Fault, ShapeLinks, SlowLinks
-from nemesis.base import Moment, Scene, the
+from nemesis.base import Ground, Moment, Scene, the
 from nemesis.links import break_links, heal_links, packet_fault
-from nemesis.targets import check_target, resolve
+from nemesis.targets import check_target, resolve, why_no_target
 
 _FORMS: dict[str, dict[str, Any]] = {
     "delay": {"delay_ms": 50.0},
@@ -55,6 +55,9 @@ class Packets:
         if self.variant:
             return reasons[self.variant]
         return None if None in reasons.values() else next(iter(reasons.values()))
+
+    def why_never(self, ground: Ground) -> str | None:
+        return why_no_target(self.target, ground)
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         possible = [each for each in self.variants if _why_not_form(scene.cluster, each) is None]

@@ -11,9 +11,12 @@ from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
 from harness.schedule.faults import Cut, Fault
 from nemesis import topology
-from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, the
 from nemesis.links import heal_links, prove_reach
-from nemesis.targets import check_target, resolve
+from nemesis.targets import check_target, resolve, why_no_target
+
+_OF_THREE = frozenset({"majorities-ring", "bridge"})
+"""Variants that cut nothing between fewer than three nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,23 @@ class Partition:
             return "the clients have no host of their own here that could be cut off"
         return None
 
+    def why_never(self, ground: Ground) -> str | None:
+        if (reason := why_no_target(self.target, ground)) is not None:
+            return reason
+        count = len(ground.nodes)
+        if count < 2 and self.variant != "clients":
+            return "one node alone cannot be cut off from another; try --nodes 5"
+        if count < 3 and self.variant in _OF_THREE:
+            return f"{self.variant} of {count} nodes cuts nothing; try --nodes 5"
+        if self.variant == "rack" and len(set(ground.racks.values())) < 2:
+            return "the nodes are not in several racks; try --nodes 5"
+        if self.variant == "one-way" and self._is_everyone(ground):
+            return "one way between all nodes and the others cuts nothing; try partition:one-way"
+        return None
+
+    def _is_everyone(self, ground: Ground) -> bool:
+        return self.target == "all" or set(ground.nodes) <= {*self.target.split("+")}
+
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         clients = scene.cluster.place.client_host
         if len(scene.cluster.nodes) < 2 and self.variant != "clients":
@@ -69,7 +89,7 @@ class Partition:
         if scene.cluster.place.client_host is None:
             left_out.add("clients")
         if len(scene.cluster.nodes) < 3:
-            left_out |= {"majorities-ring", "bridge"}
+            left_out |= _OF_THREE
         return [each for each in self.variants if each not in left_out]
 
     async def _drawn(self, scene: Scene, variant: str, dice: Random) -> topology.Graph:

@@ -2,12 +2,15 @@
 
 One nemesis alternates with quiet. Several take turns in a rotating mix, after Jepsen's tests of
 Bufstream: at every interval some of them are drawn, a quarter of the time none, and all is healed
-in between. So a fault is seen alone, with others, and after them.
+in between. So a fault is seen alone, with others, and after them. Each nemesis that was asked for
+by name has a moment: if the run has too few intervals for that, they are shortened, down to a limit
+below which the run is refused (`needed_ms`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from random import Random
 
 from harness.decisions import Decisions
@@ -18,21 +21,45 @@ SHARE_OF_NEMESES = 0.5
 _HEALED_AT = 0.75
 """Of an interval of the mix; the rest of it nothing is broken."""
 _DUE_MAX = 2
-"""So many at once are no crowd yet."""
+"""Number of nemeses that may be due in one interval; more would only be seen as a crowd."""
+_SHORTEST_INTERVAL_MS = 5_000.0
+"""An interval shortened below this leaves most faults no time to take hold and be felt."""
 _SHORTEST = 0.25
 """Of an interval: what the end of a run leaves no more room for is not begun."""
+_ROUNDING = 1e-9
 
 
 def draw(
-    decisions: Decisions, nemeses: Sequence[Nemesis], *, length_ms: float, interval_ms: float
+    decisions: Decisions,
+    nemeses: Sequence[Nemesis],
+    *,
+    length_ms: float,
+    interval_ms: float,
+    is_any: bool = False,
 ) -> tuple[Moment, ...]:
-    """In the order in which they begin; each ends before the run's time is up."""
+    """In the order in which they begin; each ends before the run's time is up.
+
+    Each nemesis has a moment, unless `is_any`: then a short run draws some of them.
+    """
     names = [each.name for each in nemeses]
     if not names:
         return ()
     if len(names) == 1:
         return alternating(decisions, names[0], length_ms=length_ms, interval_ms=interval_ms)
+    if not is_any:
+        interval_ms = min(interval_ms, length_ms / _intervals_for(len(names)))
     return rotating_mix(decisions, names, length_ms=length_ms, interval_ms=interval_ms)
+
+
+def needed_ms(count: int, interval_ms: float) -> float:
+    """The shortest run in which each of so many nemeses has a moment of use."""
+    if count <= _DUE_MAX:
+        return 0.0
+    return _intervals_for(count) * min(interval_ms, _SHORTEST_INTERVAL_MS)
+
+
+def _intervals_for(count: int) -> int:
+    return ceil(count / _DUE_MAX)
 
 
 def alternating(
@@ -55,18 +82,17 @@ def rotating_mix(
 ) -> tuple[Moment, ...]:
     """Each of them at least once, where the run is long enough for that."""
     moments: list[Moment] = []
-    begin_ms = 0.0
-    count = max(1, int(length_ms / interval_ms))
-    while not moments or begin_ms + interval_ms <= length_ms:
-        number = round(begin_ms / interval_ms)
-        due = names[number % count :: count] if len(names) <= _DUE_MAX * count else ()
-        dice = decisions.random("nemesis_plan", f"interval {begin_ms / interval_ms:.0f}")
+    # What is lost by rounding must not cost the last interval of a run that was divided evenly.
+    count = max(1, int(length_ms / interval_ms + _ROUNDING))
+    for number in range(count):
+        begin_ms = number * interval_ms
+        due = names[number::count] if len(names) <= _DUE_MAX * count else ()
+        dice = decisions.random("nemesis_plan", f"interval {number}")
         span_ms = min(interval_ms, length_ms)
         for name in _mixed(names, dice, due, may_be_quiet=bool(moments)):
             at_ms = begin_ms + span_ms * dice.uniform(0.05, 0.25)
             for_ms = begin_ms + span_ms * _HEALED_AT - at_ms
             moments.append(_moment(name, len(moments) + 1, at_ms, for_ms))
-        begin_ms += interval_ms
     return tuple(sorted(moments, key=lambda moment: moment.at_ms))
 
 

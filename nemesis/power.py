@@ -9,8 +9,8 @@ from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError
 from harness.schedule.faults import Fault, PowerLoss
-from nemesis.base import Moment, Scene, the
-from nemesis.budget import affordable
+from nemesis.base import Ground, Moment, Scene, the
+from nemesis.budget import affordable, why_never_affordable
 from nemesis.outage import (
     ONE_NODE,
     OfProcesses,
@@ -30,6 +30,9 @@ class PowerLosses(OfProcesses):
         if cluster.disk is None:
             return cluster.why_not("disk")
         return cluster.disk.why_not("power") or why_no_process(cluster)
+
+    def why_never(self, ground: Ground) -> str | None:
+        return OfProcesses.why_never(self, ground) or why_never_affordable(ground)
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         nodes = await self._struck(scene, dice, ONE_NODE)

@@ -15,8 +15,8 @@ from typing import ClassVar
 
 from harness.cluster import Cluster
 from harness.schedule.faults import DeleteRecords, Fault
-from nemesis.base import Moment, NothingToStrikeError, Scene, missed
-from nemesis.compact import is_compacted
+from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
+from nemesis.compact import is_compacted, is_compacting
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,16 @@ class Retention:
             raise ValueError("retention takes no target: it is for all topics of a workload")
 
     def why_not(self, cluster: Cluster) -> str | None:
+        return None
+
+    def why_never(self, ground: Ground) -> str | None:
+        if all(is_compacting(each) for each in ground.topic_configs.values()):
+            return "the workload has only compacted topics, which keep their records; try -w queue"
+        if not ground.is_polled:
+            return (
+                "the workload never polls under load, so no record is known not to be needed any "
+                "more; try -w queue"
+            )
         return None
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:

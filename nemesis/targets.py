@@ -16,7 +16,7 @@ from random import Random
 
 from harness.cluster.base import PartitionState
 from harness.cluster.capabilities import Node
-from nemesis.base import NothingToStrikeError, Scene
+from nemesis.base import Ground, NothingToStrikeError, Scene
 
 TARGETS = ("one", "minority", "majority", "all", "leader", "followers", "controller", "isr")
 
@@ -29,6 +29,20 @@ def check_target(text: str) -> None:
         raise ValueError(
             f"there is no target {text!r}; try one of {', '.join(TARGETS)}, or nodes such as n1+n3"
         )
+
+
+def why_no_target(text: str, ground: Ground) -> str | None:
+    """Why a run on this ground never has such a target, or None."""
+    if text == "followers" and ground.replication_factor == 1:
+        return "with one replica a partition has no followers; try --replication-factor 3"
+    if not text or text in TARGETS:
+        return None
+    unknown = [name for name in text.split("+") if name not in ground.nodes]
+    if not unknown:
+        return None
+    last = ground.nodes[-1]
+    among = "n1 is the only node" if last == "n1" else f"the nodes are n1 to {last}"
+    return f"there is no {unknown[0]}: {among}; --nodes makes more"
 
 
 def minority_of(count: int) -> int:

@@ -10,7 +10,7 @@ from harness.cluster import Cluster
 from harness.cluster.errors import NotInTimeError
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import Fault, TamperMessages
-from nemesis.base import Moment, Scene, missed, the
+from nemesis.base import Ground, Moment, Scene, missed, the
 
 _HIT_WITHIN_S = 10.0
 _MENU: dict[str, tuple[tuple[dict[str, Any], dict[str, Any]], ...]] = {
@@ -56,6 +56,10 @@ class WireFaults:
 
     def why_not(self, cluster: Cluster) -> str | None:
         return cluster.why_not("wire") if cluster.wire is None else None
+
+    def why_never(self, ground: Ground) -> str | None:
+        """Every workload produces and fetches, so there is always a message."""
+        return None
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         match, action = dice.choice(_MENU[self.variant or dice.choice(self.variants)])

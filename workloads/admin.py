@@ -31,6 +31,7 @@ class Admin:
     """
 
     name = "admin"
+    is_polled = True
     checkers = (*LOG_CHECKERS, "phantom-topic", "lost-change")
 
     def __init__(self, load: Load) -> None:

@@ -23,6 +23,7 @@ class Append:
     """
 
     name = "append"
+    is_polled = False
     checkers: tuple[str, ...] = (
         "list-append",
         "lost-append",

@@ -20,6 +20,7 @@ class Latest:
     """Asks where partitions begin and end while they grow: log start, watermark, stable offset."""
 
     name = "latest"
+    is_polled = True
     checkers = (*LOG_CHECKERS, "watermark-regression")
 
     def __init__(self, load: Load) -> None:

@@ -18,6 +18,7 @@ class Queue:
     """Records go in and must come out: every client sends and polls, and changes what it reads."""
 
     name = "queue"
+    is_polled = True
     checkers = LOG_CHECKERS
 
     def __init__(self, load: Load) -> None:

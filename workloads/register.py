@@ -27,6 +27,7 @@ class Register:
     """A compacted topic as a key-value store: records have names, and the last of a name counts."""
 
     name = "register"
+    is_polled = False
     # Compaction takes values that were put, and that is no loss: these know which it must keep.
     checkers: tuple[str, ...] = (
         "replaced-get",

@@ -21,6 +21,10 @@ _OURS = {"acks", "enable.idempotence", "retries", "isolation.level", "bootstrap.
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+class NeverStrikesError(click.UsageError):
+    """A nemesis that this workload, cluster or time limit leaves nothing to strike."""
+
+
 class Concurrency(click.ParamType[str]):
     """10, or 2n for twice as many as nodes."""
 
@@ -128,6 +132,7 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     """UsageError for what does not fit together, before anything is started."""
     import nemesis
     import workloads
+    from harness.run.feasible import why_not_struck
     from harness.run.workload import why_not_judged
 
     chosen = dict(options)
@@ -162,6 +167,9 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     why_not = why_not_judged(plan)
     if why_not is not None:
         raise click.UsageError(why_not)
+    why_never = why_not_struck(plan)
+    if why_never is not None:
+        raise NeverStrikesError(why_never)
     return plan
 
 

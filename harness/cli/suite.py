@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.plan_options import plan_of, plan_options
+from harness.cli.plan_options import NeverStrikesError, plan_of, plan_options
 from harness.cli.testing import STORE, carry_out, tell_github
 from harness.errors import EnvironmentFailure
+
+if TYPE_CHECKING:
+    from harness.run.plan import Plan
 
 
 @click.command("suite")
@@ -41,10 +44,7 @@ def suite(
     from reports import github
     from reports.junit import no_end, write_junit
 
-    pairs = list(product(workload_names.split(","), nemesis_names.split()))
-    plans = [
-        plan_of(options | {"workload": workload, "nemesis": nemesis}) for workload, nemesis in pairs
-    ]
+    plans = _plans(workload_names.split(","), nemesis_names.split(), options)
     codes: list[int] = []
     told: list[tuple[str, Mapping[str, Any]]] = []
     for plan, number in product(plans, range(test_count)):
@@ -67,3 +67,20 @@ def suite(
     if junit is not None:
         write_junit(told, junit)
     return worst_exit(codes)
+
+
+def _plans(
+    workloads: Sequence[str], nemeses: Sequence[str], options: Mapping[str, Any]
+) -> list[Plan]:
+    """Of each pair that can strike; a nemesis that no workload has a use for is refused."""
+    plans: list[Plan] = []
+    refused: dict[str, list[NeverStrikesError]] = {nemesis: [] for nemesis in nemeses}
+    for workload, nemesis in product(workloads, nemeses):
+        try:
+            plans.append(plan_of({**options, "workload": workload, "nemesis": nemesis}))
+        except NeverStrikesError as refusal:
+            refused[nemesis].append(refusal)
+            if len(refused[nemesis]) == len(workloads):
+                raise
+            click.echo(f"left out: {workload} × {nemesis}: {refusal.message}")  # noqa: RUF001
+    return plans

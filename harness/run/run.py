@@ -31,6 +31,7 @@ from harness.run.calm import doubts_about_reading, doubts_about_replicas, rotate
 from harness.run.clients import Clients
 from harness.run.cluster_watch import ClusterLog, watched
 from harness.run.environment import environment
+from harness.run.feasible import ground_of
 from harness.run.gathering import gather
 from harness.run.judging import BROKEN_OFF, anomaly_so_far, judge
 from harness.run.outcome import Outcome
@@ -169,7 +170,8 @@ class _Run:
         def note(f: str, value: Any) -> None:
             tally.note(self._stage.now_ns(), f, value)
 
-        conductor = Conductor(scene, parse(plan.nemesis), Decisions(plan.seed), note)
+        ground = ground_of(plan)
+        conductor = Conductor(scene, parse(plan.nemesis), Decisions(plan.seed), note, ground)
         missing = conductor.unavailable
         if missing and plan.nemesis != ALL:
             name, reason = next(iter(missing.items()))
@@ -216,6 +218,7 @@ class _Run:
             conductor.available,
             length_ms=plan.length_ms,
             interval_ms=plan.nemesis_interval_s * 1000,
+            is_any=conductor.is_all,
         )
         await conductor.strike(moments)
 

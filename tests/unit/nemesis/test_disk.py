@@ -9,7 +9,15 @@ import pytest
 
 from harness.cluster.errors import FaultMissedError
 from harness.cluster.waiting import wait_until
-from harness.schedule.faults import BitFlip, DiskSlow, Fault, TruncatedTail
+from harness.schedule.faults import (
+    BitFlip,
+    DiskError,
+    DiskFull,
+    DiskReadOnly,
+    DiskSlow,
+    Fault,
+    TruncatedTail,
+)
 from harness.sim.disk_faults import DiskFaults as SimDiskFaults
 from harness.sim.place_disks import PlaceDisks
 from harness.sim.stored_logs import StoredLogs
@@ -48,6 +56,21 @@ async def test_every_fault_takes_hold_and_heals(stage: Stage) -> None:
         await stage.until_in_sync()
         await count_the_mended(stage.scene)
         assert stage.scene.damaged == set()
+
+
+@on_stage(3)
+async def test_where_no_replica_can_be_spared_no_damage_is_drawn(stage: Stage) -> None:
+    stage.scene.min_insync_replicas = 3
+
+    async def drawn() -> set[type[Fault]]:
+        faults: list[Fault] = []
+        for seed in range(40):
+            faults += await named("disk@n1").choose(stage.scene, a_moment("disk"), Random(seed))
+        return {type(fault) for fault in faults}
+
+    assert await drawn() == {DiskFull, DiskReadOnly, DiskSlow}
+    stage.scene.unsafe_faults = True
+    assert await drawn() > {BitFlip, TruncatedTail, DiskError}
 
 
 @on_stage(3, configs=SMALL_SEGMENTS)

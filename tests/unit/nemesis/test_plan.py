@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from harness.decisions import Decisions
-from nemesis import parse
+from nemesis import NEMESES, parse
 from nemesis.base import Moment
-from nemesis.plan import draw
+from nemesis.plan import draw, needed_ms
 
 SEEDS = range(30)
 
@@ -67,8 +67,43 @@ def test_a_mix_is_healed_in_between_and_quiet_a_quarter_of_the_time() -> None:
     assert crowded > 30
 
 
-@pytest.mark.parametrize("text", ["kill,pause", "kill,partition,pause,power"])
-def test_a_nemesis_that_was_asked_for_gets_a_moment(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "length_s"),
+    [
+        ("kill,pause", 3),
+        ("kill,partition,pause", 15),
+        ("kill,partition,pause,power", 10),
+        ("kill,partition,pause,power", 30),
+        (",".join(NEMESES), 35),
+        ("kill@n1,kill@n2,kill@n3,pause@n1,pause@n2,pause@n3,move", 23.1),
+    ],
+)
+def test_a_nemesis_that_was_asked_for_has_a_moment(text: str, length_s: float) -> None:
+    wanted = text.split(",")
+    assert needed_ms(len(wanted), 10_000) <= length_s * 1000
     for seed in SEEDS:
-        found = {moment.nemesis for moment in drawn(text, seed, 30)}
-        assert found == set(text.split(","))
+        moments = drawn(text, seed, length_s)
+        assert {moment.nemesis for moment in moments} == set(wanted)
+        for moment in moments:
+            assert moment.for_ms >= min(length_s * 1000, 5_000) * 0.45
+
+
+def test_a_run_is_long_enough_from_so_many_seconds_on() -> None:
+    assert [needed_ms(count, 10_000) for count in (1, 2, 3, 4, 5, 14)] == [
+        *(0, 0),
+        *(10_000, 10_000),
+        15_000,
+        35_000,
+    ]
+    # Whoever wants shorter intervals has them.
+    assert needed_ms(14, 2_000) == 14_000
+
+
+def test_of_all_nemeses_a_short_run_draws_some() -> None:
+    for seed in SEEDS:
+        moments = draw(
+            Decisions(seed), parse("all"), length_ms=15_000, interval_ms=10_000, is_any=True
+        )
+        # Faults of one interval, as long as they are in a long run.
+        assert {round(each.at_ms + each.for_ms) for each in moments} == {7_500}
+        assert 1 <= len(moments) < len(NEMESES)

@@ -4,6 +4,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -27,7 +28,7 @@ UNSURE = Verdict(checker="linear", validity=Validity.UNKNOWN, why="gave up")
 def played(plan: Plan, store_root: Path, **_: Any) -> Outcome:
     if plan.nemesis == "pause":
         raise EnvironmentFailure("no such host\nrun it again with: harness test")
-    verdict = {"none": FINE, "kill": GUILTY, "move": UNSURE}[plan.nemesis]
+    verdict = {"kill": GUILTY, "move": UNSURE}.get(plan.nemesis, FINE)
     return Outcome(directory=store_root / "x", command="harness test", verdicts=(verdict,))
 
 
@@ -66,3 +67,16 @@ def test_elsewhere_nothing_is_annotated(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     words = ["--workloads", "queue", "--nemeses", "kill", "--on", "sim", "--store", str(tmp_path)]
     assert "::" not in CliRunner().invoke(suite, words).output
+
+
+def test_a_pair_that_cannot_strike_is_left_out_and_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "carry_out", played)
+    words = ["--workloads", "queue,register", "--on", "sim", "--store", str(tmp_path), "--nemeses"]
+    said = CliRunner().invoke(suite, [*words, "compact none"]).output
+    times = "\N{MULTIPLICATION SIGN}"
+    assert said.startswith(f"left out: queue {times} compact: --nemesis compact would never strike")
+    assert said.count("valid: ") == 3
+    with pytest.raises(click.UsageError, match="there is no n9"):
+        suite.main([*words, "kill@n9 none"], standalone_mode=False)

@@ -33,6 +33,7 @@ class StepClock:
 
 class Sends:
     name = "sends"
+    is_polled = False
     checkers: tuple[str, ...] = ()
     topics: Sequence[NewTopic] = ()
 

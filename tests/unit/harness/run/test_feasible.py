@@ -1,0 +1,101 @@
+"""A run whose nemeses cannot strike is refused before it starts, with what would do instead."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from harness.cli.testing import run_test
+from harness.run.feasible import why_not_struck
+from harness.run.plan import Plan
+from nemesis import NEMESES
+from workloads import WORKLOADS
+
+PLAN = Plan(on="sim", time_limit_s=15, nodes=5, concurrency=10)
+
+
+def refusal(nemesis: str, **wanted: Any) -> str:
+    said = why_not_struck(replace(PLAN, nemesis=nemesis, **wanted))
+    assert said is not None
+    return said
+
+
+@pytest.mark.parametrize(
+    ("nemesis", "wanted", "said"),
+    [
+        ("compact", {"workload": "latest"}, "try -w register"),
+        ("compact", {"topic_config": {"cleanup.policy": "delete"}, "workload": "register"}, "-w"),
+        ("retention", {"workload": "register"}, "only compacted topics"),
+        ("retention", {"workload": "append"}, "never polls"),
+        ("kill@n9", {}, "there is no n9: the nodes are n1 to n5"),
+        ("pause:n1+n2", {"nodes": 1, "replication_factor": 1}, "n1 is the only node"),
+        ("disk:full@n6", {}, "there is no n6"),
+        ("clock@n6", {}, "there is no n6"),
+        ("packet:loss@n6", {}, "there is no n6"),
+        ("restart@followers", {"replication_factor": 1}, "no followers"),
+        ("client:kill@c11", {}, "there is no c11: the clients are c1 to c10"),
+        ("partition", {"nodes": 1}, "try --nodes 5"),
+        ("partition:bridge", {"nodes": 2}, "bridge of 2 nodes cuts nothing"),
+        ("partition:one-way@all", {}, "cuts nothing"),
+        ("partition:one-way@n1+n2", {"nodes": 2}, "cuts nothing"),
+        ("partition:rack", {"nodes": 1}, "try --nodes 5"),
+        ("power", {"nodes": 2, "replication_factor": 2}, "min.insync.replicas=2 of 2 replicas"),
+        ("disk:eio", {"topic_config": {"min.insync.replicas": "3"}}, "--unsafe-faults"),
+        ("membership", {"nodes": 2, "replication_factor": 2}, "try more --nodes"),
+        ("move", {"replication_factor": 1}, "--replication-factor 3"),
+        ("kill,pause,partition", {"time_limit_s": 7}, "--time-limit 10 would do"),
+        (",".join(NEMESES), {"time_limit_s": 34.9, "workload": "both"}, "--time-limit 35 would do"),
+        ("kill,pause,partition", {"time_limit_s": 1.5, "nemesis_interval_s": 1}, "limit 2 would"),
+    ],
+)
+def test_what_is_certain_not_to_strike_is_refused(
+    nemesis: str, wanted: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if wanted.get("workload") == "both":
+        # No workload has a use for every nemesis, so one is made up for the sake of the time.
+        monkeypatch.setattr("nemesis.compact.Compaction.why_never", lambda self, ground: None)
+        wanted = {**wanted, "workload": "queue"}
+    assert said in refusal(nemesis, **wanted)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_whatever_can_strike_is_not_refused(workload: str) -> None:
+    never = {
+        name
+        for name in NEMESES
+        if why_not_struck(replace(PLAN, workload=workload, nemesis=name)) is not None
+    }
+    expected = {
+        "append": {"compact", "retention"},
+        "register": {"retention"},
+    }
+    assert never == expected.get(workload, {"compact"})
+
+
+@pytest.mark.parametrize(
+    ("nemesis", "wanted"),
+    [
+        ("kill:n5,pause:followers,client:kill@c10", {}),
+        ("power,membership", {"nodes": 3}),
+        ("power,disk:eio", {"nodes": 1, "replication_factor": 1, "unsafe_faults": True}),
+        ("membership", {"nodes": 3, "replication_factor": 2}),
+        ("partition:one-way@majority,partition:bridge", {"nodes": 3}),
+        ("kill,pause,partition", {"time_limit_s": 2, "nemesis_interval_s": 1}),
+        ("all", {"time_limit_s": 5}),
+        ("none", {"time_limit_s": 1}),
+        ("compact", {"schedule": "stored.json"}),
+    ],
+)
+def test_what_may_strike_is_carried_out(nemesis: str, wanted: dict[str, Any]) -> None:
+    assert why_not_struck(replace(PLAN, nemesis=nemesis, **wanted)) is None
+
+
+def test_a_refusal_is_an_error_of_usage_at_once(tmp_path: Path) -> None:
+    words = ["--on", "sim", "--nemesis", "kill@n9", "--store", str(tmp_path / "store")]
+    with pytest.raises(click.UsageError, match="--nemesis kill@n9 would never strike: there is no"):
+        run_test.main(words, standalone_mode=False)
+    assert not (tmp_path / "store").exists()
