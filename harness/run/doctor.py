@@ -9,6 +9,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.cluster.netns.rootless import entering as entering_rootless
+from harness.cluster.netns.rootless import has_root, is_rootless, why_not_rootless
+from harness.cluster.netns.tools import tool
+from harness.errors import EnvironmentFailure
+
+_WITHOUT_ROOT = "--on netns works without power, and disk:slow, disk:eio and disk:read-only"
 _NETNS_COMMANDS = {
     "ip": "iproute2",
     "nft": "nftables",
@@ -32,8 +38,7 @@ class Finding:
 def findings() -> Iterator[Finding]:
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("python", sys.version_info >= (3, 11), version)
-    root = os.geteuid() == 0
-    yield Finding("root", root, "yes" if root else "no; --on netns wants it, --on local does not")
+    yield _root()
     for command, package in _NETNS_COMMANDS.items():
         found = _which(command)
         yield Finding(command, found is not None, found or f"apt-get install {package}")
@@ -46,6 +51,21 @@ def findings() -> Iterator[Finding]:
     vagrant = shutil.which("vagrant")
     said = vagrant or "only for --on vagrant: apt-get install vagrant vagrant-libvirt"
     yield Finding("vagrant", vagrant is not None, said, is_needed=False)
+
+
+def _root() -> Finding:
+    """Whether hosts of --on netns can be made: by root, or by a user in a namespace of its own."""
+    if has_root():
+        return Finding("root", True, "yes")
+    if is_rootless() and os.geteuid() == 0:
+        return Finding("root", True, f"of a user namespace; {_WITHOUT_ROOT}")
+    try:
+        reason = why_not_rootless()
+    except EnvironmentFailure as failure:
+        reason = str(failure)
+    if reason is None:
+        return Finding("root", True, f"no, but a user namespace can be had; {_WITHOUT_ROOT}")
+    return Finding("root", False, f"no: {reason}; --on local and --on sim do without")
 
 
 def _which(command: str) -> str | None:
@@ -65,10 +85,11 @@ def _netem() -> Finding:
     """Tried in a network of its own, which goes when the command ends."""
     script = "ip link set lo up && tc qdisc add dev lo root netem delay 1ms"
     try:
+        entering = [tool("unshare")] if os.geteuid() == 0 else entering_rootless()
         done = subprocess.run(
-            ["unshare", "--net", "sh", "-c", script], capture_output=True, text=True, timeout=10
+            [*entering, "--net", "sh", "-c", script], capture_output=True, text=True, timeout=10
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except (OSError, EnvironmentFailure, subprocess.TimeoutExpired) as error:
         return Finding("netem", False, str(error), is_needed=False)
     if done.returncode == 0:
         return Finding("netem", True, "delay, loss, reordering by the kernel", is_needed=False)

@@ -83,7 +83,7 @@ def test_a_user_namespace_has_hosts_too(tmp_path: Path) -> None:
         said, complaint = harness.communicate("go\n", timeout=60)
     assert said == "done\n", complaint
     assert harness.returncode == 0, complaint
-    assert list((tmp_path / "runtime/log-trial").iterdir()) == []
+    assert list((tmp_path / "runtime").iterdir()) == [], "not even an empty directory is left"
 
 
 def test_a_machine_without_user_namespaces_says_what_to_do(

@@ -19,7 +19,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 from harness.cluster.netns.cgroups import Cgroup, groups_at_the_top
@@ -33,6 +32,7 @@ _CLAIM = re.compile(r"(\d+)\.(\d+)\.(\d+)\.([0-9a-f]+)\.\d+")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _BOOT_DIGITS = 8
 _FROM_STATE_TO_START = 19
+_PLACES_MAX = 1000
 
 
 class Claim:
@@ -56,24 +56,29 @@ class Claim:
             for line in (self.directory / _FILES).read_text().splitlines():
                 Path(line).unlink(missing_ok=True)
         shutil.rmtree(self.directory, ignore_errors=True)
+        with suppress(OSError):  # others keep book there, or it is gone already
+            self.directory.parent.rmdir()
 
 
 def claim() -> Claim:
     """For this process; a name tells whose it is, so that there is no moment without an owner."""
     pid = os.getpid()
     owner = f"{pid}.{_start_of(pid)}.{_pid_namespace()}.{_boot()}"
-    for number in count(1):
+    problem: OSError | None = None
+    for number in range(1, _PLACES_MAX):
         directory = _registry() / f"{owner}.{number}"
         try:
             directory.mkdir(parents=True, mode=0o755)
-        except FileExistsError:
+        except (FileExistsError, FileNotFoundError) as error:
+            # Not found: the last of the others has just removed the directory of them all.
+            problem = error
             continue
         except OSError as error:
             raise EnvironmentFailure(f"cannot keep book of hosts: {error}") from None
         if directory.parent.stat().st_uid != os.geteuid():
             raise EnvironmentFailure(f"{directory.parent} is somebody else's; remove it")
         return Claim(directory)
-    raise AssertionError("numbers do not end")
+    raise EnvironmentFailure(f"cannot keep book of hosts: {problem}")
 
 
 @dataclass(frozen=True, slots=True)

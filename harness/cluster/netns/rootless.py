@@ -42,18 +42,28 @@ def outer_uid() -> int:
     return int(Path("/proc/self/uid_map").read_text().split()[1])
 
 
+def entering() -> list[str]:
+    """The command that runs another as root of a user namespace."""
+    return [tool("unshare"), *_ENTER]
+
+
+def why_not_rootless() -> str | None:
+    """Why this user cannot have a user namespace here, and what to do about it, or None."""
+    tried = subprocess.run([*entering(), "true"], capture_output=True, text=True, check=False)
+    return None if tried.returncode == 0 else _advice(tried.stderr.strip())
+
+
 def become_root(argv: Sequence[str]) -> NoReturn:
     """Executes this very program again, with these arguments, as root of a user namespace.
 
     Raises EnvironmentFailure with what to do if this machine does not let users have one.
     """
-    unshare = [tool("unshare"), *_ENTER]
-    tried = subprocess.run([*unshare, "true"], capture_output=True, text=True, check=False)
-    if tried.returncode != 0:
-        raise EnvironmentFailure(_advice(tried.stderr.strip()))
+    reason = why_not_rootless()
+    if reason is not None:
+        raise EnvironmentFailure(reason)
     sys.stdout.flush()
     sys.stderr.flush()
-    command = [*unshare, sys.executable, *argv]
+    command = [*entering(), sys.executable, *argv]
     os.execv(command[0], command)  # noqa: S606 - no shell is wanted
 
 
