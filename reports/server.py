@@ -6,6 +6,7 @@ named by the list of runs, never by a path that a request holds.
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ class Served(ThreadingHTTPServer):
         self, root: Path, runs: Callable[[], Sequence[Path]], host: str, port: int
     ) -> None:
         """`runs` lists what there is, each time anew."""
-        super().__init__((host, port), _Handler)
+        self.address_family, address = _address(host, port)
+        super().__init__(address, _Handler)
         self.root = root
         self.runs = runs
         self.host = host
@@ -112,6 +114,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Nobody asked for a log."""
+
+
+def _address(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
+    """The first that the name stands for, of either version of IP."""
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    return family, address
 
 
 def _is_for_us(said: str, host: str) -> bool:

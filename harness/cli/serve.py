@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 from pathlib import Path
 
 import click
@@ -21,12 +23,20 @@ def serve(store_root: Path, host: str, port: int) -> int:
     from harness.store.store import Store
     from reports.server import Served
 
+    if not host:
+        raise click.BadParameter("no address is named", param_hint="--host")
     store = Store(store_root)
     try:
         server = Served(store_root, lambda: list(store.runs()), host, port)
     except OSError as error:
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise click.BadParameter(
+                f"{host!r} is no address of this machine: {error.strerror}; 127.0.0.1 is",
+                param_hint="--host",
+            ) from None
         raise EnvironmentFailure(f"{host}:{port}: {error.strerror}; --port takes another") from None
     with server:
-        click.echo(f"http://{host}:{server.server_port}/")
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(f"http://{shown}:{server.server_port}/")
         server.serve_forever()
     return 0
