@@ -27,7 +27,6 @@ def write_junit(runs: Iterable[tuple[str, Results]], path: Path) -> None:
     xml = JUnitXml("harness")
     for name, results in runs:
         xml.add_testsuite(_suite(name, results))
-    path.parent.mkdir(parents=True, exist_ok=True)
     xml.write(str(path), pretty=True)
 
 

@@ -10,6 +10,7 @@ import click
 
 from harness.cli.check import check
 from harness.cli.compare import compare
+from harness.cli.exits import EXIT_CRASH, EXIT_INTERRUPTED, EXIT_USAGE, exit_code_of
 from harness.cli.listing import list_checkers, list_nemeses, list_workloads
 from harness.cli.report import report
 from harness.cli.serve import serve
@@ -20,10 +21,6 @@ from harness.cli.systems import systems
 from harness.cli.testing import run_test
 from harness.cli.upkeep import doctor, heal
 from harness.errors import EnvironmentFailure
-
-EXIT_USAGE = 254
-EXIT_CRASH = 255
-EXIT_INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,7 +59,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
         code = EXIT_USAGE
     except EnvironmentFailure as failure:
         click.echo(f"harness: {failure}", err=True)
-        code = EXIT_CRASH
+        code = exit_code_of(failure)
     except (KeyboardInterrupt, click.Abort):
         code = EXIT_INTERRUPTED
     except Exception:

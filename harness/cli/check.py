@@ -13,6 +13,7 @@ import click
 from checkers.contract import Contract
 from checkers.models import LEAN, MODELS, Question, judge
 from harness.cli.check_options import refuse_meaningless
+from harness.cli.parameters import INT64_MAX
 
 if TYPE_CHECKING:
     from checkers.results import Result
@@ -107,7 +108,7 @@ def _directory(_: click.Context, __: click.Parameter, value: str | None) -> Path
 )
 @click.option(
     "--budget",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, INT64_MAX),
     default=20_000_000,
     help="Configurations to search at most.",
 )

@@ -10,12 +10,16 @@ from typing import Any, TypeVar
 
 import click
 
+from harness.cli.parameters import DAYS_30_S, INT32_MAX, INT64_MAX, RATE_MAX, Finite
 from harness.run.plan import UNSAFE_BROKER, Plan
 
 PLACES = ("netns", "local", "sim", "ssh", "vagrant")
 SYSTEMS = ("reference", "kafka")
 CLIENTS = ("confluent", "aiokafka")
 _SEED_BITS = 32
+_CLIENTS_MAX = 10_000
+_REPLICAS = 3
+_UNCLEAN = "unclean.leader.election.enable"
 _OURS = {"acks", "enable.idempotence", "retries", "isolation.level", "bootstrap.servers"}
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -74,17 +78,18 @@ _OPTIONS = (
                  help="What the clients do; harness workloads lists them."),
     click.option("--nemesis", default="none", show_default=True, metavar="A,B|all|none",
                  help="Faults to inject; harness nemeses lists them."),
-    click.option("--nemesis-interval", "nemesis_interval_s", type=click.FloatRange(0.1),
+    click.option("--nemesis-interval", "nemesis_interval_s", type=Finite(0.1, DAYS_30_S),
                  default=10.0, show_default=True, help="Seconds between faults, on average."),
-    click.option("--time-limit", "time_limit_s", type=click.FloatRange(1), default=60.0,
+    click.option("--time-limit", "time_limit_s", type=Finite(1, DAYS_30_S), default=60.0,
                  show_default=True, help="Seconds of load; set-up and reading back come on top."),
-    click.option("--rate", type=click.FloatRange(0), default=500.0, show_default=True,
+    click.option("--rate", type=Finite(0, RATE_MAX), default=500.0, show_default=True,
                  help="Operations a second, all clients together; 0 for as many as they can."),
     click.option("--concurrency", type=Concurrency(), default="2n", show_default=True,
                  help="How many clients; 2n is two for each node."),
     click.option("--nodes", type=click.IntRange(1, 99), default=5, show_default=True,
                  help="How many brokers."),
-    click.option("--seed", type=click.IntRange(0), help="Makes an earlier run's choices again."),
+    click.option("--seed", type=click.IntRange(0, INT64_MAX),
+                 help="Makes an earlier run's choices again."),
     click.option("--on", type=click.Choice(PLACES), default="netns", show_default=True,
                  help="Where the hosts come from."),
     click.option("--inventory", type=click.Path(exists=True, dir_okay=False),
@@ -92,23 +97,24 @@ _OPTIONS = (
     click.option("--system", type=click.Choice(SYSTEMS), default="reference", show_default=True,
                  help="What is put on trial."),
     click.option("--client", type=click.Choice(CLIENTS), default="confluent", show_default=True),
-    click.option("--acks", type=click.Choice(("0", "1", "all", "-1")), default="all",
-                 show_default=True),
+    click.option("--acks", type=click.Choice(("0", "1", "all", "-1")), show_default="all"),
     click.option("--enable-idempotence/--disable-idempotence", "enable_idempotence", default=None,
                  help="On with acks=all unless disabled."),
-    click.option("--retries", type=click.IntRange(0), help="The client's own default if left out."),
+    click.option("--retries", type=click.IntRange(0, INT32_MAX),
+                 help="The client's own default if left out."),
     click.option("--isolation-level", type=click.Choice(("read_committed", "read_uncommitted")),
                  default="read_committed", show_default=True),
     click.option("--key-dist", type=KeyDistribution(), default="uniform", show_default=True,
                  help="Which keys operations choose."),
-    click.option("--replication-factor", type=click.IntRange(1), default=3, show_default=True),
+    click.option("--replication-factor", type=click.IntRange(1),
+                 show_default="3, or one on each of fewer nodes"),
     _properties("--topic-config", "every topic"),
     _properties("--broker-config", "every broker"),
     _properties("--producer-config", "every producer, by its library's names"),
     _properties("--consumer-config", "every consumer, by its library's names"),
-    click.option("--safe", "preset", flag_value="safe",
+    click.option("--safe", "is_safe", is_flag=True,
                  help="acks=all, idempotence, clean elections: the default."),
-    click.option("--unsafe", "preset", flag_value="unsafe",
+    click.option("--unsafe", "is_unsafe", is_flag=True,
                  help="acks=1, no idempotence, unclean elections."),
     click.option("--contract", type=click.Choice(("safe", "configured")), default="safe",
                  show_default=True, help="What a run is judged by: what the safe configuration "
@@ -136,16 +142,12 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     from harness.run.workload import why_not_judged
 
     chosen = dict(options)
-    preset, nodes = chosen.pop("preset"), chosen["nodes"]
-    chosen["concurrency"] = _clients(chosen["concurrency"], nodes)
+    chosen["concurrency"] = _clients(chosen["concurrency"], chosen["nodes"])
     for name in ("topic_config", "broker_config", "producer_config", "consumer_config"):
         chosen[name] = dict(chosen[name])
-    if chosen["acks"] == "-1":
-        chosen["acks"] = "all"
-    if preset == "unsafe":
-        chosen["acks"] = "1"
-        chosen["broker_config"] = UNSAFE_BROKER | chosen["broker_config"]
+    _decide_safety(chosen, is_safe=chosen.pop("is_safe"), is_unsafe=chosen.pop("is_unsafe"))
     _decide_idempotence(chosen)
+    chosen["replication_factor"] = _replicas(chosen["replication_factor"], chosen["nodes"])
     if chosen["seed"] is None:
         chosen["seed"] = secrets.randbits(_SEED_BITS)
     if chosen["workload"] not in workloads.WORKLOADS:
@@ -161,8 +163,6 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
         _check_schedule(chosen["schedule"])
     if chosen["on"] == "ssh" and chosen["inventory"] is None:
         raise click.UsageError("--on ssh needs --inventory FILE, a list of hosts in TOML")
-    # Fewer nodes than replicas cannot hold them; that many is what a small cluster can do.
-    chosen["replication_factor"] = min(chosen["replication_factor"], nodes)
     plan = Plan(**chosen)
     why_not = why_not_judged(plan)
     if why_not is not None:
@@ -183,7 +183,42 @@ def _check_schedule(path: str) -> None:
 
 
 def _clients(said: str, nodes: int) -> int:
-    return int(said[:-1]) * nodes if said.endswith("n") else int(said)
+    clients = int(said[:-1]) * nodes if said.endswith("n") else int(said)
+    if clients > _CLIENTS_MAX:
+        raise click.UsageError(f"--concurrency {said} is more than {_CLIENTS_MAX:,} clients")
+    return clients
+
+
+def _replicas(said: int | None, nodes: int) -> int:
+    if said is None:
+        return min(_REPLICAS, nodes)
+    if said > nodes:
+        raise click.UsageError(
+            f"--replication-factor {said} takes as many nodes, and --nodes is {nodes}"
+        )
+    return said
+
+
+def _decide_safety(chosen: dict[str, Any], *, is_safe: bool, is_unsafe: bool) -> None:
+    """What --safe and --unsafe stand for. What was asked for beside them must not contradict."""
+    acks = "all" if chosen["acks"] == "-1" else chosen["acks"]
+    if is_safe and is_unsafe:
+        raise click.UsageError("--safe and --unsafe contradict each other; leave one of them out")
+    if is_unsafe:
+        if acks not in (None, "1"):
+            raise click.UsageError(f"--unsafe is --acks 1, which --acks {acks} contradicts")
+        acks = "1"
+        chosen["broker_config"] = UNSAFE_BROKER | chosen["broker_config"]
+    chosen["acks"] = acks or "all"
+    if is_safe:
+        unclean = (chosen[of].get(_UNCLEAN) for of in ("topic_config", "broker_config"))
+        for said, contradicts in {
+            f"--acks {acks}": chosen["acks"] != "all",
+            "--disable-idempotence": chosen["enable_idempotence"] is False,
+            f"{_UNCLEAN}=true": "true" in unclean,
+        }.items():
+            if contradicts:
+                raise click.UsageError(f"--safe is contradicted by {said}; leave one of them out")
 
 
 def _decide_idempotence(chosen: dict[str, Any]) -> None:

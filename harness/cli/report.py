@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
+from harness.cli.parameters import OutputFile
 from harness.cli.stored import STORE_OPTION
 
 
 @click.command("report", context_settings={"ignore_unknown_options": True})
 @click.argument("run", default="latest")
 @STORE_OPTION
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--out", type=OutputFile(), metavar="FILE",
               help="Writes the page here instead of into the run.")  # fmt: skip
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--junit", type=OutputFile(), metavar="FILE",
               help="Writes one JUnit case for each checker, too.")  # fmt: skip
 def report(run: str, store_root: Path, out: Path | None, junit: Path | None) -> int:
     """Write the page of a run. RUN is a directory, latest, or -1, -2 as in Jepsen.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli.parameters import DAYS_30_S, INT32_MAX, INT64_MAX, Finite
 from harness.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
@@ -19,19 +20,19 @@ _WATCHING = ("all", "cheap", "off")
 
 
 @click.command("sim")
-@click.option("--seed", type=int, help="Draws the whole run.")
+@click.option("--seed", type=click.IntRange(-INT64_MAX, INT64_MAX), help="Draws the whole run.")
 @click.option(
     "--schedule",
     "schedule_file",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Plays this file instead of a drawn schedule; its seed counts.",
 )
-@click.option("--count", type=click.IntRange(1), default=1, show_default=True,
+@click.option("--count", type=click.IntRange(1, INT32_MAX), default=1, show_default=True,
               help="Runs so many seeds, from --seed on.")  # fmt: skip
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True,
+@click.option("--jobs", type=click.IntRange(1, 1024), default=1, show_default=True,
               help="How many of them side by side.")  # fmt: skip
 @click.option("--nodes", type=click.IntRange(3, 9), default=5, show_default=True)
-@click.option("--length", "length_s", type=click.FloatRange(20), default=40.0, show_default=True,
+@click.option("--length", "length_s", type=Finite(20, DAYS_30_S), default=40.0, show_default=True,
               help="Seconds of the cluster's life.")  # fmt: skip
 @click.option("--invariants", type=click.Choice(_WATCHING), default="all", show_default=True,
               help="What is asked after every step.")  # fmt: skip

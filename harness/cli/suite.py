@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.client_options import refuse_clients
+from harness.cli.exits import exit_code_of
+from harness.cli.parameters import OutputFile
 from harness.cli.plan_options import NeverStrikesError, plan_of, plan_options
 from harness.cli.testing import STORE, carry_out, tell_github
 from harness.errors import EnvironmentFailure
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
               help="Each pair so often, with seeds of their own.")  # fmt: skip
 @click.option("--store", "store_root", type=click.Path(path_type=Path, file_okay=False),
               default=STORE, show_default=True, help="Where runs are kept.")  # fmt: skip
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--junit", type=OutputFile(), metavar="FILE",
               help="Writes one JUnit suite for each run, one case for each checker.")  # fmt: skip
 def suite(
     workload_names: str,
@@ -45,6 +48,7 @@ def suite(
     from reports.junit import no_end, write_junit
 
     plans = _plans(workload_names.split(","), nemesis_names.split(), options)
+    refuse_clients(plans[0])
     codes: list[int] = []
     told: list[tuple[str, Mapping[str, Any]]] = []
     for plan, number in product(plans, range(test_count)):
@@ -56,7 +60,7 @@ def suite(
         except EnvironmentFailure as failure:
             click.echo(f"no end: {pair}: {failure}")
             tell_github([github.no_end(pair, str(failure))], [f"no end: {pair}: {failure}"])
-            codes.append(255)
+            codes.append(exit_code_of(failure))
             told.append((plan.name, no_end(plan.command(), str(failure))))
             continue
         click.echo(f"{pair}: {outcome.sentence()}")

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.client_options import refuse_clients
+from harness.cli.exits import EXIT_INTERRUPTED, exit_code_of
+from harness.cli.parameters import OutputFile
 from harness.cli.plan_options import plan_of, plan_options
 from harness.errors import EnvironmentFailure
 
@@ -19,8 +22,6 @@ if TYPE_CHECKING:
     from harness.run.plan import Plan
 
 STORE = Path("store")
-EXIT_CRASH = 255
-EXIT_INTERRUPTED = 130
 
 
 @click.command("test")
@@ -32,7 +33,7 @@ EXIT_INTERRUPTED = 130
 @click.option("--json", "as_json", is_flag=True, help="Prints results.json and nothing else.")
 @click.option("--quiet", is_flag=True, help="Only the verdict.")
 @click.option("--no-color", is_flag=True, help="Also by NO_COLOR.")
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--junit", type=OutputFile(), metavar="FILE",
               help="Writes one JUnit case for each checker.")  # fmt: skip
 def run_test(
     test_count: int,
@@ -48,6 +49,7 @@ def run_test(
     from harness.run.outcome import worst_exit
 
     first = plan_of(options)
+    refuse_clients(first)
     seeds = Decisions(first.seed).random("test", "count")
     codes, told = [], []
     for number in range(test_count):
@@ -62,7 +64,7 @@ def run_test(
                 raise
             # What the others have found counts, too.
             click.echo(f"harness: {failure}", err=True)
-            codes.append(EXIT_CRASH)
+            codes.append(exit_code_of(failure))
             continue
         tell(outcome, as_json=as_json)
         codes.append(outcome.exit_code)
@@ -91,7 +93,7 @@ def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool)
     try:
         return execute(plan, Store(store_root), watcher)
     except EnvironmentFailure as failure:
-        raise EnvironmentFailure(f"{failure}\n{again}") from failure
+        raise type(failure)(f"{failure}\n{again}") from failure
     except KeyboardInterrupt:
         click.echo(f"interrupted\n{again}", err=True)
         # Click would print an empty line behind the last one.

@@ -59,6 +59,8 @@ class ApacheKafka(ReferenceBroker):
     _ready_every_s = 0.1
     # A JVM that shuts down in good order because of SIGTERM says so by its exit code.
     _ended_by_request = (0, 143, -15)
+    # Its tool exits 1 whatever is wrong.
+    _refuses_config = None
 
     async def install(self, node: Node) -> None:
         """Java has to be there; the reference broker's commands, too, as they do the asking."""

@@ -5,10 +5,11 @@ EnvironmentFailure
 ├── NotInTimeError      what was waited for did not come about
 ├── NoAnswerError       no node answered a question about the cluster
 ├── RefusedError        the cluster answered, and will not do what it was asked
+│   └── RefusedConfigError   because no broker takes such a property: also a UsageFailure
 └── FaultMissedError    a fault was injected and did not take hold: at best an unknown verdict
 """
 
-from harness.errors import EnvironmentFailure
+from harness.errors import EnvironmentFailure, UsageFailure
 
 
 class NodeFailedError(EnvironmentFailure):
@@ -25,6 +26,10 @@ class NoAnswerError(EnvironmentFailure):
 
 class RefusedError(EnvironmentFailure):
     """The cluster will not do it, and says why."""
+
+
+class RefusedConfigError(RefusedError, UsageFailure):
+    """A property of a broker or topic is unknown, or its value is not one."""
 
 
 class FaultMissedError(EnvironmentFailure):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.cluster.base import NewTopic
-from harness.cluster.errors import NoAnswerError, RefusedError
+from harness.cluster.errors import NoAnswerError, RefusedConfigError, RefusedError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -89,7 +89,7 @@ def _admin(bootstrap: str) -> AdminClient:
 
 def _wait(future: Future[Any], what: str, content: tuple[int, ...] = ()) -> Any:
     """`content` are errors that say as much as that it is done."""
-    from confluent_kafka import KafkaException
+    from confluent_kafka import KafkaError, KafkaException
 
     try:
         return future.result(PATIENCE_S + 5)
@@ -102,4 +102,6 @@ def _wait(future: Future[Any], what: str, content: tuple[int, ...] = ()) -> Any:
         # The client's own errors have negative numbers: it heard nothing, or nothing in time.
         if error.code() < 0 or error.retriable():
             raise NoAnswerError(f"{what}: {error.str()}") from None
-        raise RefusedError(f"{what}: {error.name()}: {error.str()}") from None
+        is_config = error.code() == KafkaError.INVALID_CONFIG
+        refused = RefusedConfigError if is_config else RefusedError
+        raise refused(f"{what}: {error.name()}: {error.str()}") from None

@@ -25,6 +25,7 @@ from harness.cluster.errors import (
     NoAnswerError,
     NodeFailedError,
     NotInTimeError,
+    RefusedConfigError,
     RefusedError,
 )
 from harness.cluster.kafka_questions import describe_partitions
@@ -57,6 +58,8 @@ class ReferenceBroker:
     _ready_on: Stream = "stdout"
     _ready_every_s = 0.01
     _ended_by_request: tuple[int, ...] = (0,)
+    _refuses_config: int | None = 254
+    """How its format command exits if a property is unknown, or its value is not one."""
 
     def __init__(
         self,
@@ -94,7 +97,10 @@ class ReferenceBroker:
         done = await self.place.run(node, command, within_s=self._start_within_s)
         if done.exit_code != 0:
             complaint = (done.stderr or done.stdout).strip()[-_COMPLAINT_MAX:]
-            raise NodeFailedError(f"{node} could not be formatted: {complaint}")
+            failed = f"{node} could not be formatted: {complaint}"
+            if done.exit_code == self._refuses_config:
+                raise RefusedConfigError(failed)
+            raise NodeFailedError(failed)
 
     def _format_command(self, node: Node, arguments: Sequence[str]) -> Sequence[str]:
         return [*self._command, *arguments]

@@ -18,11 +18,11 @@ SCHEMA = 2
 BY_INVARIANTS = "invariants"
 """The checker's name where the simulator itself has judged."""
 EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
-_WORST_FIRST = (1, 255, 2, 0)
+_WORST_FIRST = (1, 255, 254, 2, 0)
 
 
 def worst_exit(codes: Sequence[int]) -> int:
-    """Of several runs: an anomaly is the worst, then a crash, then a doubt."""
+    """Of several runs: an anomaly is the worst, then a crash, a run refused, a doubt."""
     return next(code for code in _WORST_FIRST if code in codes)
 
 

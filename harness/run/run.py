@@ -23,7 +23,7 @@ from typing import Any
 
 from harness.client.base import ClientSettings
 from harness.decisions import Decisions
-from harness.errors import EnvironmentFailure
+from harness.errors import UsageFailure
 from harness.history.errors import HistoryError
 from harness.history.history import finish
 from harness.history.recorder import Recorder
@@ -175,7 +175,7 @@ class _Run:
         missing = conductor.unavailable
         if missing and plan.nemesis != ALL:
             name, reason = next(iter(missing.items()))
-            raise EnvironmentFailure(f"{name} cannot be had with --on {plan.on}: {reason}")
+            raise UsageFailure(f"{name} cannot be had with --on {plan.on}: {reason}")
         for name, reason in missing.items():
             self._watcher.step(f"without {name}: {reason}")
         return conductor

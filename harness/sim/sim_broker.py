@@ -14,7 +14,7 @@ from broker.network.interface import Address
 from broker.protocol.errors import ErrorCode
 from harness.cluster.base import Host, NewTopic, PartitionState, Place, RunningProcess, System
 from harness.cluster.capabilities import Node
-from harness.cluster.errors import NoAnswerError, NodeFailedError, RefusedError
+from harness.cluster.errors import NoAnswerError, NodeFailedError, RefusedConfigError, RefusedError
 from harness.cluster.server_properties import (
     Member,
     Settings,
@@ -78,7 +78,7 @@ class SimBroker:
         try:
             cluster = self._made()
         except ValueError as error:
-            raise NodeFailedError(f"{node} could not be formatted: {error}") from error
+            raise RefusedConfigError(f"{node} could not be formatted: {error}") from error
         await cluster[node].format(cluster.cluster_id)
 
     def _made(self) -> SimCluster:
@@ -227,7 +227,8 @@ class SimBroker:
                 return await self._place.control.start(self._asked(node, question))
             except BrokerError as error:
                 if not error.is_retriable:
-                    raise RefusedError(str(error)) from None
+                    is_config = error.code == ErrorCode.INVALID_CONFIG
+                    raise (RefusedConfigError if is_config else RefusedError)(str(error)) from None
                 complaint = str(error)
             except ClientError as error:
                 complaint = str(error)

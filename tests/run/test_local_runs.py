@@ -103,7 +103,7 @@ def test_clients_are_killed_and_paused_on_purpose(tmp_path: Path) -> None:
 
 def test_a_fault_that_cannot_be_had_here_is_refused_with_a_sentence(tmp_path: Path) -> None:
     said = harness("test", "--on", "local", "--nemesis", "partition", cwd=tmp_path)
-    assert said.exit_code == 255
+    assert said.exit_code == 254
     assert "partition cannot be had with --on local" in said.error
     assert "Traceback" not in said.error
     assert said.error.splitlines()[-1].startswith("run it again with: harness test")

@@ -85,6 +85,28 @@ def test_what_is_no_plan_is_told(tmp_path: Path) -> None:
         (["--retries", "0"], "takes retries"),
         (["--on", "ssh"], "--on ssh needs --inventory"),
         (["--time-limit", "0"], "0"),
+        (["--time-limit", "nan"], "nan is not a finite number"),
+        (["--time-limit", "inf"], "inf is not in the range"),
+        (["--time-limit", "1e300"], "is not in the range"),
+        (["--rate", "nan"], "nan is not a finite number"),
+        (["--nemesis-interval", "nan"], "nan is not a finite number"),
+        (["--nemesis-interval", "-inf"], "-inf is not in the range"),
+        (["--seed", str(2**63)], "is not in the range"),
+        (["--concurrency", "99999999999"], "more than 10,000 clients"),
+        (["--safe", "--unsafe"], "--safe and --unsafe contradict each other"),
+        (["--unsafe", "--acks", "all"], "--unsafe is --acks 1"),
+        (["--safe", "--acks", "1"], "--safe is contradicted by --acks 1"),
+        (["--safe", "--disable-idempotence"], "contradicted by --disable-idempotence"),
+        (["--safe", "--topic-config", "unclean.leader.election.enable=true"], "enable=true"),
+        (["--nodes", "2", "--replication-factor", "3"], "takes as many nodes, and --nodes is 2"),
+        (["--on", "local", "--producer-config", "foo.bar=1"], "No such configuration property"),
+        (["--on", "local", "--consumer-config", "isolation=1"], "No such configuration property"),
+        (
+            shlex.split("--on local --client aiokafka --producer-config foo.bar=1"),
+            "unexpected keyword argument 'foo_bar'",
+        ),
+        (["--on", "sim", "--producer-config", "linger.ms=5"], "for the clients of real runs"),
+        (["--junit", "no/such/directory/junit.xml"], "no/such/directory is no directory"),
         (["--key-dist", "hot:0"], "try uniform"),
         (["--producer-config", "acks=1"], "acks has an option of its own"),
         (["-w", "append", "--topic-config", "retention.ms=5000"], "retention.ms=5000 may delete"),
@@ -101,6 +123,14 @@ def test_bad_words_are_refused_before_anything_is_started(words: list[str], comp
     said = CliRunner().invoke(run_test, words)
     assert said.exit_code == 2  # click's own; the command line makes it 254
     assert complaint in said.output
+
+
+def test_few_nodes_hold_as_many_replicas_as_they_can(tmp_path: Path) -> None:
+    context = run_test.make_context("test", ["--nodes", "2", "--unsafe"])
+    ours = ("test_count", "store_root", "as_json", "quiet", "no_color", "junit")
+    plan = plan_of({name: said for name, said in context.params.items() if name not in ours})
+    assert (plan.replication_factor, plan.acks, plan.enable_idempotence) == (2, "1", False)
+    assert plan.is_unclean
 
 
 @pytest.mark.parametrize(
