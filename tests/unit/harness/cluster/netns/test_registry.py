@@ -45,7 +45,7 @@ def test_what_a_dead_run_has_made_is_removed(book: Path, tmp_path: Path) -> None
     found = heal()
     assert len(found.removed) == 1
     assert found.removed[0].endswith("which is gone")
-    assert list(book.iterdir()) == []
+    assert not book.exists()
     assert not image.exists()
 
 
@@ -57,11 +57,11 @@ def test_a_run_of_another_pid_namespace_is_left_unless_forced(book: Path) -> Non
     assert found.left == ["hosts of process 17 in pid namespace 4026500000"]
     assert theirs.is_dir()
     assert heal(force=True).removed == ["hosts of process 17, of pid namespace 4026500000"]
-    assert list(book.iterdir()) == []
+    assert not book.exists()
 
 
 def test_nothing_outlives_a_start_of_the_machine(book: Path) -> None:
     renamed(claim().directory, boot="00000000")
     renamed(claim().directory, boot="00000000", namespace="4026500000")
     assert len(heal().removed) == 2
-    assert list(book.iterdir()) == []
+    assert not book.exists()
