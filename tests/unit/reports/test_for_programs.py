@@ -104,7 +104,7 @@ def test_the_schema_notices_a_field_that_nobody_described() -> None:
 
 
 def test_junit_has_one_case_for_each_checker_and_one_for_doubts(tmp_path: Path) -> None:
-    path = tmp_path / "made" / "junit.xml"
+    path = tmp_path / "junit.xml"
     told = outcome(guilty(), UNSURE, FINE, doubts=("nothing struck",)).results()
     write_junit([("queue kill", told)], path)
     suite = ElementTree.parse(path).getroot()[0]  # noqa: S314 - our own file
