@@ -73,6 +73,7 @@ class BrokerRole:
                 node.change_journal,
             ),
             self._role_changed,
+            lambda: node.config.cordoned_log_dirs,
         )
         self.life_notes = LifeNotes(directories, node.world.boot_id, lambda: self.broker_epoch)
 

@@ -209,6 +209,8 @@ class Node:
         """What the image says of this node, over what its file says."""
         dynamic = self.metadata.image.broker_configs(self.node_id)
         self.config = stored.broker_config(self._file_config, dynamic)
+        self.server.limits_changed()
+        self.controller_server.limits_changed()
 
     async def ready(self) -> None:
         """Until clients are served. Raises what keeps the node from ever being so."""

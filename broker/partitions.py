@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from broker.config.topic import LogConfig
 from broker.log.breather import Breather
@@ -30,12 +30,14 @@ class Partitions:
         config_of: Callable[[str], LogConfig],
         surroundings: Surroundings,
         on_role: Callable[[Partition], None],
+        cordoned: Callable[[], Collection[str]],
     ) -> None:
         """`on_role` is told of each partition whose leader may have changed, or that is gone."""
         self.directories = directories
         self._config_of = config_of
         self._surroundings = surroundings
         self._on_role = on_role
+        self._cordoned = cordoned
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._behind: dict[tuple[str, int], None] = {}  # whose logs are not as the image says yet
         self._out_of_reach: set[tuple[bytes, int]] = set()
@@ -200,10 +202,14 @@ class Partitions:
                 await asyncio.sleep(0)
 
     def _emptiest_first(self) -> list[str]:
-        """As Kafka: the directory with the fewest partitions, the first of several."""
+        """As Kafka: the directory with the fewest partitions, the first of several.
+
+        Cordoned ones (KIP-1066) come last: a log that the controller wants must go somewhere.
+        """
         online = [path for path, each in self.directories.items() if not each.is_offline]
         if len(online) < 2:
             return online
         counts = Counter(partition.log_dir for partition in self._partitions.values())
         counts.update(self._being_created)
-        return sorted(online, key=counts.__getitem__)
+        cordoned = self._cordoned()
+        return sorted(online, key=lambda path: (path in cordoned, counts[path]))

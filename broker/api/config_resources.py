@@ -6,16 +6,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from broker.api.topic_names import check_topic_name
-from broker.config.broker import BrokerConfig
-from broker.config.definitions import BROKER_PROPERTIES
+from broker.config.broker import BrokerConfig, find_property
 from broker.config.errors import ConfigError
-from broker.config.property import Update
+from broker.config.property import Property, Update
 from broker.config.topic import check_overrides
 from broker.metadata.changes import ConfigChanged, ResourceType
 from broker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from broker.node import Node
+
+
+_CLUSTER_WIDE_PER_LISTENER = (
+    "max.connections",
+    "max.connection.creation.rate",
+    "num.network.threads",
+)
 
 
 def topic_resource(node: Node, name: str) -> None:
@@ -74,7 +80,7 @@ def plan_configs(
 
 def _check_broker(node: Node, name: str, touched: list[str], after: Mapping[str, str]) -> None:
     for key in touched:
-        known = BROKER_PROPERTIES.get(key)
+        known = find_property(key)
         if known is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"no broker property is named {key}")
         if known.update is Update.READ_ONLY:
@@ -82,7 +88,7 @@ def _check_broker(node: Node, name: str, touched: list[str], after: Mapping[str,
                 ErrorCode.INVALID_REQUEST,
                 f"{key} cannot be changed while the broker runs; set it in server.properties",
             )
-        if known.update is Update.PER_BROKER and not name:
+        if _is_per_broker(key, known) and not name:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, f"{key} can only be set for one broker, by its id"
             )
@@ -96,3 +102,10 @@ def _check_broker(node: Node, name: str, touched: list[str], after: Mapping[str,
     except ConfigError as error:
         first = error.problems[0]
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{first.name}: {first.what}") from None
+
+
+def _is_per_broker(key: str, known: Property) -> bool:
+    """What is set for one listener belongs to one broker, except for these three."""
+    return known.update is Update.PER_BROKER or (
+        key != known.name and known.name not in _CLUSTER_WIDE_PER_LISTENER
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from broker.config.definitions import BROKER_PROPERTIES
 from broker.config.derive import derive
 from broker.config.errors import SHOWN_PROBLEMS, ConfigError, Problem
-from broker.config.listeners import ListenerEntry
+from broker.config.listeners import ListenerEntry, split_listener_property
 from broker.config.properties import Entry, PropertiesSyntaxError, parse_properties
 from broker.config.property import Meaning, Property, Value
 from broker.config.suggest import nearest
@@ -16,7 +16,7 @@ from broker.config.values import WrongValueError, parse_value
 from broker.config.voters import Voter
 from broker.network.interface import Address
 
-_LISTENER_PREFIX = "listener.name."
+_SERVED_PER_LISTENER = ("max.connections",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,7 @@ class BrokerConfig:
 
     log_dirs: tuple[str, ...]
     metadata_log_dir: str
+    cordoned_log_dirs: tuple[str, ...]
     num_partitions: int
     default_replication_factor: int
     auto_create_topics_enable: bool
@@ -101,6 +102,11 @@ class BrokerConfig:
         return tuple(
             entry for entry in self.listeners if entry.name in self.controller_listener_names
         )
+
+    def max_connections_of(self, listener: str) -> int | None:
+        """The limit of one listener, whose name Kafka writes in lower case there."""
+        text = self.given.get(f"listener.name.{listener.lower()}.max.connections")
+        return None if text is None else int(text)
 
     @property
     def is_broker(self) -> bool:
@@ -160,7 +166,7 @@ def _build(
     values: dict[str, Value] = {known.name: known.default for known in BROKER_PROPERTIES.values()}
     for name, text in given.items():
         place = where.get(name, source)
-        known = _find(name)
+        known = find_property(name)
         if known is None:
             is_shown = len(problems) < SHOWN_PROBLEMS
             meant = nearest(name, BROKER_PROPERTIES) if is_shown else ""
@@ -175,7 +181,8 @@ def _build(
                 continue
             if known.name == name:
                 values[name] = value
-            if known.meaning is Meaning.WITHOUT_MEANING or known.name != name:
+            is_served = known.name == name or known.name in _SERVED_PER_LISTENER
+            if known.meaning is Meaning.WITHOUT_MEANING or not is_served:
                 warnings.append(f"{place}: {name} has no effect: {known.about}")
     if problems:
         raise ConfigError(problems)
@@ -183,7 +190,7 @@ def _build(
     def fail(name: str, what: str) -> None:
         problems.append(Problem(where.get(name, source), name, what))
 
-    derived = derive(values, given, fail, warnings.append)
+    derived = derive(values, fail, warnings.append)
     if problems:
         raise ConfigError(problems)
     typed = {
@@ -205,9 +212,6 @@ def _told_twice(entries: Mapping[str, Entry], source: str) -> list[str]:
     ]
 
 
-def _find(name: str) -> Property | None:
-    """Also `listener.name.<listener>.<property>`, which says a property for one listener."""
-    if name.startswith(_LISTENER_PREFIX):
-        _, _, rest = name[len(_LISTENER_PREFIX) :].partition(".")
-        return BROKER_PROPERTIES.get(rest)
-    return BROKER_PROPERTIES.get(name)
+def find_property(name: str) -> Property | None:
+    """Also `listener.name.<listener>.<property>`, which sets a property for one listener."""
+    return BROKER_PROPERTIES.get(split_listener_property(name)[1])

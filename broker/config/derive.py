@@ -24,12 +24,11 @@ Fail = Callable[[str, str], None]
 Warn = Callable[[str], None]
 
 
-def derive(
-    values: Mapping[str, Value], given: Mapping[str, str], fail: Fail, warn: Warn
-) -> dict[str, object]:
+def derive(values: Mapping[str, Value], fail: Fail, warn: Warn) -> dict[str, object]:
     """Fields of BrokerConfig by name. `fail` is told the property at fault and what is wrong."""
     derived: dict[str, object] = {}
-    derived["node_id"] = _node_id(values, given, fail)
+    derived["node_id"] = _node_id(values, fail)
+    derived["process_roles"] = _list(values, "process.roles")
     derived.update(_directories(values, fail))
     derived.update(_listeners(values, fail, warn))
     derived["reference_metrics_listener"] = _metrics_listener(values, fail)
@@ -57,11 +56,11 @@ def _list(values: Mapping[str, Value], name: str) -> tuple[str, ...]:
     return cast("tuple[str, ...]", values[name] or ())
 
 
-def _node_id(values: Mapping[str, Value], given: Mapping[str, str], fail: Fail) -> int:
-    node_id, broker_id = cast("int", values["node.id"]), cast("int", values["broker.id"])
-    if "node.id" in given and broker_id >= 0 and node_id != broker_id:
+def _node_id(values: Mapping[str, Value], fail: Fail) -> int:
+    node_id, broker_id = cast("int | None", values["node.id"]), cast("int", values["broker.id"])
+    if node_id is not None and broker_id >= 0 and node_id != broker_id:
         fail("broker.id", f"is {broker_id}, but node.id is {node_id}; leave broker.id out")
-    chosen = node_id if "node.id" in given else broker_id
+    chosen = broker_id if node_id is None else node_id
     if chosen < 0:
         fail("node.id", "is missing; give each node its own number, from 0")
     return chosen
@@ -72,7 +71,7 @@ def _directories(values: Mapping[str, Value], fail: Fail) -> dict[str, object]:
     directories = _list(values, name)
     if not directories or not all(directories):
         fail(name, "names no directory; give at least one")
-        return {"log_dirs": ("",), "metadata_log_dir": ""}
+        return {"log_dirs": ("",), "metadata_log_dir": "", "cordoned_log_dirs": ()}
     seen: dict[str, str] = {}
     for directory in directories:
         other = seen.get(normpath(directory))
@@ -82,7 +81,17 @@ def _directories(values: Mapping[str, Value], fail: Fail) -> dict[str, object]:
     metadata = values["metadata.log.dir"] or directories[0]
     if metadata not in directories:
         fail("metadata.log.dir", f"{metadata!r} is not one of {name} ({', '.join(directories)})")
-    return {"log_dirs": directories, "metadata_log_dir": metadata}
+    cordoned = _list(values, "cordoned.log.dirs")
+    if cordoned == ("*",):
+        cordoned = directories
+    for each in cordoned:
+        if each not in directories:
+            fail("cordoned.log.dirs", f"{each!r} is not one of {name} ({', '.join(directories)})")
+    return {
+        "log_dirs": directories,
+        "metadata_log_dir": metadata,
+        "cordoned_log_dirs": cordoned,
+    }
 
 
 def _listeners(values: Mapping[str, Value], fail: Fail, warn: Warn) -> dict[str, object]:
@@ -183,8 +192,9 @@ def _metrics_listener(values: Mapping[str, Value], fail: Fail) -> Address | None
 
 def _overrides(values: Mapping[str, Value], fail: Fail) -> dict[str, int]:
     limits: dict[str, int] = {}
-    for entry in _list(values, "max.connections.per.ip.overrides"):
-        host, _, count = entry.rpartition(":")
+    text = cast("str", values["max.connections.per.ip.overrides"])
+    for entry in text.split(",") if text else ():
+        host, _, count = entry.strip().rpartition(":")
         if not host or not (count.isascii() and count.isdigit()):
             fail("max.connections.per.ip.overrides", f"{entry!r} is not host:count")
             continue

@@ -95,3 +95,17 @@ def _parse_entry(text: str) -> ListenerEntry:
     if int(port) > 65535:
         raise WrongValueError(f"{text!r} has a port above 65535")
     return ListenerEntry(name.upper(), host.strip("[]"), int(port))
+
+
+_PROPERTY_PREFIX = "listener.name."
+
+
+def split_listener_property(name: str) -> tuple[str | None, str]:
+    """The listener and the property in `listener.name.<listener>.<property>`.
+
+    The listener is None for a property of the whole broker.
+    """
+    if not name.startswith(_PROPERTY_PREFIX):
+        return None, name
+    listener, _, property_name = name.removeprefix(_PROPERTY_PREFIX).partition(".")
+    return listener, property_name

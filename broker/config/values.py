@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from broker.config.property import INT_MAX, LONG_MAX, Kind, Property, Value
 
 _RANGES = {
@@ -43,7 +45,17 @@ def value_text(value: Value) -> str | None:
         return "true" if value else "false"
     if isinstance(value, tuple):
         return ",".join(value)
+    if isinstance(value, float):
+        return _java_text(value)
     return str(value)
+
+
+def _java_text(number: float) -> str:
+    """As Java writes a double: in scientific form below 0.001 and from 10,000,000."""
+    if number == 0 or 1e-3 <= abs(number) < 1e7 or number in (float("inf"), -float("inf")):
+        return repr(number)
+    mantissa, _, exponent = f"{Decimal(repr(number)).normalize():E}".partition("E")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
 
 
 def _parse_kind(kind: Kind, text: str) -> Value:

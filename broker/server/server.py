@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from broker.api.served import Api
 from broker.network.interface import Address, Connection, Listener
 from broker.observe.repeated_lines import RepeatedLines
 from broker.server.client_connection import ClientConnection
+from broker.server.connection_limits import ConnectionLimits
 from broker.server.dispatch import Dispatcher
 from broker.server.request_memory import RequestMemory
 
@@ -51,8 +51,7 @@ class Server:
         self.request_bytes_max = config.socket_request_max_bytes
         self._node = node
         self._on_closed = on_closed
-        self._connections: dict[ClientConnection, None] = {}
-        self._per_host: Counter[str] = Counter()
+        self._connections = ConnectionLimits(node)
         self._unfinished: set[asyncio.Task[None]] = set()
         self._listeners: list[Listener] = []
         self.bound: dict[str, Address] = {}  # by the listener's name
@@ -88,19 +87,11 @@ class Server:
         if self._too_early is not None:
             self._wait_until_open(self._too_early, listener, connection)
             return
-        config, host = self._node.config, connection.peer.host
-        if len(self._connections) >= config.max_connections:
-            refusal = f"max.connections is {config.max_connections}"
-        elif self._per_host[host] >= (
-            limit := config.max_connections_per_ip_overrides.get(
-                host, config.max_connections_per_ip
-            )
-        ):
-            refusal = f"max.connections.per.ip is {limit} for it"
-        else:
+        host = connection.peer.host
+        refusal = self._connections.refusal(listener, host)
+        if refusal is None:
             client = ClientConnection(self, connection, listener)
-            self._connections[client] = None
-            self._per_host[host] += 1
+            self._connections.add(client, listener)
             self.metrics.connection_accepted()
             connection.start(client)
             return
@@ -119,13 +110,12 @@ class Server:
             oldest.close()
 
     def connection_closed(self, client: ClientConnection) -> None:
-        if self._connections.pop(client, True) is None:
-            host = client.peer.host
-            self._per_host[host] -= 1
-            if not self._per_host[host]:
-                del self._per_host[host]
-            if self._on_closed is not None:
-                self._on_closed(client.peer)
+        if self._connections.remove(client) and self._on_closed is not None:
+            self._on_closed(client.peer)
+
+    def limits_changed(self) -> None:
+        """Applies a changed `max.connections` to the connections that are open."""
+        self._connections.close_excess()
 
     def let_finish(self, task: asyncio.Task[None]) -> None:
         """Keeps a task alive whose connection is gone."""

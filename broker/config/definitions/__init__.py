@@ -9,6 +9,7 @@ from broker.config.definitions import (
     network,
     quorum,
     replication,
+    security,
     surroundings,
 )
 from broker.config.property import Property
@@ -20,7 +21,8 @@ AREAS: dict[str, tuple[Property, ...]] = {
     "Listeners, connections and requests": network.PROPERTIES,
     "Logs": logs.PROPERTIES,
     "Groups, transactions and quotas": coordinators.PROPERTIES,
-    "Security, reporters and remote storage": surroundings.PROPERTIES,
+    "Security": security.PROPERTIES,
+    "Reporters and remote storage": surroundings.PROPERTIES,
 }
 
 BROKER_PROPERTIES: dict[str, Property] = {

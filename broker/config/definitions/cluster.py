@@ -15,20 +15,20 @@ from broker.config.property import (
 _NO_ZOOKEEPER = "there is no ZooKeeper here, as in Kafka 4: metadata is kept by the broker itself"
 
 IDENTITY = (
-    used("node.id", Kind.INT, -1, "This node's number in the cluster.", at_least(0)),
+    used("node.id", Kind.INT, None, "This node's number in the cluster.", at_least(0)),
     used("broker.id", Kind.INT, -1, "The older name of node.id.", at_least(-1)),
     used("broker.rack", Kind.STRING, None, "Where this node stands; told to clients."),
     used(
         "process.roles",
         Kind.LIST,
-        (),
+        None,
         "The roles of this process. Not set: both.",
         list_of("broker", "controller"),
     ),
     used(
         "controller.listener.names",
         Kind.LIST,
-        (),
+        None,
         "Listeners meant for controllers only: clients are not served there.",
         UNIQUE,
     ),

@@ -8,6 +8,7 @@ from broker.config.property import (
     Check,
     Kind,
     Property,
+    Update,
     Value,
     at_least,
     between,
@@ -19,16 +20,34 @@ _NO_TRANSACTIONS = "transactions are not coordinated by this version"
 _NO_SHARE = "share groups and streams groups are not offered here"
 _NO_QUOTAS = "client quotas are not offered here"
 
+_CLUSTER_WIDE = (
+    "group.coordinator.cached.buffer.max.bytes",
+    "group.consumer.assignment.interval.ms",
+    "group.share.assignment.interval.ms",
+    "group.streams.assignment.interval.ms",
+    "share.coordinator.cached.buffer.max.bytes",
+    "transaction.partition.verification.enable",
+)
+
 
 def _rows(why: str, *rows: tuple[str, Kind, Value, Check]) -> tuple[Property, ...]:
-    return tuple(without_meaning(name, kind, default, why, check) for name, kind, default, check
-                 in rows)  # fmt: skip
+    return tuple(
+        without_meaning(
+            name,
+            kind,
+            default,
+            why,
+            check,
+            Update.CLUSTER_WIDE if name in _CLUSTER_WIDE else Update.READ_ONLY,
+        )
+        for name, kind, default, check in rows
+    )
 
 
 GROUPS = _rows(
     _NO_GROUPS,
-    ("group.coordinator.rebalance.protocols", Kind.LIST, ("classic", "consumer"), ANY),
-    ("group.coordinator.append.linger.ms", Kind.INT, 5, at_least(-1)),
+    ("group.coordinator.rebalance.protocols", Kind.LIST, ("classic", "consumer", "streams"), ANY),
+    ("group.coordinator.append.linger.ms", Kind.INT, -1, at_least(-1)),
     ("group.coordinator.threads", Kind.INT, 4, at_least(1)),
     ("group.coordinator.background.threads", Kind.INT, 2, at_least(1)),
     ("group.coordinator.cached.buffer.max.bytes", Kind.INT, 1048588, at_least(524288)),
@@ -51,6 +70,9 @@ GROUPS = _rows(
     ("group.consumer.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
     ("group.consumer.min.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
     ("group.consumer.max.heartbeat.interval.ms", Kind.INT, 15000, at_least(1)),
+    ("group.consumer.assignment.interval.ms", Kind.INT, 1000, at_least(0)),
+    ("group.consumer.min.assignment.interval.ms", Kind.INT, 0, at_least(0)),
+    ("group.consumer.max.assignment.interval.ms", Kind.INT, 15000, at_least(0)),
     ("group.consumer.max.size", Kind.INT, INT_MAX, at_least(1)),
     ("group.consumer.assignors", Kind.LIST, ("uniform", "range"), ANY),
     ("group.consumer.migration.policy", Kind.STRING, "bidirectional", ANY),
@@ -78,7 +100,7 @@ SHARE = _rows(
     _NO_SHARE,
     ("group.share.enable", Kind.BOOLEAN, False, ANY),
     ("group.share.max.groups", Kind.SHORT, 10, between(1, 100)),
-    ("group.share.max.size", Kind.SHORT, 200, between(1, 1000)),
+    ("group.share.max.size", Kind.INT, 200, between(1, 1000)),
     ("group.share.max.share.sessions", Kind.INT, 2000, at_least(1)),
     ("group.share.delivery.count.limit", Kind.INT, 5, between(2, 10)),
     ("group.share.session.timeout.ms", Kind.INT, 45000, at_least(1)),
@@ -91,10 +113,23 @@ SHARE = _rows(
     ("group.share.min.record.lock.duration.ms", Kind.INT, 15000, between(1000, 30000)),
     ("group.share.max.record.lock.duration.ms", Kind.INT, 60000, between(30000, 3600000)),
     ("group.share.partition.max.record.locks", Kind.INT, 2000, between(100, 10000)),
-    ("group.share.persister.class.name", Kind.CLASS, None, ANY),
+    (
+        "group.share.persister.class.name",
+        Kind.STRING,
+        "org.apache.kafka.server.share.persister.DefaultStatePersister",
+        ANY,
+    ),
+    ("group.share.assignment.interval.ms", Kind.INT, 1000, at_least(0)),
+    ("group.share.min.assignment.interval.ms", Kind.INT, 0, at_least(0)),
+    ("group.share.max.assignment.interval.ms", Kind.INT, 15000, at_least(0)),
+    ("group.share.min.delivery.count.limit", Kind.INT, 2, at_least(2)),
+    ("group.share.max.delivery.count.limit", Kind.INT, 10, at_least(5)),
+    ("group.share.min.partition.max.record.locks", Kind.INT, 100, at_least(100)),
+    ("group.share.max.partition.max.record.locks", Kind.INT, 4000, at_least(2000)),
+    ("group.share.initialize.retry.interval.ms", Kind.INT, 30000, at_least(1)),
     ("group.share.assignors", Kind.LIST, ("simple",), ANY),
     ("share.fetch.purgatory.purge.interval.requests", Kind.INT, 1000, ANY),
-    ("share.coordinator.append.linger.ms", Kind.INT, 5, at_least(-1)),
+    ("share.coordinator.append.linger.ms", Kind.INT, -1, at_least(-1)),
     ("share.coordinator.load.buffer.size", Kind.INT, 5242880, at_least(1)),
     ("share.coordinator.snapshot.update.records.per.snapshot", Kind.INT, 500, at_least(0)),
     ("share.coordinator.state.topic.compression.codec", Kind.INT, 0, between(0, 4)),
@@ -103,6 +138,7 @@ SHARE = _rows(
     ("share.coordinator.state.topic.prune.interval.ms", Kind.INT, 300000, at_least(1)),
     ("share.coordinator.state.topic.replication.factor", Kind.SHORT, 3, at_least(1)),
     ("share.coordinator.state.topic.segment.bytes", Kind.INT, 104857600, at_least(1)),
+    ("share.coordinator.cached.buffer.max.bytes", Kind.INT, 1048588, at_least(524288)),
     ("share.coordinator.threads", Kind.INT, 1, at_least(1)),
     ("share.coordinator.write.timeout.ms", Kind.INT, 5000, at_least(1)),
     ("share.coordinator.cold.partition.snapshot.interval.ms", Kind.INT, 300000, at_least(1)),
@@ -112,6 +148,9 @@ SHARE = _rows(
     ("group.streams.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
     ("group.streams.min.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
     ("group.streams.max.heartbeat.interval.ms", Kind.INT, 15000, at_least(1)),
+    ("group.streams.assignment.interval.ms", Kind.INT, 1000, at_least(0)),
+    ("group.streams.min.assignment.interval.ms", Kind.INT, 0, at_least(0)),
+    ("group.streams.max.assignment.interval.ms", Kind.INT, 15000, at_least(0)),
     ("group.streams.max.size", Kind.INT, INT_MAX, at_least(1)),
     ("group.streams.num.standby.replicas", Kind.INT, 0, at_least(0)),
     ("group.streams.max.standby.replicas", Kind.INT, 2, at_least(0)),

@@ -39,6 +39,14 @@ DIRECTORIES = (
         None,
         "Which of log.dirs holds the cluster's metadata. Not set: the first.",
     ),
+    used(
+        "cordoned.log.dirs",
+        Kind.LIST,
+        (),
+        "Those of log.dirs, or * for all, that get a new log only when no other can have it.",
+        UNIQUE,
+        Update.PER_BROKER,
+    ),
     used("num.partitions", Kind.INT, 1, "Partitions of a topic that does not say.", at_least(1)),
     used(
         "auto.create.topics.enable",
@@ -160,7 +168,7 @@ TOPIC_DEFAULTS = (
         "The age at which a new segment begins. Not set: log.roll.hours.",
         at_least(1),
     ),
-    _topic_default(
+    used(
         "log.roll.hours", Kind.INT, 168, "The age at which a new segment begins.", at_least(1)
     ),
     _topic_default(
@@ -170,7 +178,7 @@ TOPIC_DEFAULTS = (
         "The most that is taken off log.roll.ms at random. Not set: log.roll.jitter.hours.",
         at_least(0),
     ),
-    _topic_default(
+    used(
         "log.roll.jitter.hours",
         Kind.INT,
         0,
@@ -184,14 +192,14 @@ TOPIC_DEFAULTS = (
         "How long records are kept; -1 for ever. Not set: log.retention.minutes.",
         at_least(-1),
     ),
-    _topic_default(
+    used(
         "log.retention.minutes",
         Kind.INT,
         None,
         "How long records are kept; -1 for ever. Not set: log.retention.hours.",
         at_least(-1),
     ),
-    _topic_default(
+    used(
         "log.retention.hours",
         Kind.INT,
         168,

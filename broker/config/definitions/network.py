@@ -34,7 +34,7 @@ PROPERTIES = (
     used(
         "listener.security.protocol.map",
         Kind.STRING,
-        "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL",
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
         "Which security protocol a listener name stands for, as NAME:PROTOCOL entries. Only "
         "PLAINTEXT is served.",
     ),
@@ -73,8 +73,11 @@ PROPERTIES = (
         "max.connections",
         Kind.INT,
         INT_MAX,
-        "How many connections may be open at once; more are closed when they arrive.",
+        "How many connections may be open at once; one that comes by the listener of the brokers "
+        "takes the place of the client that was silent longest, others are closed when they "
+        "arrive. As listener.name.<listener>.max.connections it is the limit of one listener.",
         at_least(0),
+        Update.CLUSTER_WIDE,
     ),
     used(
         "max.connections.per.ip",
@@ -82,12 +85,14 @@ PROPERTIES = (
         INT_MAX,
         "How many connections one address may hold.",
         at_least(0),
+        Update.CLUSTER_WIDE,
     ),
     used(
         "max.connections.per.ip.overrides",
-        Kind.LIST,
-        (),
+        Kind.STRING,
+        "",
         "Exceptions to max.connections.per.ip, as host:count entries.",
+        update=Update.CLUSTER_WIDE,
     ),
     used(
         "connections.max.idle.ms",

@@ -45,7 +45,7 @@ PROPERTIES = (
         "What a follower fetches at once, of all partitions.", at_least(0),
     ),
     used(
-        "replica.selector.class", Kind.CLASS, None,
+        "replica.selector.class", Kind.STRING, None,
         "RackAwareReplicaSelector sends consumers to a replica in their own rack.",
         one_of("org.apache.kafka.common.replica.RackAwareReplicaSelector"),
     ),

@@ -1,148 +1,76 @@
-"""Properties of what stands around Kafka's core: security, reporters, remote storage, telemetry."""
+"""Properties of remote storage, reporters and telemetry, with Kafka's types and defaults."""
 
 from __future__ import annotations
 
-from broker.config.property import Kind, refused, without_meaning
+from broker.config.property import LONG_MAX, Kind, Update, Value, without_meaning
 
-_PLAINTEXT_ONLY = "only PLAINTEXT listeners are served"
+_Row = tuple[str, Kind, Value, Update]
+_FIXED = Update.READ_ONLY
+_PER_BROKER = Update.PER_BROKER
+_CLUSTER_WIDE = Update.CLUSTER_WIDE
+
 _NO_REMOTE = "records are stored in log.dirs only"
 _NO_CLASSES = "Java classes cannot be loaded here; metrics are at reference.metrics.listener"
-_NO_TOKENS = "delegation tokens are not offered here"
 
-_SECRETS = (
-    "sasl.jaas.config",
-    "ssl.key.password",
-    "ssl.keystore.certificate.chain",
-    "ssl.keystore.key",
-    "ssl.keystore.password",
-    "ssl.truststore.certificates",
-    "ssl.truststore.password",
-    "password.encoder.secret",
-    "password.encoder.old.secret",
-)
-_SSL = (
-    "ssl.allow.dn.changes",
-    "ssl.allow.san.changes",
-    "ssl.cipher.suites",
-    "ssl.client.auth",
-    "ssl.enabled.protocols",
-    "ssl.endpoint.identification.algorithm",
-    "ssl.engine.factory.class",
-    "ssl.keymanager.algorithm",
-    "ssl.keystore.location",
-    "ssl.keystore.type",
-    "ssl.principal.mapping.rules",
-    "ssl.protocol",
-    "ssl.provider",
-    "ssl.secure.random.implementation",
-    "ssl.trustmanager.algorithm",
-    "ssl.truststore.location",
-    "ssl.truststore.type",
-    "security.providers",
-    "principal.builder.class",
-    "connections.max.reauth.ms",
-    "password.encoder.cipher.algorithm",
-    "password.encoder.iterations",
-    "password.encoder.key.length",
-    "password.encoder.keyfactory.algorithm",
-)
-_SASL = (
-    "sasl.client.callback.handler.class",
-    "sasl.enabled.mechanisms",
-    "sasl.kerberos.kinit.cmd",
-    "sasl.kerberos.min.time.before.relogin",
-    "sasl.kerberos.principal.to.local.rules",
-    "sasl.kerberos.service.name",
-    "sasl.kerberos.ticket.renew.jitter",
-    "sasl.kerberos.ticket.renew.window.factor",
-    "sasl.login.callback.handler.class",
-    "sasl.login.class",
-    "sasl.login.connect.timeout.ms",
-    "sasl.login.read.timeout.ms",
-    "sasl.login.refresh.buffer.seconds",
-    "sasl.login.refresh.min.period.seconds",
-    "sasl.login.refresh.window.factor",
-    "sasl.login.refresh.window.jitter",
-    "sasl.login.retry.backoff.max.ms",
-    "sasl.login.retry.backoff.ms",
-    "sasl.mechanism.controller.protocol",
-    "sasl.mechanism.inter.broker.protocol",
-    "sasl.oauthbearer.clock.skew.seconds",
-    "sasl.oauthbearer.expected.audience",
-    "sasl.oauthbearer.expected.issuer",
-    "sasl.oauthbearer.header.urlencode",
-    "sasl.oauthbearer.jwks.endpoint.refresh.ms",
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
-    "sasl.oauthbearer.jwks.endpoint.url",
-    "sasl.oauthbearer.scope.claim.name",
-    "sasl.oauthbearer.sub.claim.name",
-    "sasl.oauthbearer.token.endpoint.url",
-    "sasl.server.callback.handler.class",
-    "sasl.server.max.receive.size",
-)
-_REMOTE = (
-    "log.local.retention.bytes",
-    "log.local.retention.ms",
-    "remote.fetch.max.wait.ms",
-    "remote.list.offsets.request.timeout.ms",
-    "remote.log.index.file.cache.total.size.bytes",
-    "remote.log.manager.copier.thread.pool.size",
-    "remote.log.manager.copy.max.bytes.per.second",
-    "remote.log.manager.copy.quota.window.num",
-    "remote.log.manager.copy.quota.window.size.seconds",
-    "remote.log.manager.expiration.thread.pool.size",
-    "remote.log.manager.fetch.max.bytes.per.second",
-    "remote.log.manager.fetch.quota.window.num",
-    "remote.log.manager.fetch.quota.window.size.seconds",
-    "remote.log.manager.follower.thread.pool.size",
-    "remote.log.manager.task.interval.ms",
-    "remote.log.manager.task.retry.backoff.max.ms",
-    "remote.log.manager.task.retry.backoff.ms",
-    "remote.log.manager.task.retry.jitter",
-    "remote.log.manager.thread.pool.size",
-    "remote.log.metadata.custom.metadata.max.bytes",
-    "remote.log.metadata.manager.class.name",
-    "remote.log.metadata.manager.class.path",
-    "remote.log.metadata.manager.impl.prefix",
-    "remote.log.metadata.manager.listener.name",
-    "remote.log.reader.max.pending.tasks",
-    "remote.log.reader.threads",
-    "remote.log.storage.manager.class.name",
-    "remote.log.storage.manager.class.path",
-    "remote.log.storage.manager.impl.prefix",
-    "remote.log.storage.system.enable",
-)
-_REPORTERS = (
-    "auto.include.jmx.reporter",
-    "kafka.metrics.polling.interval.secs",
-    "kafka.metrics.reporters",
-    "metric.reporters",
-    "metrics.num.samples",
-    "metrics.recording.level",
-    "metrics.sample.window.ms",
-    "telemetry.max.bytes",
-    "explicit.feature.versions",
-    "config.providers",
-)
-_TOKENS = (
-    "delegation.token.expiry.check.interval.ms",
-    "delegation.token.expiry.time.ms",
-    "delegation.token.max.lifetime.ms",
-)
-
-PROPERTIES = (
-    *(without_meaning(name, Kind.PASSWORD, None, _PLAINTEXT_ONLY) for name in _SECRETS),
-    *(without_meaning(name, Kind.STRING, None, _PLAINTEXT_ONLY) for name in _SSL + _SASL),
-    *(without_meaning(name, Kind.STRING, None, _NO_REMOTE) for name in _REMOTE),
-    *(without_meaning(name, Kind.STRING, None, _NO_CLASSES) for name in _REPORTERS),
-    *(without_meaning(name, Kind.STRING, None, _NO_TOKENS) for name in _TOKENS),
-    without_meaning("delegation.token.secret.key", Kind.PASSWORD, None, _NO_TOKENS),
-    without_meaning("delegation.token.master.key", Kind.PASSWORD, None, _NO_TOKENS),
-    # A broker that ignored its authorizer would be open where its owner believes it is closed.
-    refused("authorizer.class.name", "there is no authorizer here; leave it out to run without"),
-    refused("super.users", "there is no authorizer here; leave it out to run without"),
-    refused(
-        "allow.everyone.if.no.acl.found", "there is no authorizer here; leave it out to run without"
+_REMOTE: tuple[_Row, ...] = (
+    ("follower.fetch.last.tiered.offset.enable", Kind.BOOLEAN, False, _CLUSTER_WIDE),
+    ("log.local.retention.bytes", Kind.LONG, -2, _CLUSTER_WIDE),
+    ("log.local.retention.ms", Kind.LONG, -2, _CLUSTER_WIDE),
+    ("remote.fetch.max.wait.ms", Kind.INT, 500, _CLUSTER_WIDE),
+    ("remote.list.offsets.request.timeout.ms", Kind.LONG, 30000, _CLUSTER_WIDE),
+    ("remote.log.index.file.cache.total.size.bytes", Kind.LONG, 1073741824, _CLUSTER_WIDE),
+    ("remote.log.index.file.cache.ttl.ms", Kind.LONG, 900000, _FIXED),
+    ("remote.log.manager.copier.thread.pool.size", Kind.INT, 10, _CLUSTER_WIDE),
+    ("remote.log.manager.copy.max.bytes.per.second", Kind.LONG, LONG_MAX, _CLUSTER_WIDE),
+    ("remote.log.manager.copy.quota.window.num", Kind.INT, 11, _FIXED),
+    ("remote.log.manager.copy.quota.window.size.seconds", Kind.INT, 1, _FIXED),
+    ("remote.log.manager.expiration.thread.pool.size", Kind.INT, 10, _CLUSTER_WIDE),
+    ("remote.log.manager.fetch.max.bytes.per.second", Kind.LONG, LONG_MAX, _CLUSTER_WIDE),
+    ("remote.log.manager.fetch.quota.window.num", Kind.INT, 11, _FIXED),
+    ("remote.log.manager.fetch.quota.window.size.seconds", Kind.INT, 1, _FIXED),
+    ("remote.log.manager.follower.thread.pool.size", Kind.INT, 2, _CLUSTER_WIDE),
+    ("remote.log.manager.task.interval.ms", Kind.LONG, 30000, _FIXED),
+    ("remote.log.manager.task.retry.backoff.max.ms", Kind.LONG, 30000, _FIXED),
+    ("remote.log.manager.task.retry.backoff.ms", Kind.LONG, 500, _FIXED),
+    ("remote.log.manager.task.retry.jitter", Kind.DOUBLE, 0.2, _FIXED),
+    ("remote.log.manager.thread.pool.size", Kind.INT, 2, _FIXED),
+    ("remote.log.metadata.custom.metadata.max.bytes", Kind.INT, 128, _FIXED),
+    (
+        "remote.log.metadata.manager.class.name",
+        Kind.STRING,
+        "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
+        _FIXED,
     ),
+    ("remote.log.metadata.manager.class.path", Kind.STRING, None, _FIXED),
+    ("remote.log.metadata.manager.impl.prefix", Kind.STRING, "rlmm.config.", _FIXED),
+    ("remote.log.metadata.manager.listener.name", Kind.STRING, None, _FIXED),
+    ("remote.log.reader.max.pending.tasks", Kind.INT, 100, _FIXED),
+    ("remote.log.reader.threads", Kind.INT, 10, _CLUSTER_WIDE),
+    ("remote.log.storage.manager.class.name", Kind.STRING, None, _FIXED),
+    ("remote.log.storage.manager.class.path", Kind.STRING, None, _FIXED),
+    ("remote.log.storage.manager.impl.prefix", Kind.STRING, "rsm.config.", _FIXED),
+    ("remote.log.storage.system.enable", Kind.BOOLEAN, False, _FIXED),
+)
+_REPORTERS: tuple[_Row, ...] = (
+    ("auto.include.jmx.reporter", Kind.STRING, None, _FIXED),
+    ("config.providers", Kind.LIST, (), _CLUSTER_WIDE),
+    ("explicit.feature.versions", Kind.STRING, None, _FIXED),
+    ("kafka.metrics.polling.interval.secs", Kind.INT, 10, _FIXED),
+    ("kafka.metrics.reporters", Kind.LIST, (), _FIXED),
+    (
+        "metric.reporters",
+        Kind.LIST,
+        ("org.apache.kafka.common.metrics.JmxReporter",),
+        _CLUSTER_WIDE,
+    ),
+    ("metrics.num.samples", Kind.INT, 2, _FIXED),
+    ("metrics.recording.level", Kind.STRING, "INFO", _FIXED),
+    ("metrics.sample.window.ms", Kind.LONG, 30000, _FIXED),
+    ("telemetry.max.bytes", Kind.INT, 1048576, _FIXED),
+)
+
+PROPERTIES = tuple(
+    without_meaning(name, kind, default, why, update=update)
+    for rows, why in ((_REMOTE, _NO_REMOTE), (_REPORTERS, _NO_CLASSES))
+    for name, kind, default, update in rows
 )

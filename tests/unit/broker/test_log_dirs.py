@@ -10,6 +10,7 @@ from broker.log.checkpoints import HIGH_WATERMARK
 from broker.log.identity import Identity, WrongDirectoryError, write_identity
 from broker.log.log import Log
 from broker.log.log_directory import CLEAN_SHUTDOWN
+from broker.metadata.changes import ConfigChanged, ResourceType
 from broker.observe.exporter import exposition
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
@@ -197,3 +198,15 @@ async def test_the_controller_hears_where_a_log_lies_that_failed_before_its_firs
         image = node.metadata.image
         await wait_until(lambda: image.topics["t"].partitions[1].directory_of(1) is not None)
         await wait_until(lambda: [p.leader for p in image.topics["t"].partitions] == [1, -1])
+
+
+async def test_a_cordoned_directory_gets_no_new_logs_while_another_can_have_them() -> None:
+    one, other = await two_disks()
+    cordoned = {"cordoned.log.dirs": "a"}
+    async with running_node(cordoned, disks={"a": one, "b": other}) as node, wire(node) as client:
+        await create_topic(client, "t", partitions=3)
+        assert [each.log_dir for each in node.partitions] == ["b", "b", "b"]
+        change = ConfigChanged(ResourceType.BROKER, "1", "cordoned.log.dirs", "*")
+        await node.change(lambda: [change])
+        await create_topic(client, "u", partitions=1)
+        assert [each.log_dir for each in node.partitions if each.topic == "u"] == ["a"]

@@ -136,3 +136,20 @@ async def test_what_is_not_there_cannot_be_described(
         found = describe(node, resource_type, name)
         assert (found.error_code, found.configs) == (code, [])
         assert found.error_message
+
+
+async def test_what_has_neither_value_nor_default_has_no_synonyms() -> None:
+    async with running_node() as node:
+        found = entry(node, BROKER, "1", "broker.rack")
+        assert (found.value, found.config_source, synonyms(found)) == (None, 5, [])
+
+
+async def test_a_value_for_one_listener_is_shown_by_its_whole_name() -> None:
+    name = "listener.name.plaintext.max.connections"
+    async with running_node({name: "9"}) as node:
+        await node.change(lambda: [ConfigChanged(BROKER, "", name, "7")])
+        found = entry(node, BROKER, "1", name)
+        assert (found.value, found.read_only, found.config_type) == ("7", False, 3)
+        assert synonyms(found) == [(name, "7", 3), (name, "9", 4)]
+        [of_all] = describe(node, BROKER, "").configs
+        assert (of_all.name, of_all.value) == (name, "7")

@@ -130,3 +130,30 @@ async def test_validating_only_changes_nothing() -> None:
         done = await alter(node, TOPIC, "t", ("retention.ms", SET, "6"), validate_only=True)
         assert done.error_code == ErrorCode.NONE
         assert node.metadata.image.topic_configs("t") == {}
+
+
+@pytest.mark.parametrize(
+    ("broker", "name", "value", "code"),
+    [
+        ("", "max.connections", "100", ErrorCode.NONE),
+        ("", "max.connections.per.ip", "10", ErrorCode.NONE),
+        ("", "transaction.partition.verification.enable", "false", ErrorCode.NONE),
+        ("", "metric.reporters", "a,b", ErrorCode.NONE),
+        ("", "remote.log.manager.copy.max.bytes.per.second", "1000", ErrorCode.NONE),
+        ("1", "sasl.kerberos.min.time.before.relogin", "1", ErrorCode.NONE),
+        ("", "sasl.kerberos.min.time.before.relogin", "1", ErrorCode.INVALID_REQUEST),
+        ("", "listener.name.plaintext.max.connections", "5", ErrorCode.NONE),
+        ("1", "listener.name.plaintext.ssl.keystore.type", "PEM", ErrorCode.NONE),
+        ("", "listener.name.plaintext.ssl.keystore.type", "PEM", ErrorCode.INVALID_REQUEST),
+        ("", "log.retention.hours", "1", ErrorCode.INVALID_REQUEST),
+        ("", "log.retention.minutes", "1", ErrorCode.INVALID_REQUEST),
+        ("", "log.roll.hours", "1", ErrorCode.INVALID_REQUEST),
+        ("", "log.roll.jitter.hours", "1", ErrorCode.INVALID_REQUEST),
+        ("", "max.connections", "many", ErrorCode.INVALID_CONFIG),
+    ],
+)
+async def test_a_broker_takes_the_changes_that_kafka_takes(
+    broker: str, name: str, value: str, code: ErrorCode
+) -> None:
+    async with running_node() as node:
+        assert (await alter(node, BROKER, broker, (name, SET, value))).error_code == code

@@ -64,3 +64,19 @@ def test_a_secret_is_never_repeated() -> None:
 def test_values_are_written_as_kafka_writes_them() -> None:
     written = [value_text(each) for each in (None, True, False, 5, 0.5, ("a", "b"), "x")]
     assert written == [None, "true", "false", "5", "0.5", "a,b", "x"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.5, "0.5"),
+        (0.001, "0.001"),
+        (0.00025, "2.5E-4"),
+        (9999999.0, "9999999.0"),
+        (1e7, "1.0E7"),
+        (1.7976931348623157e308, "1.7976931348623157E308"),
+        (0.0, "0.0"),
+    ],
+)
+def test_a_double_is_written_as_java_writes_it(number: float, text: str) -> None:
+    assert value_text(number) == text
