@@ -13,8 +13,8 @@ help: ## what there is to make
 setup: ## make .venv and install what is missing (idempotent)
 	@bash .ci/setup
 
-demo: setup ## five hosts, real clients, partitions, a verdict: harness test --nemesis partition
-	@.venv/bin/harness test --nemesis partition --time-limit 30
+demo: setup ## five hosts, real clients, leaders cut off, a verdict: harness test --nemesis partition@leader
+	@.venv/bin/harness test --nemesis partition@leader --time-limit 30
 
 lint: setup ## ruff, mypy --strict, import-linter
 	.venv/bin/ruff check .

@@ -71,14 +71,17 @@ class Partition:
         clients = scene.cluster.place.client_host
         if len(scene.cluster.nodes) < 2 and self.variant != "clients":
             raise NothingToStrikeError("one node alone cannot be cut off from another")
-        variant = self.variant or dice.choice(self._possible(scene))
-        graph = await self._drawn(scene, variant, dice)
+        if self.target and not self.variant:
+            graph = await self._drawn_around(scene, dice)
+        else:
+            variant = self.variant or dice.choice(self._possible(scene))
+            graph = await self._drawn(scene, variant, dice)
         if clients is not None and clients not in graph:
             graph = topology.with_clients(graph, clients)
         links = topology.cut_links(graph)
         if not links:
             raise NothingToStrikeError(
-                f"{variant} of {len(scene.cluster.nodes)} nodes cuts nothing"
+                f"{self.name} of {len(scene.cluster.nodes)} nodes cuts nothing"
             )
         return (Cut(name=moment.name, at_ms=moment.at_ms, for_ms=moment.for_ms, links=links),)
 
@@ -120,6 +123,19 @@ class Partition:
                 return topology.isolated(nodes, await self._aimed_at(scene, variant, dice))
             case _:
                 return topology.isolated(nodes, await self._aimed_at(scene, "one", dice))
+
+    async def _drawn_around(self, scene: Scene, dice: Random) -> topology.Graph:
+        """The target is cut off from the others: each by itself, as one half, or one way."""
+        nodes = scene.cluster.nodes
+        some = await self._aimed_at(scene, "", dice)
+        ways = ("alone", "half", "one-way") if len(some) < len(nodes) else ("alone",)
+        match dice.choice(ways):
+            case "half":
+                return topology.half_around(nodes, some, dice)
+            case "one-way":
+                return topology.one_way(nodes, some, are_deaf=dice.random() < 0.5)
+            case _:
+                return topology.isolated(nodes, some)
 
     async def _aimed_at(self, scene: Scene, usual: str, dice: Random) -> Sequence[Node]:
         return await resolve(

@@ -39,6 +39,13 @@ def random_halves(nodes: Sequence[Node], dice: Random) -> Graph:
     return halves(dice.sample(nodes, len(nodes)))
 
 
+def half_around(nodes: Sequence[Node], some: Collection[Node], dice: Random) -> Graph:
+    """`some` and as many others as make a half, of an odd number the smaller one; and the rest."""
+    others = dice.sample([node for node in nodes if node not in some], len(nodes) - len(some))
+    company = max(0, len(nodes) // 2 - len(some))
+    return components([[*some, *others[:company]], others[company:]])
+
+
 def isolated(nodes: Sequence[Node], alone: Collection[Node]) -> Graph:
     """Each of `alone` by itself, all others together: a single node, a leader, a controller."""
     others = [node for node in nodes if node not in alone]

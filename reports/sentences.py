@@ -15,6 +15,18 @@ Results = Mapping[str, Any]
 
 _SHOWN = 3
 """Of each type; results.json has more."""
+_FAULTS = {
+    "packet": "packet fault",
+    "clock": "clock fault",
+    "power": "power loss",
+    "disk": "disk fault",
+    "wire": "wire fault",
+    "compact": "compaction",
+    "retention": "log deletion",
+    "membership": "membership change",
+    "client": "client fault",
+}
+"""What to count of a nemesis where its name is no fault's."""
 
 
 def validity(results: Results) -> str:
@@ -79,6 +91,30 @@ def operations(figures: Mapping[str, Any]) -> str:
     )
 
 
+def survived(figures: Mapping[str, Any]) -> str:
+    """Which faults took hold, and what went on meanwhile, in one sentence."""
+    said = [_faults(name, count, figures) for name, count in figures["faults"].items()]
+    if figures.get("elections") is not None:
+        said.append(_counted(figures["elections"], "election"))
+    said.append(f"{_counted(figures['writes'], 'write')} acknowledged meanwhile")
+    return f"survived: {'; '.join(said)}"
+
+
+def _faults(name: str, count: int, figures: Mapping[str, Any]) -> str:
+    said = _counted(count, _FAULTS.get(name, name))
+    cut_off = figures.get("leaders_cut_off", 0) if name == "partition" else 0
+    if not cut_off:
+        return said
+    whose = "" if count == 1 else "each " if cut_off == count else f"{cut_off:,} of them "
+    return f"{said}, {whose}cutting a leader off"
+
+
+def _counted(count: int, noun: str) -> str:
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun}es" if noun.endswith("s") else f"{count:,} {noun}s"
+
+
 def contracts(results: Results) -> list[str]:
     """The promises that were broken, each once."""
     said = (anomaly["contract"] for _, anomaly in forbidden(results))
@@ -100,6 +136,8 @@ def summary(results: Results, directory: Path | str) -> list[str]:
     lines += [f"  contract: {sentence}" for sentence in contracts(results)]
     if results["figures"]:
         lines.append(f"  {operations(results['figures'])}")
+    if validity(results) == "valid" and results["figures"].get("survived"):
+        lines.append(f"  {survived(results['figures']['survived'])}")
     lines.append(f"  {directory}")
     lines.append(again(results))
     return lines

@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from checkers import check
 from checkers.contract import Contract
 from checkers.kept.lists import LIST_APPEND, list_verdict
@@ -15,8 +18,11 @@ from checkers.verdict import Validity, Verdict
 from harness.history import kinds
 from harness.history.errors import HistoryError
 from harness.history.history import History
+from harness.history.op import NEMESIS
 from harness.run.outcome import BY_INVARIANTS, Outcome, verdict_of
 from harness.run.plan import Plan
+from harness.run.stage import racks_of
+from harness.run.survived import survived
 from harness.run.workload import deletes, workload_of
 from reports import sentences
 
@@ -57,12 +63,21 @@ def judge(
     more: Sequence[Verdict] = (),
 ) -> Outcome:
     """Writes results.json and summary.txt beside the history. `more` is what others found."""
-    verdicts, too_few = _verdicts(directory, plan, _not_to_be_asked(doubts))
+    verdicts: Sequence[Verdict]
+    try:
+        history = History.load(directory)
+    except HistoryError as error:
+        verdicts = [Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error))]
+    else:
+        verdicts = _verdicts(history, plan, _not_to_be_asked(doubts))
+        is_write = _are_writes(history)
+        doubts = [*doubts, *_too_few(int(is_write.sum()))]
+        figures = {**figures, **_survived(directory, plan, history, is_write)}
     outcome = Outcome(
         directory=directory,
         command=plan.command(),
         verdicts=(*verdicts, *more),
-        doubts=(*doubts, *too_few),
+        doubts=tuple(doubts),
         figures=figures,
     )
     (directory / "results.json").write_text(json.dumps(outcome.results(), indent=2) + "\n")
@@ -102,20 +117,32 @@ def judge_again(directory: Path, plan: Plan) -> Outcome:
     return judge(directory, plan, doubts, found["figures"], more=[*map(verdict_of, of_others)])
 
 
-def _verdicts(
-    directory: Path, plan: Plan, not_asked: frozenset[str]
-) -> tuple[tuple[Verdict, ...], list[str]]:
-    workload = workload_of(plan)
+def _survived(
+    directory: Path, plan: Plan, history: History, is_write: npt.NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Nothing where it cannot be told; a verdict does not need it."""
+    times_ns = np.asarray(history.ops["time"])
+    rows = np.flatnonzero(np.asarray(history.ops["process"]) == NEMESIS)
+    nemesis = [history.op(index) for index in np.asarray(history.ops["index"])[rows].tolist()]
+    nodes = tuple(racks_of(plan))
+    end_ns = int(times_ns[-1]) if len(times_ns) else 0
     try:
-        history = History.load(directory)
-    except HistoryError as error:
-        return (Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error)),), []
-    names = [name for name in workload.checkers if name not in not_asked]
-    verdicts = _checked(history, plan, names)
-    went_well = _count_writes(history)
-    if went_well < _WRITES_MIN:
-        return tuple(verdicts), [f"{_TOO_FEW}: {went_well} of at least {_WRITES_MIN}"]
-    return tuple(verdicts), []
+        found = survived(directory, nemesis, times_ns[is_write], nodes, end_ns)
+        return {"survived": found} if found else {}
+    except Exception as failure:
+        _LOG.warning("what was survived could not be told: %r; the verdict stands", failure)
+        return {}
+
+
+def _verdicts(history: History, plan: Plan, not_asked: frozenset[str]) -> list[Verdict]:
+    names = [name for name in workload_of(plan).checkers if name not in not_asked]
+    return _checked(history, plan, names)
+
+
+def _too_few(went_well: int) -> list[str]:
+    if went_well >= _WRITES_MIN:
+        return []
+    return [f"{_TOO_FEW}: {went_well} of at least {_WRITES_MIN}"]
 
 
 def _checked(history: History, plan: Plan, names: Sequence[str]) -> list[Verdict]:
@@ -140,20 +167,23 @@ def anomaly_so_far(directory: Path, plan: Plan) -> str | None:
     return None
 
 
-def _count_writes(history: History) -> int:
+def _are_writes(history: History) -> npt.NDArray[np.bool_]:
+    """For each row of the history, whether it says that a write went well."""
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
     import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
-    is_ok = pc.equal(history.ops["type"].cast("string"), "ok")
+    is_ok: npt.NDArray[np.bool_] = np.asarray(
+        pc.equal(history.ops["type"].cast("string"), "ok"), dtype=bool
+    )
     f = history.ops["f"].cast("string")
-    is_write = pc.is_in(f, value_set=pa.array(_WRITES))
-    count: int = pc.sum(pc.and_(is_ok, is_write)).as_py() or 0
-    went_well = pc.and_(is_ok, pc.equal(f, _LISTS)).to_numpy()
-    if not went_well.any():
-        return count
+    is_write: npt.NDArray[np.bool_] = is_ok & np.asarray(pc.is_in(f, value_set=pa.array(_WRITES)))
+    is_list: npt.NDArray[np.bool_] = is_ok & np.asarray(pc.equal(f, _LISTS))
+    if not is_list.any():
+        return is_write
     is_append = pc.is_in(history.elements["kind"], value_set=pa.array(_WRITTEN, pa.int8()))
-    rows = pc.unique(history.elements["op"].filter(is_append)).to_numpy()
-    return count + int(went_well[rows].sum())
+    appends = np.zeros(len(is_ok), dtype=bool)
+    appends[np.asarray(pc.unique(history.elements["op"].filter(is_append)))] = True
+    return is_write | (is_list & appends)
 
 
 def contract_of(plan: Plan) -> Contract:

@@ -50,6 +50,25 @@ async def test_a_leader_and_a_controller_are_cut_off_by_name(stage: Stage) -> No
     await mend(stage, "partition:single@n2", [fault])
 
 
+@on_stage(5)
+async def test_a_target_is_cut_off_from_a_majority_whatever_the_way(stage: Stage) -> None:
+    sides = set()
+    for seed in range(30):
+        (fault,) = await named("partition@n2").choose(
+            stage.scene, a_moment("partition@n2"), Random(seed)
+        )
+        assert isinstance(fault, Cut)
+        lost = {node for link in fault.links if "n2" in link for node in link} - {"n2"}
+        assert "clients" not in lost
+        assert len(lost) >= 3
+        sides.add(len(fault.links))
+    # One way, both ways, and with company; nothing is cut but between the two sides.
+    assert sides == {4, 8, 12}
+    (fault,) = await named("partition@all").choose(stage.scene, a_moment("p"), Random(1))
+    assert isinstance(fault, Cut)
+    assert len(fault.links) == 20
+
+
 @on_stage(3)
 async def test_healing_one_partition_leaves_the_others(stage: Stage) -> None:
     everyone = await stage.network.reachable()
