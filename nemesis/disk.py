@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.capabilities import DiskFault, Node
-from harness.cluster.errors import FaultMissedError
+from harness.cluster.errors import FaultMissedError, NodeFailedError
 from harness.errors import EnvironmentFailure
 from harness.schedule.faults import (
     BitFlip,
@@ -20,6 +20,7 @@ from harness.schedule.faults import (
     DiskReadOnly,
     DiskSlow,
     Fault,
+    PowerLoss,
     TruncatedTail,
 )
 from nemesis import replicas
@@ -146,17 +147,25 @@ class DiskFaults:
     async def _heal_disk(self, scene: Scene, fault: Fault) -> str:
         """Disks are healed together, so those of other faults are broken again.
 
-        Returns what has not stayed broken, in a sentence.
+        Hosts that another fault keeps without power stay so. Returns what has not stayed broken,
+        in a sentence.
         """
         node, disk = _node(fault), the(scene.cluster.disk)
+        dark = {other.node for other in scene.others(fault, PowerLoss)}
+        if node in dark:
+            # Tried again when all is healed.
+            raise NodeFailedError(f"{node} has no power, so nobody can mend its disk")
         if isinstance(fault, DiskError | DiskReadOnly):
             # What it has open may be on a file system that is gone; an operator would restart it.
             await the(scene.cluster.process).kill(node)
-        await disk.heal()
+        async with scene.links:  # a host that comes back is on the network
+            await disk.heal(but=dark)
         if not await disk.free_bytes(node):
             raise FaultMissedError(f"the disk of {node} is still full")
         for kind in (DiskFull, DiskReadOnly, DiskSlow, DiskError):
             for other in scene.others(fault, kind):
+                if _node(other) in dark:
+                    continue
                 try:
                     await self._break(scene, other)
                 except FaultMissedError as why:

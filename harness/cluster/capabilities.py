@@ -7,7 +7,7 @@ and is safe at any time, also when nothing was ever broken.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
@@ -168,8 +168,8 @@ class Disks(Protocol):
         """The host is up again; nothing has been started on it. Does nothing to a host that is."""
         ...
 
-    async def heal(self) -> None:
-        """Also restores power."""
+    async def heal(self, *, but: Collection[Node] = ()) -> None:
+        """Also restores power. The hosts in `but` are left as they are."""
         ...
 
     async def free_bytes(self, node: Node) -> int: ...

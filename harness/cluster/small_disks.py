@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from harness.cluster.capabilities import DiskFault, Disks, Node
@@ -77,9 +78,10 @@ class SmallDisks:
             await asyncio.sleep(0)
         raise FaultMissedError(f"{node} still has {_free_bytes(directory)} bytes of disk free")
 
-    async def heal(self) -> None:
-        for directory in self._mounts.values():
-            (directory / _BALLAST).unlink(missing_ok=True)
+    async def heal(self, *, but: Collection[Node] = ()) -> None:
+        for node, directory in self._mounts.items():
+            if node not in but:
+                (directory / _BALLAST).unlink(missing_ok=True)
 
     async def free_bytes(self, node: Node) -> int:
         return _free_bytes(self._mounts[node])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from harness.cluster.capabilities import DiskFault, Disks, Node
 from harness.cluster.errors import FaultMissedError
@@ -96,8 +96,10 @@ class PlaceDisks:
         if not host.is_up:
             raise FaultMissedError(f"{node} has no power yet")
 
-    async def heal(self) -> None:
+    async def heal(self, *, but: Collection[Node] = ()) -> None:
         for name, node in self._nodes.items():
+            if name in but:
+                continue
             self._tell("heal", name, "disk")
             node.disk_faults.heal()
             await self.restore_power(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from pathlib import Path
 
@@ -39,6 +40,30 @@ while True:
         print(error, flush=True)
         time.sleep(600)
 """
+
+
+async def test_several_who_restore_power_at_once_find_one_host(tmp_path: Path) -> None:
+    """Two who boot one host would hold half of it each, and block the loop for ever."""
+    async with asyncio.timeout(60), hosts(tmp_path, 1) as place:
+        disks = disks_of(place)
+        for _ in range(2):
+            await asyncio.gather(disks.lose_power("n1"), disks.heal())
+            await asyncio.gather(disks.restore_power("n1"), disks.heal(), disks.restore_power("n1"))
+            assert await shown(place, "n1", "hostname") == "n1"
+            assert ("n1", "clients") in await network_of(place).reachable()
+
+
+async def test_healing_leaves_a_host_off_that_is_to_stay_so(tmp_path: Path) -> None:
+    async with hosts(tmp_path, 2) as place:
+        disks = disks_of(place)
+        await disks.lose_power("n1")
+        await disks.fill("n2")
+        await disks.heal(but=["n1"])
+        assert await disks.free_bytes("n2")
+        with pytest.raises(NoAnswerError, match="n1 is off"):
+            await place.run("n1", ["true"])
+        await disks.heal()
+        assert await shown(place, "n1", "hostname") == "n1"
 
 
 async def test_a_loss_of_power_takes_what_was_not_synced_and_nothing_else(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TypeVar
 
 from harness.cluster.capabilities import DiskFault, Disks, Node
 from harness.cluster.errors import FaultMissedError
@@ -19,6 +20,7 @@ from harness.cluster.netns.rootless import is_rootless
 from harness.cluster.stored_damage import flip_bit, truncate_tail
 from harness.errors import EnvironmentFailure
 
+_Result = TypeVar("_Result")
 _BALLAST = "ballast"
 _SMALLEST_BYTES = 4096
 _SLOWEST_S = 1.0
@@ -59,7 +61,7 @@ class HostDisks:
 
     async def fill(self, node: Node) -> None:
         machine = self._on(node)
-        await self._fleet.call(lambda: _fill(machine.data() / _BALLAST))
+        await self._told(node, lambda: _fill(machine.data() / _BALLAST))
         free = await self.free_bytes(node)
         if free:
             raise FaultMissedError(f"{node} still has {free} bytes of disk free")
@@ -69,10 +71,13 @@ class HostDisks:
         if not 0 < by_s <= _SLOWEST_S:
             raise ValueError(f"a disk is slowed by at most {_SLOWEST_S:g} s, not by {by_s:g} s")
         machine, disk = self._on(node), self._loop_disk(node)
-        devices = [_number(device) for device in disk.devices()]
-        self._slowed[node] = devices
-        for device in devices:
-            machine.cgroup.limit_writes(device, max(1, round(1 / by_s)))
+
+        def slow_down() -> None:
+            devices = self._slowed[node] = [_number(device) for device in disk.devices()]
+            for device in devices:
+                machine.cgroup.limit_writes(device, max(1, round(1 / by_s)))
+
+        await self._told(node, slow_down)
         taken_s = await self._measured_s(node)
         # The first write is for free.
         if taken_s < by_s * (_PROBES - 1) / 2:
@@ -104,22 +109,21 @@ class HostDisks:
         )
 
     async def restore_power(self, node: Node) -> None:
-        if not self._fleet.host(node).machine.is_on:
-            await self._fleet.boot([node])
-            self._broken.discard(node)
+        await self._switch_on([node])
 
-    async def heal(self) -> None:
-        nodes = [node for node in self._fleet.hosts if node != CLIENTS]
-        off = [node for node in nodes if not self._fleet.host(node).machine.is_on]
-        if off:
-            await self._fleet.boot(off)
-            self._broken.difference_update(off)
+    async def heal(self, *, but: Collection[Node] = ()) -> None:
+        nodes = [node for node in self._fleet.hosts if node != CLIENTS and node not in but]
+        await self._switch_on(nodes)
         for node in nodes:
             await self._heal(node)
 
+    async def _switch_on(self, nodes: Collection[Node]) -> None:
+        """Those that are off; each comes back with its disk mounted anew."""
+        self._broken.difference_update(await self._fleet.boot(nodes))
+
     async def free_bytes(self, node: Node) -> int:
         machine = self._on(node)
-        found = await self._fleet.call(lambda: os.statvfs(machine.data()))
+        found = await self._told(node, lambda: os.statvfs(machine.data()))
         return found.f_bavail * found.f_frsize
 
     async def _heal(self, node: Node) -> None:
@@ -128,10 +132,14 @@ class HostDisks:
             disk, data = self._loop_disk(node), machine.blueprint.data
             await self._fleet.call(lambda: disk.mount_again(machine.pid, data))
             self._broken.discard(node)
-        for device in self._slowed.pop(node, ()):
-            machine.cgroup.limit_writes(device, None)
-        (machine.data() / _BALLAST).unlink(missing_ok=True)
-        problem = await self._fleet.call(lambda: why_not_writable(machine.data()))
+
+        def make_room() -> OSError | None:
+            for device in self._slowed.pop(node, ()):
+                _lift(machine, device)
+            (machine.data() / _BALLAST).unlink(missing_ok=True)
+            return why_not_writable(machine.data())
+
+        problem = await self._told(node, make_room)
         if problem is not None:
             raise FaultMissedError(f"the disk of {node} does not heal: {problem}")
 
@@ -151,11 +159,21 @@ class HostDisks:
                 machine.cgroup.thaw()
 
         self._broken.add(node)
-        problem = await self._fleet.call(in_one_moment)
+        problem = await self._told(node, in_one_moment)
         if problem is None:
             raise FaultMissedError(f"{node} still writes to its disk")
         if problem.errno != expected:
             raise FaultMissedError(f"the disk of {node} has another fault: {problem}")
+
+    async def _told(self, node: Node, act: Callable[[], _Result]) -> _Result:
+        """In a thread, as a file on a disk that is broken may be waited for without end.
+
+        Raises FaultMissedError with what the disk answers.
+        """
+        try:
+            return await self._fleet.call(act)
+        except OSError as error:
+            raise FaultMissedError(f"the disk of {node} answers {error}") from error
 
     def _must_be_possible(self, fault: DiskFault) -> None:
         if reason := self.why_not(fault):
@@ -195,6 +213,15 @@ def _fill(ballast: Path) -> None:
                 if error.errno != errno.ENOSPC:
                     raise
                 piece //= 2
+
+
+def _lift(machine: Machine, device: str) -> None:
+    """The limit of a device that is gone went with it."""
+    try:
+        machine.cgroup.limit_writes(device, None)
+    except OSError as error:
+        if error.errno not in (errno.ENODEV, errno.ENXIO):
+            raise
 
 
 def _number(device: str) -> str:

@@ -6,9 +6,9 @@ import asyncio
 import socket
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_all
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -33,6 +33,8 @@ from harness.errors import EnvironmentFailure
 _SSH_PORT = 22
 _BOOT_WITHIN_S = 30.0
 _CONNECT_WITHIN_S = 5.0
+_ENDED_WITHIN_S = 30.0
+"""How long to wait for threads that were cancelled; what they still hold goes with this process."""
 _POLL_S = 0.005
 _HIDDEN = Path("/run")
 _COMPANIONS = "companions"
@@ -46,6 +48,8 @@ class HostOnSwitch:
     shell: Shell
     mailbox: socket.socket | None = None
     """Ours, in its namespace; None while it is off."""
+    switching: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by whoever switches it on or off: two at once would each hold half of a host."""
     processes: list[SpawnedProcess] = field(default_factory=list)
 
 
@@ -56,7 +60,9 @@ class Fleet:
         self._threads = threads
         self._claim: Claim | None = None
         self._switch: Switch | None = None
+        self._launcher = ThreadPoolExecutor(1, thread_name_prefix="netns-launcher")
         self._under_way: set[Future[Any]] = set()
+        self._launching: set[Future[Any]] = set()
         self._is_ending = False
         self.hosts: dict[Node, HostOnSwitch] = {}
         self.when_plugged_in: Callable[[Collection[Node]], Awaitable[None]] | None = None
@@ -92,7 +98,7 @@ class Fleet:
                 f"hosts have a {_HIDDEN} of their own and would not see {self._directory}"
             )
         await self.call(heal)
-        self._claim = claim()
+        self._claim = await self.call(claim)
         addresses = {f"n{number}": address_of(number) for number in range(1, count + 1)}
         addresses[CLIENTS] = CLIENTS_ADDRESS
         for node, address in addresses.items():
@@ -102,31 +108,39 @@ class Fleet:
             self.call(lambda: self._lay_out(addresses)),
             self.call(self._make_switch),
         )
-        self.claim.cgroup.below(_COMPANIONS).make()
+        await self.call(self.claim.cgroup.below(_COMPANIONS).make)
         await self.boot(self.hosts)
 
-    async def boot(self, nodes: Iterable[Node]) -> None:
-        """Returns when each of them answers over ssh; if one does not, all of these are off."""
-        booted = [self.host(node) for node in nodes]
-        try:
-            await self._boot(booted)
-        except BaseException:
-            await self._end(booted)
-            for host in booted:
-                # It may not have come so far as to have any.
-                with suppress(EnvironmentFailure):
-                    await self.switch.unplug(host.machine.address)
-            raise
+    async def boot(self, nodes: Collection[Node]) -> list[Node]:
+        """Returns when each of them answers over ssh; if one does not, all of these are off.
+
+        Those that are on already stay as they are. Returns those that were not.
+        """
+        async with AsyncExitStack() as switching:
+            # In one order, so that two who boot several do not wait for each other.
+            for node in sorted(nodes):
+                await switching.enter_async_context(self.host(node).switching)
+            booted = [self.host(node) for node in nodes if not self.host(node).machine.is_on]
+            try:
+                await self._boot(booted)
+            except BaseException:
+                await self._end(booted)
+                for host in booted:
+                    # It may not have come so far as to have any.
+                    with suppress(EnvironmentFailure):
+                        await self.switch.unplug(host.machine.address)
+                raise
+            return [host.machine.node for host in booted]
 
     async def _boot(self, booted: Sequence[HostOnSwitch]) -> None:
-        for host in booted:
-            host.machine.launch()
+        if not booted:
+            return
+        await asyncio.gather(*(self.launch(host.machine.launch) for host in booted))
         _raise_first(await self._each(booted, lambda host: host.machine.wait_until_born()))
         await self.switch.plug_in((host.machine.address, host.machine.pid) for host in booted)
         if self.when_plugged_in is not None:
             await self.when_plugged_in([host.machine.node for host in booted])
-        for host in booted:
-            host.machine.go()
+        _raise_first(await self._each(booted, lambda host: host.machine.go()))
         _raise_first(await self._each(booted, self._wait_until_up))
         await asyncio.gather(*(host.shell.open() for host in booted))
 
@@ -136,23 +150,23 @@ class Fleet:
         `just_before` is called when nothing on the host runs any more.
         """
         host = self.host(node)
-        try:
-            await self.call(host.machine.cgroup.freeze)
-            await self.switch.unplug(host.machine.address)
-            await self.call(lambda: just_before(host.machine))
-        finally:
-            _raise_first(await self._end([host]))
+        async with host.switching:
+            try:
+                await self.call(host.machine.cgroup.freeze)
+                await self.switch.unplug(host.machine.address)
+                await self.call(lambda: just_before(host.machine))
+            finally:
+                _raise_first(await self._end([host]))
 
     async def _end(self, hosts: Collection[HostOnSwitch]) -> list[BaseException | None]:
         """Returns what went wrong."""
-        under_way = list(self._under_way)
-        for host in hosts:
-            self._let_go(host)
+        launching, under_way = list(self._launching), list(self._under_way)
+        await self._let_go(hosts)
+        # Whoever was cancelled has left threads behind that may just have begun something.
+        await self.call(lambda: wait_for_all(launching, _ENDED_WITHIN_S))
         ended = await self._each(hosts, lambda host: host.machine.end())
-        # Whoever was cancelled has left threads behind that may just have opened something.
-        await self.call(lambda: wait_for_all(under_way))
-        for host in hosts:
-            self._let_go(host)
+        await self.call(lambda: wait_for_all(under_way, _ENDED_WITHIN_S))
+        await self._let_go(hosts)
         return ended
 
     async def down(self) -> None:
@@ -182,6 +196,13 @@ class Fleet:
         future = self._threads.submit(act)
         self._under_way.add(future)
         future.add_done_callback(self._under_way.discard)
+        return await asyncio.wrap_future(future)
+
+    async def launch(self, act: Callable[[], _Result]) -> _Result:
+        """In the one thread that lives as long as we do: what is told to die with it dies late."""
+        future = self._launcher.submit(act)
+        self._launching.add(future)
+        future.add_done_callback(self._launching.discard)
         return await asyncio.wrap_future(future)
 
     async def _each(
@@ -265,16 +286,22 @@ class Fleet:
             else:
                 return
 
-    def _let_go(self, host: HostOnSwitch) -> None:
-        """Of whatever keeps the host's namespace alive, or would ask it in vain."""
-        if host.mailbox is not None:
-            host.mailbox.close()
-            host.mailbox = None
-        with suppress(OSError, EOFError):
-            host.shell.close()
-        for process in host.processes:
-            process.lose()
-        host.processes.clear()
+    async def _let_go(self, hosts: Collection[HostOnSwitch]) -> None:
+        """Of whatever keeps a host's namespace alive, or would ask it in vain."""
+        for host in hosts:
+            if host.mailbox is not None:
+                host.mailbox.close()
+                host.mailbox = None
+            for process in host.processes:
+                process.lose()
+            host.processes.clear()
+        # ssh says goodbye, and waits for its own thread.
+        await self._each(hosts, _hang_up)
+
+
+def _hang_up(host: HostOnSwitch) -> None:
+    with suppress(OSError, EOFError):
+        host.shell.close()
 
 
 def _raise_first(results: Iterable[BaseException | None]) -> None:

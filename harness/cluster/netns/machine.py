@@ -8,6 +8,7 @@ gone. It is killed by the kernel when this process dies.
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import subprocess
 import time
@@ -26,6 +27,9 @@ from harness.cluster.netns.tools import tool
 from harness.cluster.process_table import is_alive
 
 _LAST_LINES = 8
+_BORN = b"born\n"
+_BORN_WITHIN_S = 60.0
+"""Also on a machine that has much else to do: it is some mounts."""
 _PATIENCE_S = 10.0
 _POLL_S = 0.002
 
@@ -90,7 +94,7 @@ class Machine:
         self.node = blueprint.node
         self.address = blueprint.address
         self.cgroup = cgroup
-        self._popen: subprocess.Popen[str] | None = None
+        self._popen: subprocess.Popen[bytes] | None = None
         self._pid: int | None = None
 
     @property
@@ -110,7 +114,10 @@ class Machine:
         return self._pid
 
     def launch(self) -> None:
-        """Only on a thread that outlives the place: the host dies with the thread that began it."""
+        """Only on a thread that outlives the place: the host dies with the thread that began it.
+
+        Blocks, for as long as the machine takes to start a program.
+        """
         self.cgroup.make()
         with self._log().open("ab") as log:
             self._popen = subprocess.Popen(
@@ -118,7 +125,8 @@ class Machine:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                text=True,
+                # Without buffers: their locks would have one thread wait for what another reads.
+                bufsize=0,
                 start_new_session=True,
             )
 
@@ -126,7 +134,8 @@ class Machine:
         """Blocks until it has furnished itself and only lacks its links."""
         popen = self._launched()
         assert popen.stdout is not None
-        if popen.stdout.readline() != "born\n":
+        is_heard, _, _ = select.select([popen.stdout], [], [], _BORN_WITHIN_S)
+        if not is_heard or popen.stdout.read(len(_BORN)) != _BORN:
             raise NodeFailedError(f"{self.node} did not come up; it said:\n{self.last_words()}")
         children = Path(f"/proc/{popen.pid}/task/{popen.pid}/children").read_text()
         self._pid = int(children.split()[0])
@@ -137,7 +146,7 @@ class Machine:
         assert popen.stdin is not None
         assert popen.stdout is not None
         with suppress(BrokenPipeError):
-            popen.stdin.write("go\n")
+            popen.stdin.write(b"go\n")
             popen.stdin.close()
         popen.stdout.close()
 
@@ -156,7 +165,8 @@ class Machine:
         if popen is None:
             return
         popen.kill()
-        popen.wait()
+        with suppress(subprocess.TimeoutExpired):  # the group tells below whether anybody lives
+            popen.wait(_PATIENCE_S)
         # Had it only just been launched, it may have joined its group after the first kill.
         self.cgroup.kill()
         # Where there are no groups, the kernel kills the host after its parent, a moment later.
@@ -173,7 +183,7 @@ class Machine:
         lines = self._log().read_text(errors="replace").splitlines()
         return "\n".join(lines[-_LAST_LINES:])
 
-    def _launched(self) -> subprocess.Popen[str]:
+    def _launched(self) -> subprocess.Popen[bytes]:
         if self._popen is None:
             raise NodeFailedError(f"{self.node} was not switched on")
         return self._popen

@@ -6,8 +6,10 @@ unsent there, and TCP would send next to nothing. Duplicates are made at the sen
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -23,6 +25,7 @@ from harness.cluster.netns.namespaces import inside, network_of
 from harness.cluster.netns.tools import must, tool
 from harness.errors import EnvironmentFailure
 
+_ANSWER_WITHIN_S = 30.0
 _IPTABLES = ("iptables", "-w")
 
 
@@ -30,14 +33,15 @@ class QueueShaper:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self._keeper: subprocess.Popen[str] | None = None
+        self._starting = asyncio.Lock()
         self._speaking = threading.Lock()
         self._rules: dict[Link, list[tuple[Node, int, Sequence[str]]]] = {}
         """With the first process of each host, which is another after a loss of power."""
 
     async def set(self, link: Link, fault: PacketFault) -> None:
-        if self._keeper is None:
-            # On the loop's thread, which lives as long as we do: with it the keeper would die.
-            self._keeper = _started(self._fleet)
+        async with self._starting:
+            if self._keeper is None:
+                self._keeper = await self._fleet.launch(lambda: _started(self._fleet))
         await self._fleet.call(lambda: self._set(link, fault))
 
     async def clear(self, link: Link) -> None:
@@ -91,7 +95,9 @@ class QueueShaper:
             try:
                 keeper.stdin.write(json.dumps(message) + "\n")
                 keeper.stdin.flush()
-                answer = keeper.stdout.readline()
+                # It answers every line with one, so nothing is in the buffer of the last one.
+                is_heard, _, _ = select.select([keeper.stdout], [], [], _ANSWER_WITHIN_S)
+                answer = keeper.stdout.readline() if is_heard else ""
             except BrokenPipeError:
                 answer = ""
         if not answer:
@@ -118,7 +124,10 @@ def _end(keeper: subprocess.Popen[str]) -> None:
     assert keeper.stdout is not None
     with suppress(BrokenPipeError):
         keeper.stdin.close()
-    keeper.wait()
+    try:
+        keeper.wait(_ANSWER_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        keeper.kill()
     keeper.stdout.close()
 
 

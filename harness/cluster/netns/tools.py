@@ -21,6 +21,7 @@ _PACKAGES = {
     "sshd": "openssh-server",
     "unshare": "util-linux",
 }
+_WITHIN_S = 60.0
 _ALSO_HERE = "/usr/local/sbin:/usr/sbin:/sbin"
 
 
@@ -55,9 +56,15 @@ def _found(name: str) -> str | None:
 
 def must(argv: Sequence[str], *, why: str, stdin: str = "") -> str:
     """Runs a tool to its end, in the namespaces of the calling thread; returns what it wrote."""
-    done = subprocess.run(
-        [tool(argv[0]), *argv[1:]], input=stdin, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise EnvironmentFailure(f"cannot {why}: {argv[0]} says {done.stderr.strip()}")
-    return done.stdout
+    command = [tool(argv[0]), *argv[1:]]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    try:
+        stdout, stderr = process.communicate(stdin, _WITHIN_S)
+    except subprocess.TimeoutExpired:
+        # Nobody waits for its end: the kernel may not let go of one that waits for a device.
+        process.kill()
+        raise EnvironmentFailure(f"cannot {why}: {argv[0]} takes over {_WITHIN_S:g} s") from None
+    if process.returncode != 0:
+        raise EnvironmentFailure(f"cannot {why}: {argv[0]} says {stderr.strip()}")
+    return stdout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from harness.cluster.capabilities import DiskFault, Disks, Node
 from harness.cluster.errors import FaultMissedError, NodeFailedError
@@ -84,8 +84,10 @@ class HostDisks:
     async def restore_power(self, node: Node) -> None:
         """It never went."""
 
-    async def heal(self) -> None:
+    async def heal(self, *, but: Collection[Node] = ()) -> None:
         for node, host in self._hosts.items():
+            if node in but:
+                continue
             ballast = shlex.quote(str(host.data / _BALLAST))
             done = await host.shell.script(f"rm -f {ballast}")
             if done.exit_code != 0:

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from harness.cluster.errors import FaultMissedError
+from harness.cluster.errors import FaultMissedError, NodeFailedError
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import (
     BitFlip,
@@ -113,6 +113,28 @@ async def test_healing_one_disk_leaves_the_others_broken(stage: Stage) -> None:
     assert await stage.process.is_running("n2")
     await mend(stage, "disk:full@n1", full)
     assert await stage.disk.free_bytes("n1") > 0
+
+
+@on_stage(3)
+async def test_healing_a_disk_gives_no_power_to_a_host_that_lost_it(stage: Stage) -> None:
+    dark, _ = await strike(stage, "power:n3")
+    full, _ = await strike(stage, "disk:full@n1")
+    await mend(stage, "disk:full@n1", full)
+    assert await stage.disk.free_bytes("n1") > 0
+    assert ("n1", "n3") not in await stage.network.reachable()
+    await mend(stage, "power:n3", dark)
+    assert ("n1", "n3") in await stage.network.reachable()
+
+
+@on_stage(3)
+async def test_a_disk_without_power_is_mended_when_the_power_is_back(stage: Stage) -> None:
+    full, _ = await strike(stage, "disk:full@n3")
+    dark, _ = await strike(stage, "power:n3")
+    with pytest.raises(NodeFailedError, match="n3 has no power"):
+        await named("disk").heal(stage.scene, full[0])
+    await mend(stage, "power:n3", dark)
+    await mend(stage, "disk:full@n3", full)
+    assert await stage.disk.free_bytes("n3") > 0
 
 
 @on_stage(3)
