@@ -24,6 +24,8 @@ from nemesis.outcomes import NodeMark, Outcome, doubts_about, marks_of, sentence
 Note = Callable[[str, Any], None]
 """Writes a row of the nemesis into the history: f and value."""
 
+WHAT_CLUSTERS_DO = (EnvironmentFailure, OSError)
+"""How a cluster that is being broken may answer, or fail to: data of a run, never its crash."""
 _HEAL_ATTEMPTS = 3
 _HEAL_AGAIN_AFTER_S = 2.0
 
@@ -120,10 +122,10 @@ class Conductor:
             if reason is not None:
                 raise NothingToStrikeError(reason)
             faults = await nemesis.choose(self.scene, moment, dice)
-        except (NothingToStrikeError, NoAnswerError) as nothing:
+        except (NothingToStrikeError, *WHAT_CLUSTERS_DO) as nothing:
             was_alone = not self.scene.in_force
             outcome = Outcome(nemesis=nemesis.name, moment=moment.name, was_alone=was_alone)
-            self._skip(outcome, str(nothing))
+            self._skip(outcome, _said(nothing))
             return
         await _together(self._fault(nemesis, fault) for fault in faults)
 
@@ -155,15 +157,15 @@ class Conductor:
             outcome.proof = await nemesis.inject(self.scene, fault)
             return {"proof": outcome.proof}
         except (NothingToStrikeError, NoAnswerError) as nothing:
-            outcome.skipped = str(nothing)
+            outcome.skipped = _said(nothing)
         except RefusedError as refusal:
             # A cluster that another fault has in its hands may refuse what it would do else.
             if fault.name in self.scene.accompanied:
                 outcome.skipped = str(refusal)
             else:
                 outcome.missed = str(refusal)
-        except EnvironmentFailure as failure:
-            outcome.missed = str(failure) or type(failure).__name__
+        except WHAT_CLUSTERS_DO as failure:
+            outcome.missed = _said(failure)
         return {"missed": outcome.missed} if outcome.missed else {"skipped": outcome.skipped}
 
     async def _heal(self, fault: Fault, outcome: Outcome) -> None:
@@ -176,9 +178,9 @@ class Conductor:
         except LapsedError as lapsed:
             outcome.lapsed = str(lapsed)
             self._write("stop", nemesis, {"fault": fault.name, "lapsed": outcome.lapsed})
-        except EnvironmentFailure as failure:
-            outcome.not_healed = str(failure)
-            self._write("stop", nemesis, {"fault": fault.name, "failed": str(failure)})
+        except WHAT_CLUSTERS_DO as failure:
+            outcome.not_healed = _said(failure)
+            self._write("stop", nemesis, {"fault": fault.name, "failed": outcome.not_healed})
             return
         self.scene.end(fault)
         outcome.not_healed = ""
@@ -226,6 +228,11 @@ class Conductor:
             f"{name} could not be undone: {outcomes[name].not_healed}"
             for name in self.scene.in_force
         ]
+
+
+def _said(failure: Exception) -> str:
+    """Never empty: an outcome without a reason would count as one without a failure."""
+    return str(failure) or type(failure).__name__
 
 
 async def _together(deeds: Iterable[Awaitable[None]]) -> None:

@@ -55,3 +55,5 @@ async def _try(deed: Awaitable[None], complaints: list[str]) -> None:
         complaints.append(f"not healed: {failure}")
     except TimeoutError:
         complaints.append("not healed within its time")
+    except OSError as failure:
+        complaints.append(f"not healed: {failure}")

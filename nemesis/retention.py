@@ -14,6 +14,7 @@ from random import Random
 from typing import ClassVar
 
 from harness.cluster import Cluster
+from harness.cluster.errors import NoAnswerError
 from harness.schedule.faults import DeleteRecords, Fault
 from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
 from nemesis.compact import is_compacted, is_compacting
@@ -83,7 +84,11 @@ class Retention:
                     f"{fault.topic}-{index} has not been read up to {offset}, so it is kept"
                 )
         before_deed = await system.log_starts(fault.topic)
-        due = {index: offset for index, offset in before.items() if before_deed[index] < offset}
+        due = {
+            index: offset
+            for index, offset in before.items()
+            if before_deed.get(index, offset) < offset
+        }
         if not due:
             raise NothingToStrikeError(f"{fault.topic} begins there already, or later")
         await system.delete_records(fault.topic, due)
@@ -91,6 +96,8 @@ class Retention:
         for index, offset in due.items():
             # Just there: the topic's own retention deletes whole segments, and only them. Beside
             # another fault a leader that followed until now may not have heard of it.
+            if index not in starts:
+                raise NoAnswerError(f"nobody knows any more where {fault.topic}-{index} begins")
             if starts[index] != offset:
                 manner = "still begins" if starts[index] < offset else "begins"
                 why = f"{fault.topic}-{index} {manner} at {starts[index]}, not at {offset}"

@@ -14,6 +14,7 @@ from harness.cluster.errors import NoAnswerError, RefusedConfigError, RefusedErr
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
 PATIENCE_S = 15.0
@@ -53,11 +54,16 @@ def alter_topic(bootstrap: str, topic: str, configs: Mapping[str, str | None]) -
 
 
 def log_starts(bootstrap: str, topic: str) -> dict[int, int]:
-    from confluent_kafka import TopicPartition
+    from confluent_kafka import KafkaException, TopicPartition
     from confluent_kafka.admin._listoffsets import OffsetSpec
 
     admin = _admin(bootstrap)
-    described = admin.list_topics(topic, timeout=PATIENCE_S).topics[topic]
+    try:
+        described = admin.list_topics(topic, timeout=PATIENCE_S).topics[topic]
+    except KafkaException as problem:
+        raise _failure(problem, topic) from None
+    if described.error is not None:
+        raise NoAnswerError(f"{topic}: {described.error.str()}")
     earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
     asked = {TopicPartition(topic, index): earliest for index in described.partitions}
     found = admin.list_offsets(asked, request_timeout=PATIENCE_S)
@@ -89,19 +95,25 @@ def _admin(bootstrap: str) -> AdminClient:
 
 def _wait(future: Future[Any], what: str, content: tuple[int, ...] = ()) -> Any:
     """`content` are errors that say as much as that it is done."""
-    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka import KafkaException
 
     try:
         return future.result(PATIENCE_S + 5)
     except TimeoutError:
         raise NoAnswerError(f"{what}: no answer within {PATIENCE_S:g} s") from None
     except KafkaException as problem:
-        error = problem.args[0]
-        if error.code() in content:
+        if problem.args[0].code() in content:
             return None
-        # The client's own errors have negative numbers: it heard nothing, or nothing in time.
-        if error.code() < 0 or error.retriable():
-            raise NoAnswerError(f"{what}: {error.str()}") from None
-        is_config = error.code() == KafkaError.INVALID_CONFIG
-        refused = RefusedConfigError if is_config else RefusedError
-        raise refused(f"{what}: {error.name()}: {error.str()}") from None
+        raise _failure(problem, what) from None
+
+
+def _failure(problem: KafkaException, what: str) -> NoAnswerError | RefusedError:
+    """The client's own errors have negative numbers: it heard nothing, or nothing in time."""
+    from confluent_kafka import KafkaError
+
+    error = problem.args[0]
+    if error.code() < 0 or error.retriable():
+        return NoAnswerError(f"{what}: {error.str()}")
+    is_config = error.code() == KafkaError.INVALID_CONFIG
+    refused = RefusedConfigError if is_config else RefusedError
+    return refused(f"{what}: {error.name()}: {error.str()}")

@@ -176,10 +176,13 @@ class ReferenceBroker:
             address = self._member(self._host(node)).client_address
             describing = ["quorum", "describe", "--json", f"--bootstrap-server={address}"]
             done = await self.place.run(node, [*self._command, *describing])
-            if done.exit_code == 0:
-                found = json.loads(done.stdout)
-                return QuorumState(self._node(found["leaderId"]), found["leaderEpoch"])
             complaint = done.stderr.strip()
+            if done.exit_code == 0:
+                try:
+                    found = json.loads(done.stdout)
+                    return QuorumState(self._node(found["leaderId"]), found["leaderEpoch"])
+                except (ValueError, LookupError) as error:
+                    complaint = f"{node} says what nobody understands: {error!r}"
         raise NoAnswerError(f"none of {', '.join(asking)} knows who leads the quorum: {complaint}")
 
     async def create_topic(self, topic: NewTopic) -> None:
@@ -247,7 +250,10 @@ class ReferenceBroker:
         return self.place.hosts[node_id - 1].node
 
     def _host(self, node: Node) -> Host:
-        return next(host for host in self.place.hosts if host.node == node)
+        for host in self.place.hosts:
+            if host.node == node:
+                return host
+        raise NoAnswerError(f"{node} is not there: its place is not up, or has come down")
 
     def _member(self, host: Host) -> Member:
         return Member(

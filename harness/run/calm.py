@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from harness.cluster import Cluster, PartitionState
-from harness.cluster.errors import NoAnswerError, NotInTimeError
 from harness.cluster.waiting import wait_until
 from harness.errors import EnvironmentFailure
 from harness.run.clients import Unsettled
@@ -23,6 +23,14 @@ _ROTATED_WITHIN_S = 60.0
 _MOVES_AT_ONCE = 4
 """Each is a command on a host."""
 _SHOWN = 3
+
+
+async def cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Returns when each of them has ended, so that none outlives what it works with."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
 
 
 async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list[str]:
@@ -39,7 +47,7 @@ async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list
         await wait_until(
             all_in_sync, within_s=_ISR_WITHIN_S, what="every replica is in sync", every_s=0.3
         )
-    except NotInTimeError as late:
+    except (EnvironmentFailure, OSError) as late:
         return [f"after healing, {late}"]
     return []
 
@@ -66,18 +74,20 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[str]:
                 await cluster.system.elect(topic, index)
             what = f"{order[0]} leads {topic}-{index}"
             await wait_until(is_led_so, within_s=_LED_WITHIN_S, what=what, every_s=0.3)
-        except EnvironmentFailure as failure:
+        except (EnvironmentFailure, OSError) as failure:
             return f"{topic}-{index} could not be led by {order[0]}: {failure}"
         return None
 
     try:
         found = [(topic, each) for topic in topics for each in await cluster.partitions(topic)]
-    except NoAnswerError as silence:
+    except (EnvironmentFailure, OSError) as silence:
         return [f"leaders could not be moved: {silence}"]
     moves = [asyncio.create_task(move(topic, partition)) for topic, partition in found]
-    _, late = await asyncio.wait(moves, timeout=_ROTATED_WITHIN_S) if moves else ((), ())
-    for task in late:
-        task.cancel()
+    try:
+        _, late = await asyncio.wait(moves, timeout=_ROTATED_WITHIN_S) if moves else ((), ())
+    finally:
+        # Whatever ends the run meanwhile, nobody may ask a cluster that has come down.
+        await cancelled(moves)
     doubts = [task.result() for task in moves if task not in late]
     if late:
         doubts.append(f"{len(late)} leaders could not be moved within {_ROTATED_WITHIN_S:g} s")

@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.errors import FaultMissedError, NodeFailedError
+from harness.cluster.errors import (
+    FaultMissedError,
+    NoAnswerError,
+    NodeFailedError,
+    NotInTimeError,
+    RefusedError,
+)
 from harness.decisions import Decisions
 from harness.schedule.faults import Cut, Fault, Kill, Pause, PowerLoss, both_ways
 from harness.schedule.schedule import Schedule
@@ -329,3 +335,54 @@ def test_one_seed_tells_one_story() -> None:
         return stories
 
     assert told(1) == told(1) != told(2)
+
+
+ANSWERS = (
+    RefusedError("t: FENCED_LEADER_EPOCH"),
+    NoAnswerError("nobody answered"),
+    NotInTimeError("not within 3 s"),
+    NodeFailedError("n2 is off"),
+    OSError(5, "Input/output error"),
+    TimeoutError(),
+)
+
+
+@pytest.mark.parametrize("step", ["choose", "inject", "heal"])
+def test_whatever_a_broken_cluster_answers_is_told_and_crashes_nothing(step: str) -> None:
+    async def struck(stage: Stage, answer: Exception) -> None:
+        async def answers(*_: object) -> None:
+            raise answer
+
+        conductor = conductor_of(stage, "kill:n2")
+        with pytest.MonkeyPatch.context() as sabotage:
+            sabotage.setattr(Kills, step, answers)
+            await conductor.strike([a_moment("kill:n2")])
+        (outcome,) = conductor.outcomes
+        said = str(answer) or "TimeoutError"
+        assert said in (outcome.skipped, outcome.missed, outcome.not_healed)
+        assert step == "heal" or said in " ".join(conductor.doubts)
+        await conductor.heal_all()
+        assert outcome.not_healed == ""
+
+    @on_stage(3)
+    async def story(stage: Stage) -> None:
+        for answer in ANSWERS:
+            await struck(stage, answer)
+        assert await is_whole(stage)
+
+    story()
+
+
+@on_stage(3)
+async def test_a_refused_question_about_logs_is_a_stroke_that_was_skipped(stage: Stage) -> None:
+    """As after an election that the asked broker has not heard of."""
+
+    async def log_starts(self: SimBroker, topic: str) -> dict[int, int]:
+        raise RefusedError(f"{topic}: FENCED_LEADER_EPOCH")
+
+    conductor = conductor_of(stage, "retention")
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(SimBroker, "log_starts", log_starts)
+        await conductor.strike([a_moment("retention")])
+    (doubt,) = conductor.doubts
+    assert "FENCED_LEADER_EPOCH" in doubt
