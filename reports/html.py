@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from harness.store.inside import write_inside
 from reports.material import load
 from reports.model import Limits, Page, page
 
@@ -20,9 +21,8 @@ _HERE = Path(__file__).parent / "templates"
 
 def write_report(directory: Path) -> Path:
     """Writes the page of this run beside its history."""
-    path = directory / NAME
-    path.write_text(report(directory), encoding="utf-8")
-    return path
+    write_inside(directory, NAME, report(directory))
+    return directory / NAME
 
 
 def report(directory: Path) -> str:

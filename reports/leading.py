@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
 from typing import Any
+
+from harness.store.inside import MissingError, open_inside
 
 NAME = "cluster.jsonl"
 _INT64 = 1 << 63
@@ -71,12 +74,13 @@ class Leading:
 def load_leading(directory: Path, end_ns: int) -> Leading | None:
     """What was asked of the nodes; None if nobody asked. Lines that make no sense are counted, but
     for one that is torn: that is the end of a run that was killed."""
-    path = directory / NAME
-    if not path.is_file():
+    try:
+        stored = open_inside(directory, NAME)
+    except MissingError:
         return None
     told = _Told()
     unread = 0
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with TextIOWrapper(stored, "utf-8", errors="replace") as file:
         for line in file:
             try:
                 told.add(json.loads(line))

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from harness.history.errors import HistoryError
-from harness.history.history import History
+from harness.history.history import CHUNKS, PARQUET, History
 from harness.history.op import NEMESIS, TYPES
 from harness.history.schema import OK
+from harness.store.inside import refuse_strangers, text_inside
 from reports import faults
 from reports.calls import Calls
 from reports.faults import Band
@@ -55,19 +56,20 @@ class Live:
     pulse: Pulse | None = None
 
 
-def live_page(directory: Path, verdict: str, plan: Mapping[str, Any]) -> str:
+def live_page(directory: Path, verdict: str, plan: Mapping[str, Any], damage: str = "") -> str:
     """It asks for itself again every other second, by the browser's own means."""
-    command = directory / "command.txt"
     return environment().get_template("live.html.j2").render(
         name=f"{directory.parent.name}/{directory.name}",
         verdict=verdict,
+        damage=damage,
         plan=plan,
-        command=cut(command.read_text().strip(), 2000) if command.is_file() else "",
+        command=cut(text_inside(directory, "command.txt").strip(), 2000),
         live=_so_far(directory, plan),
     )  # fmt: skip
 
 
 def _so_far(directory: Path, plan: Mapping[str, Any]) -> Live:
+    refuse_strangers(directory, PARQUET, CHUNKS)
     try:
         calls = Calls(History.load(directory))
     except HistoryError:
@@ -76,7 +78,7 @@ def _so_far(directory: Path, plan: Mapping[str, Any]) -> Live:
         return Live()
     end_ns = calls.end_of_all_ns
     rows = calls.rows.index[calls.rows.process == NEMESIS].tolist()
-    nodes = [f"n{number + 1}" for number in range(int(plan.get("nodes", 0)))]
+    nodes = [f"n{number + 1}" for number in range(plan.get("nodes", 0))]
     bands = faults.bands([calls.history.op(index) for index in rows], nodes, end_ns)
     leading = load_leading(directory, end_ns) or Leading()
     ended = calls.ended >= 0

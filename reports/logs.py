@@ -7,8 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from io import TextIOWrapper
 from pathlib import Path
 
+from harness.store.inside import open_inside
+from harness.store.stored_run import read_began
 from reports.wording import cut, seconds
 
 WITHIN_S = 1.0
@@ -24,33 +27,26 @@ class Line:
     text: str
 
 
-def wall_clock(directory: Path) -> datetime | None:
-    """What time it was when the history began; None if nobody wrote it down."""
-    try:
-        return datetime.fromisoformat(json.loads((directory / "began.json").read_text())["wall"])
-    except (OSError, ValueError, KeyError):
-        return None
-
-
 def lines_around(directory: Path, time_ns: int) -> dict[str, tuple[list[Line], int]]:
     """By node: the lines within a second, and how many more there are."""
-    began = wall_clock(directory)
-    if began is None:
+    clocks = read_began(directory)
+    if clocks is None:
         return {}
+    began = clocks.wall
     middle, found = began + timedelta(microseconds=time_ns / 1000), {}
     for path in sorted(directory.glob("n*/broker.log")):
         near = [
             Line(seconds(int((at - began).total_seconds() * 1e9)), level, cut(text, 300))
-            for at, level, text in _lines(path)
+            for at, level, text in _lines(directory, f"{path.parent.name}/{path.name}")
             if abs((at - middle).total_seconds()) <= WITHIN_S
         ]
         found[path.parent.name] = (near[:_LINES_MAX], max(0, len(near) - _LINES_MAX))
     return found
 
 
-def _lines(path: Path) -> Iterator[tuple[datetime, str, str]]:
+def _lines(directory: Path, name: str) -> Iterator[tuple[datetime, str, str]]:
     """The reference broker writes JSON, Apache Kafka its own form; other lines have no time."""
-    with path.open(errors="replace") as file:
+    with TextIOWrapper(open_inside(directory, name), "utf-8", errors="replace") as file:
         for line in file:
             try:
                 if line.startswith("{"):

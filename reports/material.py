@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,9 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
-from harness.errors import EnvironmentFailure
 from harness.history.errors import HistoryError
+from harness.history.history import CHUNKS, PARQUET
 from harness.history.op import NEMESIS, Op
+from harness.store.inside import refuse_strangers, text_inside
+from harness.store.stored_run import read_plan, read_results
 from reports import faults
 from reports.calls import Calls
 from reports.clocks import as_set
@@ -56,8 +57,9 @@ def load(directory: Path) -> Material:
 
 def load_figures(directory: Path) -> Material:
     results = read_results(directory)
-    plan = read_json(directory / "plan.json")
-    nodes = tuple(f"n{number + 1}" for number in range(int(plan.get("nodes", 0))))
+    plan = read_plan(directory)
+    nodes = tuple(f"n{number + 1}" for number in range(plan.get("nodes", 0)))
+    refuse_strangers(directory, PARQUET, CHUNKS)
     try:
         history = load_history(directory)
     except HistoryError:
@@ -70,26 +72,6 @@ def load_figures(directory: Path) -> Material:
     trace = Trace.load(directory)
     leading = load_leading(directory, calls.end_of_all_ns) if trace is None else trace.leading
     return Material(directory, results, plan, nodes, calls, nemesis, bands, trace, leading)
-
-
-def read_results(directory: Path) -> Mapping[str, Any]:
-    try:
-        found: Mapping[str, Any] = json.loads((directory / "results.json").read_text())
-    except OSError:
-        raise EnvironmentFailure(
-            f"{directory} has no results.json; harness analyze judges it first"
-        ) from None
-    except ValueError as error:
-        raise EnvironmentFailure(f"{directory / 'results.json'}: {error}") from None
-    return found
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _of_nemesis(calls: Calls) -> list[Op]:
@@ -109,14 +91,13 @@ def table(values: Mapping[str, Any], prefix: str = "") -> tuple[tuple[str, str],
 
 def configuration(directory: Path) -> dict[str, str]:
     return {
-        path.parent.name: cut(path.read_text(errors="replace"), 6000)
+        path.parent.name: cut(text_inside(directory, f"{path.parent.name}/{path.name}"), 6000)
         for path in sorted(directory.glob("n*/server.properties"))[:9]
     }
 
 
 def schedule(directory: Path) -> str:
-    path = directory / "schedule.json"
-    return cut(path.read_text(errors="replace"), 20_000) if path.is_file() else ""
+    return cut(text_inside(directory, "schedule.json"), 20_000)
 
 
 def files(directory: Path) -> tuple[str, ...]:

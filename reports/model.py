@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from harness.history.op import TYPES
+from harness.store.stored_run import read_began, read_environment
 from reports import faults, logs, sentences
 from reports.calls import Calls
 from reports.leading import Reign
-from reports.material import Material, configuration, files, read_json, schedule, table
+from reports.material import Material, configuration, files, schedule, table
 from reports.panels import Offsets, Ring, offsets_panel, ring
 from reports.quality import Quality, quality
 from reports.spacetime import SpaceTime, spacetime
@@ -151,7 +152,7 @@ def page(material: Material, limits: Limits) -> Page:
         logs={} if first is None else logs.lines_around(material.directory, first),
         logs_at="" if first is None else seconds(first),
         plan=table(plan),
-        environment=table(read_json(material.directory / "env.json")),
+        environment=table(read_environment(material.directory)),
         configuration=configuration(material.directory),
         schedule=schedule(material.directory),
         files=files(material.directory),
@@ -180,10 +181,10 @@ def _when(material: Material, anomaly: Mapping[str, Any]) -> int | None:
     if rows:
         return min(int(calls.rows.time_ns[row]) for row in rows)
     match = _SIMULATED_AT.search(anomaly["because"])
-    began = read_json(material.directory / "began.json").get("stage_ns")
-    if match is None or not isinstance(began, int):
+    began = read_began(material.directory)
+    if match is None or began is None:
         return None
-    return max(0, int(float(match[1]) * 1e9) - began)
+    return max(0, int(float(match[1]) * 1e9) - began.stage_ns)
 
 
 def _kinds(material: Material, found: Sequence[_Found], limits: Limits) -> tuple[Kind, ...]:
@@ -347,7 +348,7 @@ def _meta(material: Material) -> str:
             f"{plan.get('system')} broker",
             f"seed {plan.get('seed')}",
         ]
-    git = read_json(material.directory / "env.json").get("git")
+    git = read_environment(material.directory).get("git")
     if isinstance(git, dict):
         parts.append(f"git {str(git.get('head'))[:7]}{' and changes' * bool(git.get('is_dirty'))}")
     return " · ".join(parts)

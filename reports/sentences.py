@@ -85,10 +85,12 @@ def is_unsure(check: Mapping[str, Any]) -> bool:
 
 
 def operations(figures: Mapping[str, Any]) -> str:
-    return (
-        f"{figures['ok']:,} ok, {figures['fail']:,} fail, {figures['info']:,} info; "
-        f"{figures['acknowledged']:,} acknowledged, {figures['read']:,} read"
+    """Those that were counted; of a run that came to no end, none."""
+    ended, moved = (
+        ", ".join(f"{figures[name]:,} {name}" for name in names if name in figures)
+        for names in (("ok", "fail", "info"), ("acknowledged", "read"))
     )
+    return "; ".join(said for said in (ended, moved) if said)
 
 
 def survived(figures: Mapping[str, Any]) -> str:
@@ -134,8 +136,9 @@ def summary(results: Results, directory: Path | str) -> list[str]:
         if count > len(told):
             lines.append(f"  {type_}: and {count - len(told):,} more")
     lines += [f"  contract: {sentence}" for sentence in contracts(results)]
-    if results["figures"]:
-        lines.append(f"  {operations(results['figures'])}")
+    counted = operations(results["figures"])
+    if counted:
+        lines.append(f"  {counted}")
     if validity(results) == "valid" and results["figures"].get("survived"):
         lines.append(f"  {survived(results['figures']['survived'])}")
     lines.append(f"  {directory}")

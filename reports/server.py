@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -17,10 +18,11 @@ from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from harness.errors import EnvironmentFailure
+from harness.store.inside import DamagedError, MissingError, text_inside
+from harness.store.stored_run import read_plan, read_results
 from reports import sentences
 from reports.comparison import compare_runs
 from reports.html import NAME, environment, report
-from reports.material import read_json, read_results
 
 _TEXTS = {"results.json": "application/json", "summary.txt": "text/plain",
           "plan.json": "application/json", "schedule.json": "application/json",
@@ -65,8 +67,17 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(HTTPStatus.FORBIDDEN, "this server does not go by that name")
                 return
             self._answer()
+        except DamagedError as damaged:
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, str(damaged))
         except EnvironmentFailure as failure:
             self._send(HTTPStatus.NOT_FOUND, str(failure))
+        except ConnectionError:
+            pass  # whoever asked has gone
+        except Exception as bug:
+            # A page is made of what a run has stored; whatever that is, there is an answer.
+            traceback.print_exc()
+            said = f"the page cannot be made: {type(bug).__name__}: {bug}"
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, said)
 
     do_HEAD = do_GET  # noqa: N815
 
@@ -86,8 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
                     text = _page(self.server.root, found[f"{kind}/{time}"])
                 self._send(HTTPStatus.OK, text, "text/html")
             case ["run", kind, time, name] if f"{kind}/{time}" in found and name in _TEXTS:
-                path = found[f"{kind}/{time}"] / name
-                text = path.read_text(errors="replace") if path.is_file() else ""
+                text = text_inside(found[f"{kind}/{time}"], name)
                 self._send(HTTPStatus.OK, text, _TEXTS[name])
             case _:
                 self._send(HTTPStatus.NOT_FOUND, "there is no such page; / lists the runs")
@@ -101,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, text, "text/html")
 
     def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
-        body = text.encode()
+        body = text.encode(errors="backslashreplace")
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
@@ -146,19 +156,20 @@ def _listed(root: Path, directory: Path) -> Listed:
     try:
         results = read_results(directory)
         verdict, sentence = sentences.validity(results), sentences.verdict(results)
-    except (EnvironmentFailure, KeyError, TypeError):
-        verdict = "under way" if is_under_way else "no end"
-        sentence = ""
+    except MissingError:
+        verdict, sentence = "under way" if is_under_way else "no end", ""
+    except DamagedError as damaged:
+        verdict, sentence = "damaged", f"{damaged.path.name}: {damaged.why}"
     kind, time = directory.parent.name, directory.name
     link = f"/run/{quote(kind, safe='')}/{time}"
     return Listed(_name(directory), link, kind, time, verdict, sentence, is_under_way)
 
 
 def _page(root: Path, directory: Path) -> str:
-    if (directory / "results.json").is_file():
-        stored = directory / NAME
-        return stored.read_text(encoding="utf-8") if stored.is_file() else report(directory)
+    """A run that was judged has a page of its own; of any other it is what there is so far."""
+    row = _listed(root, directory)
+    if row.verdict not in ("under way", "no end", "damaged"):
+        return text_inside(directory, NAME) or report(directory)
     from reports.live import live_page
 
-    row = _listed(root, directory)
-    return live_page(directory, row.verdict, read_json(directory / "plan.json"))
+    return live_page(directory, row.verdict, read_plan(directory), row.sentence)

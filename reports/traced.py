@@ -5,7 +5,6 @@ Times are those of the history: the trace's own, less what had passed when the h
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from harness.store.inside import refuse_strangers
+from harness.store.stored_run import read_began
 from reports.calls import Ints
 from reports.leading import Leading, Missing, reigns_of
 
@@ -48,14 +49,15 @@ class Trace:
         """None where there is no trace, or nobody knows when in it the history began."""
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
-        path, began = directory / "trace.arrow", directory / "began.json"
-        if not path.is_file() or not began.is_file():
+        path, began = directory / "trace.arrow", read_began(directory)
+        refuse_strangers(directory, path.name)
+        if began is None or not path.is_file():
             return None
         try:
             table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         except pa.ArrowInvalid:
             return None
-        return cls(table, int(json.loads(began.read_text())["stage_ns"]))
+        return cls(table, began.stage_ns)
 
     def _of_kind(self, *kinds: str) -> list[dict[str, Any]]:
         return [row for row in self._few if row["kind"] in kinds]

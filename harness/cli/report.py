@@ -22,15 +22,16 @@ def report(run: str, store_root: Path, out: Path | None, junit: Path | None) -> 
 
     The verdict stands on the page; the exit code only says whether there is one.
     """
+    from harness.store.inside import write_inside
     from harness.store.store import Store
+    from harness.store.stored_run import read_results
     from reports.html import NAME
     from reports.html import report as page_of
     from reports.junit import write_junit
-    from reports.material import read_results
 
     directory = Store(store_root).find(run)
     path = out or directory / NAME
-    path.write_text(page_of(directory), encoding="utf-8")
+    write_inside(path.parent, path.name, page_of(directory))
     if junit is not None:
         write_junit([(directory.parent.name, read_results(directory))], junit)
     click.echo(path)

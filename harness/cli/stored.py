@@ -74,6 +74,7 @@ def replay(run: str, store_root: Path, as_json: bool) -> int:
 @_JSON
 def ls(store_root: Path, as_json: bool) -> int:
     """List the stored runs, the newest last."""
+    from harness.history.json_text import readable
     from harness.store.store import Store
 
     rows = [_row(directory) for directory in Store(store_root).runs()]
@@ -81,20 +82,28 @@ def ls(store_root: Path, as_json: bool) -> int:
         click.echo(json.dumps(rows))
         return 0
     for row in rows:
-        click.echo(f"{row['verdict']:8}  {row['time']}  {row['name']}  {row['anomalies']}".rstrip())
+        said = row["damage"] or row["anomalies"]
+        click.echo(readable(f"{row['verdict']:8}  {row['time']}  {row['name']}  {said}".rstrip()))
     if not rows:
         click.echo(f"no runs in {store_root}; make one with: harness test --nemesis partition")
     return 0
 
 
 def _row(directory: Path) -> dict[str, str]:
-    verdict, anomalies = "no end", ""
+    """One run that cannot be read must not hide the others."""
+    from harness.store.inside import DamagedError, MissingError
+    from harness.store.stored_run import read_results
+    from reports import sentences
+
+    verdict, anomalies, damage = "no end", "", ""
     try:
-        results = json.loads((directory / "results.json").read_text())
-    except (OSError, ValueError):
+        results = read_results(directory)
+    except MissingError:
         pass
+    except DamagedError as damaged:
+        verdict, damage = "damaged", f"{damaged.path.name}: {damaged.why}"
     else:
-        verdict = {True: "valid", False: "invalid"}.get(results["valid"], "unknown")
+        verdict = sentences.validity(results)
         types = {name for each in results["checks"] for name in each["anomaly-types"]}
         anomalies = ", ".join(sorted(types))
     return {
@@ -102,5 +111,6 @@ def _row(directory: Path) -> dict[str, str]:
         "time": directory.name,
         "name": directory.parent.name,
         "anomalies": anomalies,
+        "damage": damage,
         "directory": str(directory),
     }

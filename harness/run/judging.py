@@ -17,13 +17,15 @@ from checkers.kept.lists import LIST_APPEND, list_verdict
 from checkers.verdict import Validity, Verdict
 from harness.history import kinds
 from harness.history.errors import HistoryError
-from harness.history.history import History
+from harness.history.history import CHUNKS, PARQUET, History
 from harness.history.op import NEMESIS
 from harness.run.outcome import BY_INVARIANTS, Outcome, verdict_of
 from harness.run.plan import Plan
 from harness.run.stage import racks_of
 from harness.run.survived import survived
 from harness.run.workload import deletes, workload_of
+from harness.store.inside import DamagedError, MissingError, refuse_strangers, write_inside
+from harness.store.stored_run import RESULTS, read_results
 from reports import sentences
 
 _LOG = logging.getLogger(__name__)
@@ -49,6 +51,7 @@ _STANDING = (
 """Once seen they stay; what looks lost now may still be read later."""
 _NEEDS_ALL_READ = frozenset({"unseen", "lost-append", "lost-put", "lost-change"})
 _NO_END = "the run came to no end"
+_FORGOTTEN = "what the run itself doubted is not known"
 BROKEN_OFF = "the run was broken off by a finding"
 _NEEDS_ALL_WELL = frozenset({"lost-change"})
 """Also asked of brokers that have not caught up: then their answers may be old."""
@@ -65,8 +68,9 @@ def judge(
     """Writes results.json and summary.txt beside the history. `more` is what others found."""
     verdicts: Sequence[Verdict]
     try:
+        refuse_strangers(directory, PARQUET, CHUNKS)
         history = History.load(directory)
-    except HistoryError as error:
+    except (HistoryError, DamagedError) as error:
         verdicts = [Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error))]
     else:
         verdicts = _verdicts(history, plan, _not_to_be_asked(doubts))
@@ -80,15 +84,15 @@ def judge(
         doubts=tuple(doubts),
         figures=figures,
     )
-    (directory / "results.json").write_text(json.dumps(outcome.results(), indent=2) + "\n")
-    (directory / "summary.txt").write_text("\n".join(summary(outcome)) + "\n")
+    write_inside(directory, RESULTS, json.dumps(outcome.results(), indent=2) + "\n")
+    write_inside(directory, "summary.txt", "\n".join(summary(outcome)) + "\n")
     _write_page(directory)
     return outcome
 
 
 def _not_to_be_asked(doubts: Sequence[str]) -> frozenset[str]:
     """Checkers that would take for lost what nobody has tried to read, or not when all was well."""
-    if any(each.startswith((NOT_READ_BACK, _NO_END, BROKEN_OFF)) for each in doubts):
+    if any(each.startswith((NOT_READ_BACK, _NO_END, _FORGOTTEN, BROKEN_OFF)) for each in doubts):
         return _NEEDS_ALL_READ
     if any(each.startswith(_NOT_WELL) or "could not be undone" in each for each in doubts):
         return _NEEDS_ALL_WELL
@@ -107,11 +111,14 @@ def _write_page(directory: Path) -> None:
 
 def judge_again(directory: Path, plan: Plan) -> Outcome:
     """By today's checkers; what the run doubted then it doubts still."""
-    stored = directory / "results.json"
-    if not stored.is_file():
+    try:
+        found = read_results(directory)
+    except MissingError:
         doubt = f"{_NO_END}, so nobody healed, and read back what was acknowledged"
         return judge(directory, plan, [doubt], {})
-    found = json.loads(stored.read_text())
+    except DamagedError as damaged:
+        doubt = f"{_FORGOTTEN}: {damaged.path.name} was damaged: {damaged.why}"
+        return judge(directory, plan, [doubt], {})
     doubts = [doubt for doubt in found["doubts"] if not doubt.startswith(_TOO_FEW)]
     of_others = [check for check in found["checks"] if check["checker"] == BY_INVARIANTS]
     return judge(directory, plan, doubts, found["figures"], more=[*map(verdict_of, of_others)])

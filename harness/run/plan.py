@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.client.base import Acks, IsolationLevel
-from harness.errors import EnvironmentFailure
+from harness.store.inside import DamagedError, MissingError, read_inside
 
 UNSAFE_BROKER = {"unclean.leader.election.enable": "true"}
 """What `--unsafe` asks of the brokers, beside acks=1 and no idempotence of the clients."""
@@ -110,13 +110,33 @@ class Plan:
         import msgspec
 
         try:
-            return msgspec.json.decode(path.read_bytes(), type=cls)
-        except OSError as error:
-            raise EnvironmentFailure(f"{path}: {error.strerror}; is it a run of harness?") from None
-        except msgspec.DecodeError as error:
-            raise EnvironmentFailure(f"{path} is no plan: {error}") from None
+            plan = msgspec.json.decode(read_inside(path.parent, path.name), type=cls)
+            plan._check()
+        except MissingError as missing:
+            raise MissingError(f"{missing}; is it a run of harness?") from None
+        # A RecursionError, too: lists may be nested without end.
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            raise DamagedError(path, f"it is no plan: {error}") from None
+        return plan
+
+    def _check(self) -> None:
+        """ValueError for what the command line would have refused, and a verdict depends on."""
+        from workloads import WORKLOADS
+
+        if self.workload not in WORKLOADS:
+            raise ValueError(f"there is no workload {self.workload!r}")
+        for name, number in {
+            "nodes": self.nodes,
+            "concurrency": self.concurrency,
+            "time_limit_s": self.time_limit_s,
+            "nemesis_interval_s": self.nemesis_interval_s,
+            "min.insync.replicas": self.min_insync_replicas,
+        }.items():
+            if not 0 < number <= _NUMBER_MAX:
+                raise ValueError(f"{name} is {number}")
 
 
+_NUMBER_MAX = 1e7
 _DEFAULTS = Plan()
 
 

@@ -57,7 +57,7 @@ class Store:
             for kind in self.root.glob("*")
             if kind.is_dir() and not kind.is_symlink()
             for each in kind.glob("*")
-            if _TIME.fullmatch(each.name) and not each.is_symlink()
+            if _TIME.fullmatch(each.name) and each.is_dir() and not each.is_symlink()
         ]
         return iter(sorted(found, key=lambda each: (each.name, each.parent.name)))
 

@@ -1,6 +1,7 @@
 """The server of stored runs: what it shows, and what it never does."""
 
 import http.client
+import os
 import threading
 from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
@@ -144,3 +145,51 @@ def test_two_runs_are_compared_figure_by_figure(tmp_path: Path) -> None:
     assert found["recovery: kill"] == ("median 1.10 s, longest 1.10 s, of 1", "-")
     assert found["changes of leader"] == ("1", "-")
     assert found["latency: send, median"] == ("4.0 ms", "4.0 ms")
+
+
+def test_it_sends_nothing_that_lies_outside_of_the_store(
+    server: ThreadingHTTPServer, tmp_path: Path
+) -> None:
+    directory = tmp_path / "store" / "queue kill" / "20261116T001530.123Z"
+    for name in ("summary.txt", "report.html", "command.txt"):
+        (directory / name).unlink(missing_ok=True)
+        (directory / name).symlink_to(tmp_path / "secret")
+    for path in (f"{RUN}/summary.txt", RUN):
+        status, body = asked(server, path)
+        assert status == 500
+        assert "is a link" in body
+        assert body != "secret"
+
+
+def test_a_pipe_keeps_nobody_waiting(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+    directory = tmp_path / "store" / "queue kill" / "20261116T001530.123Z"
+    for name in ("summary.txt", "results.json"):
+        (directory / name).unlink(missing_ok=True)
+        os.mkfifo(directory / name)
+    assert asked(server, f"{RUN}/summary.txt")[0] == 500
+    assert "no regular file" in asked(server, "/")[1]
+    assert "no regular file" in asked(server, RUN)[1]
+
+
+def test_a_page_that_is_no_utf_8_is_sent_all_the_same(
+    server: ThreadingHTTPServer, tmp_path: Path
+) -> None:
+    directory = tmp_path / "store" / "queue kill" / "20261116T001530.123Z"
+    (directory / "report.html").write_bytes(b"<p>\xff\xfe here")
+    status, body = asked(server, RUN)
+    assert status == 200
+    assert body == "<p>\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} here"
+
+
+def test_a_damaged_run_is_shown_as_one(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+    directory = tmp_path / "store" / "queue kill" / "20261116T001530.123Z"
+    (directory / "results.json").write_text('{"run": "2026')
+    status, body = asked(server, "/")
+    assert status == 200
+    assert '<td class="nowrap damaged">damaged</td>' in body
+    assert "results.json: Unterminated string" in body
+    status, body = asked(server, RUN)
+    assert status == 200
+    assert "DAMAGED" in body
+    assert "results.json: Unterminated string" in body
+    assert "It came to no end" not in body
