@@ -212,6 +212,10 @@ class Node:
         self.server.limits_changed()
         self.controller_server.limits_changed()
 
+    def log_levels_changed(self) -> None:
+        for server in (self.server, self.controller_server):
+            server.dispatcher.request_log.level_changed()
+
     async def ready(self) -> None:
         """Until clients are served. Raises what keeps the node from ever being so."""
         if self.config.is_broker:

@@ -42,7 +42,7 @@ def api_versions(node: Node, request: Request[m.ApiVersionsRequest]) -> m.ApiVer
                 max_version=_METADATA_VERSION,
             )
         ],
-        finalized_features_epoch=0,
+        finalized_features_epoch=max(0, node.metadata.applied_offset - 1),
         finalized_features=[
             m.FinalizedFeatureKey(
                 name="metadata.version",

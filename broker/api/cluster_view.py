@@ -34,6 +34,17 @@ def brokers_for(node: Node, listener: str) -> list[Reachable]:
     return found
 
 
+def controllers_for(node: Node, listener: str) -> list[Reachable]:
+    """The voters of the quorum; a node that is alone is its own."""
+    voters = sorted(node.config.controller_quorum_voters, key=lambda voter: voter.node_id)
+    if not voters:
+        bound = node.controller_server.bound[listener]
+        return [Reachable(node.node_id, bound.host, bound.port, None)]
+    return [
+        Reachable(voter.node_id, voter.address.host, voter.address.port, None) for voter in voters
+    ]
+
+
 def whom_to_ask_for_changes(node: Node, listed: Sequence[Reachable]) -> int:
     """This broker, which takes them to the active controller, and is alive as its answer shows.
 

@@ -10,6 +10,7 @@ from broker.api.api_versions import api_versions
 from broker.api.assign_replicas_to_dirs import assign_replicas_to_dirs
 from broker.api.broker_heartbeat import broker_heartbeat
 from broker.api.broker_registration import broker_registration
+from broker.api.describe_cluster import describe_controllers
 from broker.api.forwarding import envelope
 from broker.api.quorum_members import (
     begin_quorum_epoch,
@@ -31,6 +32,7 @@ CONTROLLER_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.BEGIN_QUORUM_EPOCH, begin_quorum_epoch),
         served(ApiKey.END_QUORUM_EPOCH, end_quorum_epoch),
         served(ApiKey.DESCRIBE_QUORUM, describe_quorum_here),
+        served(ApiKey.DESCRIBE_CLUSTER, describe_controllers),
         served(ApiKey.ALTER_PARTITION, alter_partition),
         served(ApiKey.ENVELOPE, envelope(AT_THE_CONTROLLER)),
         served(ApiKey.FETCH_SNAPSHOT, fetch_snapshot, may_be_abandoned=True),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from broker.api.request import Request
+from broker.log.identity import text_of_id
 from broker.metadata.changes import TopicDeleted
 from broker.metadata.ids import ZERO_ID
 from broker.metadata.image import TopicInfo
@@ -15,6 +17,8 @@ from broker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from broker.node import Node
+
+_log = logging.getLogger(__name__)
 
 _FIRST_VERSION_WITH_STATES = 6
 _FIRST_VERSION_WITH_DISABLED = 3
@@ -50,6 +54,14 @@ async def delete_topics(
 
     try:
         await node.change(decide)
+        for result in results:
+            if result.error_code == ErrorCode.NONE:
+                _log.info(
+                    "topic %s with id %s is deleted, as %s asked",
+                    result.name,
+                    text_of_id(result.topic_id),
+                    request.client_id,
+                )
     except KafkaError as error:
         for result in results:
             if result.error_code == ErrorCode.NONE:

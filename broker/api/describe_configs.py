@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from broker.api.broker_loggers import BROKER_LOGGER, describe_loggers
 from broker.api.config_entries import (
     ConfigEntry,
     broker_entries,
@@ -34,12 +35,15 @@ def describe_configs(
             resource_name=resource.resource_name,
         )
         results.append(result)
+        wanted = resource.configuration_keys
         try:
+            if resource.resource_type == BROKER_LOGGER:
+                result.configs = describe_loggers(node, resource.resource_name, wanted)
+                continue
             entries = _entries(node, resource)
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
             continue
-        wanted = resource.configuration_keys
         result.configs = [
             _describe(entry, resource.resource_type, body)
             for entry in entries
@@ -59,8 +63,8 @@ def _entries(node: Node, resource: m.DescribeConfigsResource) -> Iterable[Config
         return broker_entries(node)
     raise KafkaError(
         ErrorCode.INVALID_REQUEST,
-        f"resources of type {resource.resource_type} have no configurations here; topics (2) and "
-        "brokers (4) do",
+        f"resources of type {resource.resource_type} have no configurations here; topics (2), "
+        "brokers (4) and their loggers (8) do",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker.api.broker_loggers import BROKER_LOGGER
 from broker.api.request import Request
 from broker.metadata.changes import ResourceType
 from broker.protocol import messages as m
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from broker.node import Node
 
 _CLIENT_METRICS = 16
-_KNOWN_TYPES = (ResourceType.TOPIC, ResourceType.BROKER, 8, _CLIENT_METRICS, 32)
+_KNOWN_TYPES = (ResourceType.TOPIC, ResourceType.BROKER, BROKER_LOGGER, _CLIENT_METRICS, 32)
 
 
 def list_config_resources(
@@ -29,8 +30,7 @@ def list_config_resources(
             m.ConfigResource(resource_name=topic.name, resource_type=ResourceType.TOPIC)
             for topic in node.metadata.image.topics_sorted()
         ]
-    if not wanted or ResourceType.BROKER in wanted:
-        resources.append(
-            m.ConfigResource(resource_name=str(node.node_id), resource_type=ResourceType.BROKER)
-        )
+    for kind in (ResourceType.BROKER, BROKER_LOGGER):
+        if not wanted or kind in wanted:
+            resources.append(m.ConfigResource(resource_name=str(node.node_id), resource_type=kind))
     return m.ListConfigResourcesResponse(config_resources=resources)

@@ -16,6 +16,7 @@ from broker.api.absent_groups import (
 )
 from broker.api.alter_configs import alter_configs
 from broker.api.api_versions import api_versions
+from broker.api.broker_loggers import loggers_here
 from broker.api.broker_registration import unregister_broker
 from broker.api.create_partitions import create_partitions
 from broker.api.create_topics import create_topics
@@ -87,6 +88,10 @@ API_TABLE: Mapping[int, Api] = dict(
         *(
             served(ApiKey(key), at_the_controller(handler))
             for key, handler in AT_THE_CONTROLLER.items()
+        ),
+        served(
+            ApiKey.INCREMENTAL_ALTER_CONFIGS,
+            loggers_here(at_the_controller(incremental_alter_configs)),
         ),
     ]
 )

@@ -19,8 +19,11 @@ class RequestLog:
     """Asked once whether it is on: a request that is not logged pays nothing."""
 
     def __init__(self, node: Node) -> None:
-        self.is_on = _log.isEnabledFor(logging.DEBUG)
         self._node = node
+        self.level_changed()
+
+    def level_changed(self) -> None:
+        self.is_on = _log.isEnabledFor(logging.DEBUG)
 
     def answered(self, request: Request[Any], elapsed_s: float) -> None:
         fields: dict[str, Any] = {

@@ -37,10 +37,13 @@ class RunningBroker:
     def __init__(self, home: Path) -> None:
         self.data = home / "data"
         config = home / "server.properties"
+        self.controller = f"127.0.0.1:{free_port()}"
         config.write_text(
             "node.id=1\n"
             "process.roles=broker,controller\n"
-            f"listeners=PLAINTEXT://127.0.0.1:{free_port()}\n"
+            f"listeners=PLAINTEXT://127.0.0.1:{free_port()},CONTROLLER://{self.controller}\n"
+            "controller.listener.names=CONTROLLER\n"
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
             f"log.dirs={self.data}\n"
             "auto.create.topics.enable=false\n"
         )

@@ -27,6 +27,8 @@ GET_OFFSETS = "org.apache.kafka.tools.GetOffsetShell"
 DELETE_RECORDS = "org.apache.kafka.tools.DeleteRecordsCommand"
 LOG_DIRS = "org.apache.kafka.tools.LogDirsCommand"
 DUMP_LOG = "org.apache.kafka.tools.DumpLogSegments"
+FEATURES = "org.apache.kafka.tools.FeatureCommand"
+METADATA_QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
 PRODUCER_PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"
 
 
@@ -141,3 +143,38 @@ def test_kafka_dump_log_reads_our_segment_files(
     assert "compresscodec: zstd" in dumped
     assert "isvalid: false" not in dumped
     assert len(re.findall(r"\| offset: \d+", dumped)) == 6
+
+
+@pytest.mark.slow
+def test_kafka_configs_shows_and_changes_the_levels_of_loggers(bootstrap: str) -> None:
+    there = ["--bootstrap-server", bootstrap, "--entity-type", "broker-loggers"]
+    there += ["--entity-name", "1"]
+    assert "broker.server.server=INFO" in tool(CONFIGS, [*there, "--describe"])
+    tool(CONFIGS, [*there, "--alter", "--add-config", "broker.server.server=ERROR"])
+    assert "broker.server.server=ERROR" in tool(CONFIGS, [*there, "--describe"])
+    tool(CONFIGS, [*there, "--alter", "--delete-config", "broker.server.server"])
+    assert "broker.server.server=INFO" in tool(CONFIGS, [*there, "--describe"])
+
+
+@pytest.mark.slow
+def test_kafka_features_shows_the_epoch_of_the_metadata(
+    bootstrap: str, create_topic: CreateTopic
+) -> None:
+    def epoch() -> int:
+        shown = tool(FEATURES, ["--bootstrap-server", bootstrap, "describe"])
+        [found] = re.findall(r"Feature: metadata.version.*Epoch: (\d+)", shown)
+        return int(found)
+
+    before = epoch()
+    create_topic()
+    assert epoch() > before > 0
+
+
+@pytest.mark.slow
+def test_kafka_metadata_quorum_asks_a_controller(own_broker: RunningBroker | None) -> None:
+    if own_broker is None:
+        pytest.skip("the controllers of that broker are not known")
+    there = ["--bootstrap-controller", own_broker.controller]
+    status = tool(METADATA_QUORUM, [*there, "describe", "--status"])
+    assert re.search(r"LeaderId:\s+1\n", status)
+    assert re.search(r"HighWatermark:\s+\d+\n", status)

@@ -7,7 +7,7 @@ from broker.api.table import API_TABLE
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from tests.unit.broker.api.nodes import ask, running_node
+from tests.unit.broker.api.nodes import ask, create_topic, running_node
 
 
 def software(name: str = "apache-kafka-java", version: str = "4.1.0") -> m.ApiVersionsRequest:
@@ -31,7 +31,11 @@ async def test_features_name_the_metadata_version_and_an_epoch() -> None:
         told = api_versions(node, ask(ApiKey.API_VERSIONS, software()))
         assert [each.name for each in told.supported_features] == ["metadata.version"]
         assert told.finalized_features[0].max_version_level == 25
-        assert told.finalized_features_epoch >= 0
+        before = told.finalized_features_epoch
+        assert before == node.metadata.applied_offset - 1 > 0
+        await create_topic(node, "t")
+        told = api_versions(node, ask(ApiKey.API_VERSIONS, software()))
+        assert told.finalized_features_epoch > before
 
 
 @pytest.mark.parametrize("version", [5, 99, 32767])

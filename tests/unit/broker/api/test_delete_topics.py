@@ -1,9 +1,12 @@
 """DeleteTopics by name and by id."""
 
+import logging
+
 import pytest
 
 from broker.api.delete_topics import delete_topics
 from broker.disk.memory import MemoryDisk
+from broker.log.identity import text_of_id
 from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
@@ -80,3 +83,14 @@ async def test_deleting_can_be_forbidden() -> None:
         assert answer.error_code == ErrorCode.TOPIC_DELETION_DISABLED
         [answer] = await delete(node, m.DeleteTopicState(name="t"), version=2)
         assert answer.error_code == ErrorCode.INVALID_REQUEST
+
+
+async def test_a_deletion_is_in_the_log_and_a_refused_one_is_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running_node() as node:
+        topic_id = await create_topic(node, "t")
+        with caplog.at_level(logging.INFO, "broker.api.delete_topics"):
+            await delete(node, m.DeleteTopicState(name="t"), m.DeleteTopicState(name="u"))
+        [line] = [each.getMessage() for each in caplog.records if "delete_topics" in each.name]
+        assert line == f"topic t with id {text_of_id(topic_id)} is deleted, as test asked"

@@ -126,7 +126,8 @@ async def test_documentation_is_told_when_it_is_wanted() -> None:
         (TOPIC, "a b", ErrorCode.INVALID_TOPIC_EXCEPTION),
         (BROKER, "2", ErrorCode.INVALID_REQUEST),
         (BROKER, "x", ErrorCode.INVALID_REQUEST),
-        (8, "1", ErrorCode.INVALID_REQUEST),
+        (8, "2", ErrorCode.INVALID_REQUEST),
+        (16, "1", ErrorCode.INVALID_REQUEST),
     ],
 )
 async def test_what_is_not_there_cannot_be_described(

@@ -12,7 +12,7 @@ from tests.unit.broker.api.nodes import ask, create_topic, running_node
 @pytest.mark.parametrize(
     ("types", "version", "expected"),
     [
-        ([], 1, [("a", 2), ("b", 2), ("1", 4)]),
+        ([], 1, [("a", 2), ("b", 2), ("1", 4), ("1", 8)]),
         ([2], 1, [("a", 2), ("b", 2)]),
         ([4, 16], 1, [("1", 4)]),
         ([], 0, []),

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.unit.broker.cli.conftest import Run
 
 ID = "abcdefghijklmnopqrstug"
@@ -60,8 +62,15 @@ def test_another_nodes_directory_stays_its_own(broker: Run, home: Path) -> None:
     assert (ran.code, "belongs to cluster" in ran.err) == (255, True)
 
 
+@pytest.mark.parametrize("accepted", ["abcdefghijklmnopqrstuv", "AAAAAAAAAAAAAAAAAAAAAA=="])
+def test_an_id_is_taken_as_kafkas_tool_takes_it(broker: Run, home: Path, accepted: str) -> None:
+    ran = broker("format", "--config", home / "server.properties", "--cluster-id", accepted)
+    assert ran.code == 0, ran.err
+    assert f"cluster.id={accepted}\n" in (home / "data" / "meta.properties").read_text()
+
+
 def test_an_id_of_another_form_is_refused(broker: Run, home: Path) -> None:
-    for wrong in ("x", "abcdefghijklmnopqrstu!", "a" * 23, ""):
+    for wrong in ("x", "abcdefghijklmnopqrstu!", "a" * 23, "a" * 22 + "=", "a" * 21 + "é", ""):
         ran = broker("format", "--config", home / "server.properties", "--cluster-id", wrong)
         assert ran.code == 254
     assert not (home / "data").exists()
