@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from broker.change_journal import ChangeJournal
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
+from broker.log.record_check import TakesLongError, WorkBudget
 from broker.metadata.broker_info import BrokerInfo
 from broker.metadata.partition_info import PartitionInfo
 from broker.observe.events import emit, event_sink
@@ -86,30 +87,41 @@ class Partition:
                 f"{leader.min_insync_replicas}",
             )
 
-    def append_at_once(self, records: memoryview) -> Appended | None:
-        """None when the append has to wait: for a new segment, for the disk, for its turn."""
+    def append_at_once(self, records: memoryview, budget: WorkBudget) -> Appended | None:
+        """None when the append has to wait: for a new segment, for the disk, for its turn, or
+        because a look at its records takes more than the budget."""
         log, leader = self.log, self.leader
         if (
             leader is None
             or self._in_turn.locked()
             or self.before_append is not None
+            or budget.left < 0
             or log.config.flush_messages != _NEVER_FLUSH
             or not log.can_append(len(records))
         ):
             return None
-        appended = log.append(records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT)
+        try:
+            appended = log.append(
+                records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT, budget=budget
+            )
+        except TakesLongError:
+            return None
         self._appended(leader)
         return appended
 
-    async def append(self, records: memoryview) -> Appended:
+    async def append(self, records: memoryview, breather: Breather) -> Appended:
         """The bytes must be the caller's own: the connection's buffer is reused meanwhile."""
+        checked = await self.log.check(records, breather)
+        size = len(checked[0])
         async with self._in_turn:
             if self.before_append is not None:
                 await self.before_append()
             leader, log = self.lead(), self.log
-            while not log.can_append(len(records)):
+            while not log.can_append(size):
                 await log.roll()
-            appended = log.append(records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT)
+            appended = log.append(
+                records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT, checked=checked
+            )
             if log.needs_flush:
                 await log.flush()
             self._appended(leader)

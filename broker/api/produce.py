@@ -15,7 +15,9 @@ from broker.api.prepared_answer import (
     answer_template,
 )
 from broker.api.request import CloseConnectionError, Request
+from broker.log.breather import Breather
 from broker.log.log import Appended
+from broker.log.record_check import RejectedRecordsError, WorkBudget
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
@@ -44,15 +46,16 @@ AnswerToOne = PreparedAnswer | Coroutine[Any, Any, PreparedAnswer | m.ProduceRes
 
 def produce(node: Node, request: Request[m.ProduceRequest]) -> Answer | AnswerToOne:
     topics = request.body.topic_data
+    budget = WorkBudget()
     if len(topics) == 1 and len(topics[0].partition_data) == 1:
-        answer = _produce_one(node, request, topics[0])
+        answer = _produce_one(node, request, topics[0], budget)
         if answer is not None:
             return answer
-    return _produce_all(node, request)
+    return _produce_all(node, request, budget)
 
 
 def _produce_one(
-    node: Node, request: Request[m.ProduceRequest], topic: m.TopicProduceData
+    node: Node, request: Request[m.ProduceRequest], topic: m.TopicProduceData, budget: WorkBudget
 ) -> AnswerToOne:
     """The usual case in few steps. None, and nothing has happened, for whatever is unusual."""
     version, acks, (data,) = request.version, request.body.acks, topic.partition_data
@@ -67,7 +70,7 @@ def _produce_one(
                 return None
             partition.check_acks(acks)
         records = _one_batch(data.records, version)
-        appended = partition.append_at_once(records)
+        appended = partition.append_at_once(records, budget)
     except KafkaError:
         # Refused before anything was written, and it will be again, with an answer that says so.
         return None
@@ -109,7 +112,7 @@ async def _answer_when_committed(
     return m.ProduceResponse(responses=[topic])
 
 
-def _produce_all(node: Node, request: Request[m.ProduceRequest]) -> Answer:
+def _produce_all(node: Node, request: Request[m.ProduceRequest], budget: WorkBudget) -> Answer:
     body = request.body
     response = m.ProduceResponse(responses=[])
     waiting: list[Waiting] = []
@@ -131,7 +134,7 @@ def _produce_all(node: Node, request: Request[m.ProduceRequest]) -> Answer:
                 _check_acks(body, partition)
                 # A partition that is named twice waits twice, or its batches would change order.
                 waits = any(each[0] is partition for each in waiting)
-                appended = None if waits else partition.append_at_once(records)
+                appended = None if waits else partition.append_at_once(records, budget)
                 if appended is None:
                     # The view is of the connection's buffer, which the next read overwrites.
                     waiting.append((partition, memoryview(bytearray(records)), answer))
@@ -158,10 +161,12 @@ async def _finish_later(
 ) -> m.ProduceResponse | None:
     held_bytes = sum(len(records) for _, records, _ in waiting)
     node.server.memory.hold(held_bytes)
+    breather = Breather()
     try:
         for partition, records, answer in waiting:
+            await breather.pause()
             try:
-                appended = await partition.append(records)
+                appended = await partition.append(records, breather)
                 _fill(node, partition, records, answer, appended)
                 if body.acks == ACKS_ALL:
                     uncommitted.append(_wait_for_commit(partition, appended, answer, body))
@@ -253,6 +258,11 @@ def _fill_error(
 ) -> None:
     answer.error_code = error.code
     answer.error_message = str(error)
+    if isinstance(error, RejectedRecordsError):
+        answer.record_errors = [
+            m.BatchIndexAndErrorMessage(batch_index=number, batch_index_error_message=why)
+            for number, why in error.records
+        ]
     if node.metadata.image.topic(topic) is not None:  # or any name would be counted for ever
         size = rejected_bytes if error.code == ErrorCode.MESSAGE_TOO_LARGE else 0
         node.metrics.produce_failed(topic, size)

@@ -32,6 +32,7 @@ from broker.observe.logs import set_up_logs
 from broker.observe.loop_lag import watch_loop_lag
 from broker.observe.metrics_http import MetricsServer
 from broker.protocol.errors import KafkaError
+from broker.protocol.record_walk import COMPILED
 from broker.quorum.quorum_state import QuorumStateError
 from broker.quorum.snapshots import SnapshotCorruptError
 from broker.quorum.strangers import WrongClusterError
@@ -56,6 +57,11 @@ def start(path: Path, overrides: Sequence[str], log_level: str) -> int:
     set_up_logs(log_level, clock)
     for warning in warnings:
         _log.warning(warning)
+    if config.log_record_validation_enable and not COMPILED:
+        _log.warning(
+            "records are checked by Python code, about 25 times slower than compiled code; "
+            "install a C compiler and Python's headers, then install the broker again"
+        )
     raise_file_limit()
     try:
         return asyncio.run(_run(config, path, clock))

@@ -41,6 +41,7 @@ class LogConfig:
     min_compaction_lag_ms: int = 0
     min_insync_replicas: int = 1
     producer_id_expiration_ms: int = 86400000
+    record_validation_enable: bool = True
     retention_bytes: int = -1
     retention_ms: int = 604800000
     segment_bytes: int = 2**30
@@ -57,6 +58,7 @@ class LogConfig:
         return cls(
             **_typed({name: broker_value(broker, name) for name in SYNONYMS}),
             producer_id_expiration_ms=broker.producer_id_expiration_ms,
+            record_validation_enable=broker.log_record_validation_enable,
         ).with_overrides(overrides)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> LogConfig:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from broker.log import validation
 from broker.log.origin import Origin
 from broker.log.producer_table import Step
+from broker.log.record_check import WorkBudget
 from broker.log.recovery import LARGEST_RELATIVE_OFFSET
-from broker.log.validation import CheckedBatch
+from broker.log.validation import Checked, CheckedBatch
 from broker.protocol.batch import (
     CONTROL,
     HEADER_SIZE,
@@ -39,17 +40,26 @@ class Appended(NamedTuple):
     duplicate: bool
 
 
-def append(log: Log, records: memoryview, leader_epoch: int, origin: Origin) -> Appended:
+def append(
+    log: Log,
+    records: memoryview,
+    leader_epoch: int,
+    origin: Origin,
+    budget: WorkBudget | None,
+    checked: Checked | None,
+) -> Appended:
     config = log.config
     now_ms = log.clock.now_ms()
-    if origin is Origin.CLIENT and log.epochs.latest == leader_epoch:
-        plain = validation.plain_header(records, config, now_ms)
+    if checked is None and origin is Origin.CLIENT and log.epochs.latest == leader_epoch:
+        plain = validation.plain_header(records, config, now_ms, budget)
         if plain is not None and len(records) <= config.segment_bytes:
             offset = log.end_offset
             patch(records, 0, offset, leader_epoch)
             _write(log, records, [(plain, offset, None)], [], now_ms)
             return Appended(offset, log.end_offset - 1, -1, log.start_offset, False)
-    records, batches = validation.check(records, config, now_ms, origin)
+    if checked is None:
+        checked = validation.check(records, config, now_ms, origin, budget)
+    records, batches = checked
     if len(records) > config.segment_bytes:
         raise KafkaError(
             ErrorCode.RECORD_LIST_TOO_LARGE,

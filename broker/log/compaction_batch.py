@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from broker.log.breather import Breather
 from broker.log.compaction_rules import IfEmpty, Rules
+from broker.log.record_check import decompression_bound
 from broker.log.txn_index import AbortedTransaction
-from broker.log.validation import decompression_bound, marker_of
+from broker.log.validation import marker_of
 from broker.protocol.batch import (
     CODEC_MASK,
     CONTROL,

@@ -10,8 +10,8 @@ from broker.log.breather import Breather
 from broker.log.compaction_batch import CompactedBatch, compact_batch
 from broker.log.compaction_rules import Rules
 from broker.log.compaction_swap import CleanedSegment
+from broker.log.record_check import decompression_bound
 from broker.log.segment import Segment
-from broker.log.validation import decompression_bound
 from broker.protocol.batch import BatchHeader, CorruptBatchError
 from broker.protocol.records import iterate_extents, record_data
 

@@ -15,7 +15,17 @@ from random import Random
 
 from broker.config.topic import LogConfig
 from broker.disk.interface import Disk, FileSlice
-from broker.log import appending, opening, reading, retention, room, syncing, timestamps, truncation
+from broker.log import (
+    appending,
+    opening,
+    reading,
+    retention,
+    room,
+    syncing,
+    timestamps,
+    truncation,
+    validation,
+)
 from broker.log.appending import Appended
 from broker.log.breather import Breather
 from broker.log.epochs import LeaderEpochs
@@ -23,12 +33,13 @@ from broker.log.file_names import parse_directory
 from broker.log.opening import OnLoss
 from broker.log.origin import Origin
 from broker.log.producer_table import ProducerTable
+from broker.log.record_check import WorkBudget
 from broker.log.recovery import LARGEST_RELATIVE_OFFSET
 from broker.log.segment import Segment
 from broker.log.timestamps import TimestampOffset
 from broker.log.txn_index import AbortedTransaction
 from broker.log.uninterrupted import uninterrupted
-from broker.log.validation import MAX_RECORDS_PER_BYTE
+from broker.log.validation import MAX_RECORDS_PER_BYTE, Checked
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.world import WallClock
 
@@ -186,10 +197,25 @@ class Log:
             > LARGEST_RELATIVE_OFFSET
         )
 
-    def append(self, records: memoryview, *, leader_epoch: int, origin: Origin) -> Appended:
-        """As the leader: checks the batches, gives them offsets in place, writes them at once."""
+    def append(
+        self,
+        records: memoryview,
+        *,
+        leader_epoch: int,
+        origin: Origin,
+        budget: WorkBudget | None = None,
+        checked: Checked | None = None,
+    ) -> Appended:
+        """As the leader: checks the batches, gives them offsets in place, writes them at once.
+
+        With a budget it may raise TakesLongError: await `check`, and pass on what it returns.
+        """
         self.check_writable()
-        return appending.append(self, records, leader_epoch, origin)
+        return appending.append(self, records, leader_epoch, origin, budget, checked)
+
+    async def check(self, records: memoryview, breather: Breather) -> Checked:
+        """A client's batches, before they are appended. The memory must be the caller's own."""
+        return await validation.check_in_slices(records, self.config, self.clock.now_ms(), breather)
 
     def can_append_replicated(self, records: memoryview) -> bool:
         """As `can_append`. A compacted leader may have left out so many offsets that an index

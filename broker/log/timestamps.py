@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from broker.log.batch_walk import FoundBatch, read, walk_batches
 from broker.log.breather import Breather
+from broker.log.record_check import decompression_bound
 from broker.log.segment import Segment
-from broker.log.validation import decompression_bound
 from broker.protocol.batch import CorruptBatchError
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.protocol.records import Record, iterate_records

@@ -1,13 +1,22 @@
-"""What a batch must be before it is written: its header is read, its records only when needed."""
+"""What a batch must be before it is written: its header here, its records in record_check."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Generator
+from typing import NamedTuple, cast
 
 from broker.config.topic import LogConfig
+from broker.log.breather import Breather
 from broker.log.origin import Origin
+from broker.log.record_check import (
+    AT_ONCE_BYTES,
+    WorkBudget,
+    check_steps,
+    decompression_bound,
+    needs_check,
+    timestamp_bounds,
+)
 from broker.protocol.batch import (
-    CODEC_MASK,
     CONTROL,
     CRC_START,
     DELETE_HORIZON,
@@ -17,46 +26,23 @@ from broker.protocol.batch import (
     PREFIX_SIZE,
     BatchHeader,
     CorruptBatchError,
+    TooMuchDataError,
     read_header,
-    rewrite_crc,
     stamp_append_time,
     verify_crc,
-    write_header,
 )
 from broker.protocol.checksum import crc32c
-from broker.protocol.compression import Codec, TooMuchDataError, compress
+from broker.protocol.compression import Codec, decompress
 from broker.protocol.control import EndTransactionMarker, read_marker
 from broker.protocol.errors import ErrorCode, KafkaError
-from broker.protocol.records import (
-    SMALLEST_RECORD,
-    iterate_extents,
-    iterate_records,
-    record_data,
-)
+from broker.protocol.record_walk import largest_delta
+from broker.protocol.records import SMALLEST_RECORD, iterate_records
 
 MAX_RECORDS_PER_BYTE = 8
 """Of compressed data. The same empty record over and over gives less than three, because each has
 its own offset delta. It bounds how many offsets a lying header can take."""
 
-DECOMPRESSED_PER_BYTE = 1024
-SMALLEST_BOUND = 1 << 20
-LARGEST_BOUND = 1 << 28
-"""What may come out of a compressed batch: some multiple of its size, and never more than this.
-A kilobyte of the same text over and over is packed four hundred times smaller by zstd."""
-
-UNPACKED_AT_ONCE = 32
-"""How many times max.message.bytes a batch may unpack to when its records are looked at before it
-is written: meanwhile nobody else is served."""
-
 _NOT_FOR_CLIENTS = CONTROL | DELETE_HORIZON | LOG_APPEND_TIME
-
-_CODECS = {
-    "uncompressed": Codec.NONE,
-    "gzip": Codec.GZIP,
-    "snappy": Codec.SNAPPY,
-    "lz4": Codec.LZ4,
-    "zstd": Codec.ZSTD,
-}
 
 
 class CheckedBatch(NamedTuple):
@@ -65,15 +51,17 @@ class CheckedBatch(NamedTuple):
     marker: EndTransactionMarker | None  # of a control batch that ends a transaction
 
 
-def decompression_bound(size: int) -> int:
-    return min(max(size * DECOMPRESSED_PER_BYTE, SMALLEST_BOUND), LARGEST_BOUND)
+Checked = tuple[memoryview, list[CheckedBatch]]
+"""The same memory unless batches had to be packed anew, and the batches in it."""
 
 
-def plain_header(records: memoryview, config: LogConfig, now_ms: int) -> BatchHeader | None:
+def plain_header(
+    records: memoryview, config: LogConfig, now_ms: int, budget: WorkBudget | None
+) -> BatchHeader | None:
     """The header of what most clients send, found good in few steps.
 
-    That is one batch that needs no more than a look at its header and its CRC, without a producer
-    id. None for anything else, good or bad: `check` tells which.
+    That is one batch without a producer id that is stored as it came. None for anything else, good
+    or bad: `check` tells which.
     """
     try:
         header = read_header(records)
@@ -90,43 +78,98 @@ def plain_header(records: memoryview, config: LogConfig, now_ms: int) -> BatchHe
         or attributes < 0
         or producer_id >= 0
         or count != last_offset_delta + 1
-        or not 0 < count * SMALLEST_RECORD <= size - HEADER_SIZE
+        or not 0 < count <= (size - HEADER_SIZE) * MAX_RECORDS_PER_BYTE
         or size > config.max_message_bytes
-        or max_timestamp - now_ms > config.timestamp_after_max_ms
-        or now_ms - base_timestamp > config.timestamp_before_max_ms
         or config.cleanup_compact
         or config.compression_type != "producer"
         or config.message_timestamp_type != "CreateTime"
         or crc32c(records[CRC_START:]) != crc
     ):
         return None
+    if not config.record_validation_enable:
+        is_timely = (
+            max_timestamp - now_ms <= config.timestamp_after_max_ms
+            and now_ms - base_timestamp <= config.timestamp_before_max_ms
+        )
+        return header if is_timely else None
+    data: memoryview | bytes = records[HEADER_SIZE:]
+    if len(data) > AT_ONCE_BYTES:
+        return None
+    if attributes:
+        try:
+            data = decompress(attributes, data, AT_ONCE_BYTES)
+        except TooMuchDataError:
+            if budget is not None:
+                budget.spend(budget.left + 1)
+            return None
+        except CorruptBatchError:
+            return None
+    if budget is not None:
+        budget.spend(len(data))
+    bounds = timestamp_bounds(base_timestamp, config, now_ms)
+    if largest_delta(data, count, False, *bounds) != max_timestamp - base_timestamp:
+        return None
     return header
 
 
 def check(
+    records: memoryview,
+    config: LogConfig,
+    now_ms: int,
+    origin: Origin,
+    budget: WorkBudget | None = None,
+) -> Checked:
+    """All batches are good, or it raises: KafkaError, or TakesLongError within a budget."""
+    steps = _check_steps(records, config, now_ms, origin)
+    try:
+        while True:
+            work = next(steps)
+            if budget is not None:
+                budget.spend(work)
+    except StopIteration as done:
+        return cast("Checked", done.value)
+
+
+async def check_in_slices(
+    records: memoryview, config: LogConfig, now_ms: int, breather: Breather
+) -> Checked:
+    """Same as `check` of a client's batches, with a turn for others in between."""
+    steps = _check_steps(records, config, now_ms, Origin.CLIENT)
+    try:
+        while True:
+            next(steps)
+            await breather.pause()
+    except StopIteration as done:
+        return cast("Checked", done.value)
+
+
+def _check_steps(
     records: memoryview, config: LogConfig, now_ms: int, origin: Origin
-) -> tuple[memoryview, list[CheckedBatch]]:
-    """The same memory unless batches had to be packed anew; all batches are good, or it raises."""
+) -> Generator[int, None, Checked]:
     if not records:
         raise KafkaError(ErrorCode.INVALID_RECORD, "there is no record batch to append")
     batches: list[CheckedBatch] = []
+    repacked: dict[int, bytearray] = {}
     position = 0
     end = len(records)
     try:
         while position < end:
             header = read_header(records, position)
-            _check_header(header, config, now_ms, origin)
+            size = header.size
+            is_walked = origin is Origin.CLIENT and needs_check(header, config)
+            _check_header(header, config, now_ms, origin, is_walked=is_walked)
             if not verify_crc(records, position, header):
                 raise CorruptBatchError("its CRC does not match")
             marker = None
             if header.attributes & CONTROL:
-                marker = marker_of(records[position : position + header.size], header)
-            elif config.cleanup_compact and origin is Origin.CLIENT:
-                _check_keys(records[position : position + header.size], header, config)
+                marker = marker_of(records[position : position + size], header)
+            elif is_walked:
+                batch = records[position : position + size]
+                header, packed = yield from check_steps(batch, header, config, now_ms)
+                if packed is not None:
+                    repacked[position] = packed
             batches.append(CheckedBatch(header, position, marker))
-            position += header.length + 12
-        if config.compression_type != "producer" and origin is Origin.CLIENT:
-            return _in_the_topics_codec(records, batches, config)
+            position += size
     except TooMuchDataError as problem:
         # Clients split a batch that is refused in this way, and send it again.
         raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, str(problem)) from None
@@ -134,7 +177,19 @@ def check(
         raise KafkaError(
             ErrorCode.CORRUPT_MESSAGE, f"the batch at byte {position} is corrupt: {problem}"
         ) from None
-    return records, batches
+    return _joined(records, batches, repacked) if repacked else (records, batches)
+
+
+def _joined(
+    records: memoryview, batches: list[CheckedBatch], repacked: dict[int, bytearray]
+) -> Checked:
+    """Batches that were packed anew, and those between them that were not, side by side."""
+    out = bytearray()
+    placed: list[CheckedBatch] = []
+    for header, position, marker in batches:
+        placed.append(CheckedBatch(header, len(out), marker))
+        out += repacked.get(position) or records[position : position + header.size]
+    return memoryview(out), placed
 
 
 def stamp(records: memoryview, batches: list[CheckedBatch], now_ms: int) -> list[CheckedBatch]:
@@ -147,7 +202,9 @@ def stamp(records: memoryview, batches: list[CheckedBatch], now_ms: int) -> list
     return stamped
 
 
-def _check_header(header: BatchHeader, config: LogConfig, now_ms: int, origin: Origin) -> None:
+def _check_header(
+    header: BatchHeader, config: LogConfig, now_ms: int, origin: Origin, *, is_walked: bool
+) -> None:
     if header.magic != MAGIC:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
@@ -176,8 +233,9 @@ def _check_header(header: BatchHeader, config: LogConfig, now_ms: int, origin: O
         or (header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0))
     ):
         _check_client_fields(header)
-    if header.max_timestamp - now_ms > config.timestamp_after_max_ms or (
-        now_ms - header.base_timestamp > config.timestamp_before_max_ms
+    if not is_walked and (
+        header.max_timestamp - now_ms > config.timestamp_after_max_ms
+        or now_ms - header.base_timestamp > config.timestamp_before_max_ms
     ):
         _check_timestamps(header, config, now_ms)
 
@@ -234,65 +292,3 @@ def marker_of(batch: memoryview, header: BatchHeader) -> EndTransactionMarker | 
     for record in iterate_records(batch, header, max_bytes=bound):
         return read_marker(record)
     return None
-
-
-def _unpacked(batch: memoryview, header: BatchHeader, config: LogConfig) -> bytes:
-    bound = max(config.max_message_bytes * UNPACKED_AT_ONCE, SMALLEST_BOUND)
-    return record_data(batch, header, max_bytes=min(bound, decompression_bound(header.size)))
-
-
-def _check_keys(batch: memoryview, header: BatchHeader, config: LogConfig) -> None:
-    most = config.max_message_bytes // SMALLEST_RECORD
-    if header.record_count > most:
-        raise TooMuchDataError(
-            f"a batch of {header.record_count} records for a compacted topic, at most {most} are "
-            f"taken with max.message.bytes={config.max_message_bytes}"
-        )
-    records = iterate_extents(_unpacked(batch, header, config), header.record_count)
-    for expected, record in enumerate(records):
-        if record.key is None:
-            raise KafkaError(
-                ErrorCode.INVALID_RECORD,
-                f"record {expected} has no key, but the topic is compacted",
-            )
-        if record.offset_delta != expected:
-            raise KafkaError(
-                ErrorCode.INVALID_RECORD,
-                f"record {expected} has offset delta {record.offset_delta}",
-            )
-
-
-def _in_the_topics_codec(
-    records: memoryview, batches: list[CheckedBatch], config: LogConfig
-) -> tuple[memoryview, list[CheckedBatch]]:
-    wanted = _CODECS[config.compression_type]
-    if all(batch.header.codec == wanted for batch in batches):
-        return records, batches
-    packed = bytearray()
-    repacked: list[CheckedBatch] = []
-    for header, position, marker in batches:
-        batch = _repacked(records[position : position + header.size], header, wanted, config)
-        new_header = read_header(batch)
-        _check_size(new_header, config)
-        repacked.append(CheckedBatch(new_header, len(packed), marker))
-        packed += batch
-    return memoryview(packed), repacked
-
-
-def _repacked(batch: memoryview, header: BatchHeader, codec: Codec, config: LogConfig) -> bytearray:
-    """The records stay byte for byte what they were."""
-    levels = {
-        Codec.GZIP: config.compression_gzip_level,
-        Codec.LZ4: config.compression_lz4_level,
-        Codec.ZSTD: config.compression_zstd_level,
-    }
-    data = _unpacked(batch, header, config)
-    if header.record_count * SMALLEST_RECORD > len(data):
-        raise CorruptBatchError(f"{len(data)} bytes cannot hold {header.record_count} records")
-    out = bytearray(batch[:HEADER_SIZE])
-    out += compress(codec, data, levels.get(codec))
-    attributes = header.attributes & ~CODEC_MASK | codec
-    new_header = header._replace(length=len(out) - PREFIX_SIZE, attributes=attributes)
-    write_header(out, 0, new_header)
-    rewrite_crc(memoryview(out), 0)
-    return out

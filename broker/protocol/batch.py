@@ -47,6 +47,10 @@ class CorruptBatchError(Exception):
     """Bytes that are not the record batch they claim to be."""
 
 
+class TooMuchDataError(CorruptBatchError):
+    """More comes out of the compressed data than the reader is ready to take."""
+
+
 class BatchHeader(NamedTuple):
     base_offset: int
     length: int

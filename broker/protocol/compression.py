@@ -11,12 +11,14 @@ from typing import cast
 import cramjam
 import lz4.frame
 import zstandard
+from lz4.frame import (
+    create_decompression_context,
+    decompress_chunk,
+    reset_decompression_context,
+)
 
-from broker.protocol.batch import CorruptBatchError
-
-
-class TooMuchDataError(CorruptBatchError):
-    """More comes out of the compressed data than the reader is ready to take."""
+from broker.protocol.batch import CorruptBatchError, TooMuchDataError
+from broker.protocol.zstd_frames import WINDOW_LEAST, zstd_pieces
 
 
 class Codec(IntEnum):
@@ -37,6 +39,10 @@ GZIP_PIECE_SIZE = 64 * 1024
 _INT32 = Struct(">I")
 _GZIP_WITH_HEADER = 31
 _ZSTD_SIZE_UNKNOWN = (0, 2**64 - 1, -1)
+
+# Made once: a new one costs more than a small batch. They are used by the loop's thread alone.
+_LZ4_CONTEXT = create_decompression_context()
+_ZSTD_DECOMPRESSOR = zstandard.ZstdDecompressor()
 
 _Bytes = bytes | bytearray | memoryview
 
@@ -131,20 +137,20 @@ def _decompress_gzip(data: _Bytes, max_bytes: int) -> bytes:
 def _decompress_lz4(data: _Bytes, max_bytes: int) -> bytes:
     pieces: list[bytes] = []
     room = max_bytes + 1
-    rest = bytes(data)
+    rest = memoryview(data)
+    reset_decompression_context(_LZ4_CONTEXT)
     while True:
-        unpacker = lz4.frame.LZ4FrameDecompressor()
         try:
-            piece = cast("bytes", unpacker.decompress(rest, max_length=room))
+            piece, count, is_end = decompress_chunk(_LZ4_CONTEXT, rest, max_length=room)
         except (RuntimeError, ValueError, MemoryError, EOFError) as problem:
             raise CorruptBatchError(f"not lz4 data: {problem}") from None
         pieces.append(piece)
         room -= len(piece)
         if room <= 0:
             raise _too_much(max_bytes)
-        if not unpacker.eof:
+        if not is_end:
             raise CorruptBatchError("the lz4 data end too early")
-        rest = unpacker.unused_data or b""
+        rest = rest[count:]
         if not rest:
             return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
@@ -156,27 +162,57 @@ def _decompress_zstd(data: _Bytes, max_bytes: int) -> bytes:
         claimed = zstandard.frame_content_size(packed)
         if claimed not in _ZSTD_SIZE_UNKNOWN and claimed > max_bytes:
             raise _too_much(max_bytes)
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=max_bytes)
+        return _ZSTD_DECOMPRESSOR.decompress(
+            packed, max_output_size=max_bytes, allow_extra_data=False
+        )
     except (zstandard.ZstdError, MemoryError) as problem:
         if "full frame" in str(problem):
             # Streaming writers, such as Java's, do not tell the size of what they packed.
             raise _too_much(max_bytes) from None
+        if "unused data" in str(problem):
+            return _decompress_zstd_frames(packed, max_bytes)
         raise CorruptBatchError(f"not zstd data within {max_bytes} bytes: {problem}") from None
+
+
+def _decompress_zstd_frames(packed: bytes, max_bytes: int) -> bytes:
+    """The library's other way to unpack stops after the first frame."""
+    pieces: list[bytes] = []
+    room = max_bytes
+    for piece in zstd_pieces(memoryview(packed), max_bytes + 1, WINDOW_LEAST):
+        pieces.append(piece)
+        room -= len(piece)
+        if room < 0:
+            raise _too_much(max_bytes)
+    return b"".join(pieces)
 
 
 def _compress_xerial(data: memoryview) -> bytes:
     chunks = [XERIAL_HEADER]
     for start in range(0, len(data), XERIAL_BLOCK_SIZE):
-        block = bytes(cramjam.snappy.compress_raw(data[start : start + XERIAL_BLOCK_SIZE]))
-        chunks += (_INT32.pack(len(block)), block)
+        chunks.append(xerial_block(data[start : start + XERIAL_BLOCK_SIZE]))
     return b"".join(chunks)
 
 
+def xerial_block(data: _Bytes) -> bytes:
+    block = bytes(cramjam.snappy.compress_raw(data))
+    return _INT32.pack(len(block)) + block
+
+
 def _decompress_snappy(data: memoryview, max_bytes: int) -> bytes:
-    if bytes(data[: len(XERIAL_MAGIC)]) != XERIAL_MAGIC:
-        return _decompress_snappy_block(data, max_bytes)
     pieces: list[bytes] = []
     room = max_bytes
+    for block in snappy_blocks(data):
+        piece = unpack_snappy_block(block, room)
+        pieces.append(piece)
+        room -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def snappy_blocks(data: memoryview) -> Iterator[memoryview]:
+    """The blocks of the Java library's framing, or the only one of a C client."""
+    if bytes(data[: len(XERIAL_MAGIC)]) != XERIAL_MAGIC:
+        yield data
+        return
     position = len(XERIAL_HEADER)
     if len(data) < position:
         raise CorruptBatchError("the snappy header ends too early")
@@ -188,14 +224,11 @@ def _decompress_snappy(data: memoryview, max_bytes: int) -> bytes:
         position += _INT32.size
         if size > len(data) - position:
             raise CorruptBatchError("the snappy data end too early")
-        piece = _decompress_snappy_block(data[position : position + size], room)
-        pieces.append(piece)
-        room -= len(piece)
+        yield data[position : position + size]
         position += size
-    return b"".join(pieces)
 
 
-def _decompress_snappy_block(block: memoryview, max_bytes: int) -> bytes:
+def unpack_snappy_block(block: memoryview, max_bytes: int) -> bytes:
     try:
         # The block begins with the size of what it holds: asked before anything is allocated.
         if cramjam.snappy.decompress_raw_len(block) > max_bytes:

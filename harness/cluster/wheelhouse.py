@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import os
+import platform
 import re
 import shutil
 import subprocess
@@ -20,7 +22,7 @@ import sys
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,7 +132,8 @@ def locked_requirements(lock: str, names: Sequence[str]) -> str:
 def _make(archive: Path, needs: str, target: Target) -> None:
     cache = archive.parent
     with tempfile.TemporaryDirectory(dir=cache, prefix="making-") as making:
-        wheels = [*_needed(cache, needs, target).rglob("*.whl"), _built(cache, Path(making))]
+        own = _built(cache, Path(making), target)
+        wheels = [*_needed(cache, needs, target).rglob("*.whl"), own]
         packed = Path(making) / "packed.tar"
         # Wheels are compressed already.
         with tarfile.open(packed, "w") as tar:
@@ -154,8 +157,8 @@ def _needed(cache: Path, needs: str, target: Target) -> Path:
     return _once(cache / f"needs-{_short_digest((needs, target, pip))}", fetch)
 
 
-def _built(cache: Path, into: Path) -> Path:
-    """This tree's own wheel."""
+def _built(cache: Path, into: Path, target: Target) -> Path:
+    """This tree's own wheel, with compiled code where it runs on the target."""
     project = tomllib.loads((_TREE / "pyproject.toml").read_text())
     requires = project["build-system"]["requires"]
     backend = _once(
@@ -163,7 +166,8 @@ def _built(cache: Path, into: Path) -> Path:
         lambda into: _pip("download", f"--dest={into}", *requires),
     )
     offline = ["--no-index", f"--find-links={backend}"]
-    _pip("wheel", "--no-deps", *offline, f"--wheel-dir={into}", str(_TREE))
+    pure = {} if target.machine == platform.machine() else {"LOG_TRIAL_PURE": "1"}
+    _pip("wheel", "--no-deps", *offline, f"--wheel-dir={into}", str(_TREE), settings=pure)
     (wheel,) = into.glob("*.whl")
     return wheel
 
@@ -179,10 +183,15 @@ def _once(directory: Path, fetch: Callable[[Path], None]) -> Path:
     return directory
 
 
-def _pip(*arguments: str) -> None:
+def _pip(*arguments: str, settings: Mapping[str, str] | None = None) -> None:
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=_PIP_WITHIN_S, check=False
+        command,
+        capture_output=True,
+        text=True,
+        timeout=_PIP_WITHIN_S,
+        check=False,
+        env={**os.environ, **(settings or {})},
     )
     if done.returncode != 0:
         last_words = done.stderr.strip()[-1500:]
@@ -209,10 +218,16 @@ def _sources() -> Iterator[Path]:
     """Everything of which the project's own wheel is made."""
     yield _TREE / "pyproject.toml"
     yield _TREE / "README.md"
+    yield _TREE / "hatch_build.py"
     for package in _PACKAGES:
         for path in sorted((_TREE / package).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
+            if path.is_file() and not _is_made(path):
                 yield path
+
+
+def _is_made(path: Path) -> bool:
+    """Whether the file is made from others, maybe this very moment."""
+    return "__pycache__" in path.parts or path.suffix in (".so", ".part")
 
 
 def _forget_old(cache: Path) -> None:

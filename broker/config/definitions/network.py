@@ -101,6 +101,15 @@ PROPERTIES = (
         "A connection without a request for this long is closed. A negative value means never.",
     ),
     used(
+        "log.record.validation.enable",
+        Kind.BOOLEAN,
+        True,
+        "Whether the records inside a produced batch are decompressed and read before it is "
+        "stored, as Kafka always does. False trusts producers: only headers and CRCs are checked, "
+        "and a batch that consumers cannot read is stored. Topics that are compacted or have a "
+        "codec of their own read the records all the same. Kafka does not know this property.",
+    ),
+    used(
         "queued.max.request.bytes",
         Kind.LONG,
         -1,

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from broker.change_journal import ChangeJournal
 from broker.disk.memory import MemoryDisk
+from broker.log.record_check import WorkBudget
 from broker.metadata.partition_info import PartitionInfo
 from broker.partition import Partition, Surroundings
 from broker.replication.fetch_check import ReplicaFetch
@@ -46,7 +47,7 @@ async def leading(
 
 def append(partition: Partition) -> int:
     """Where the log ends then."""
-    appended = partition.append_at_once(batch())
+    appended = partition.append_at_once(batch(), WorkBudget())
     assert appended is not None
     return appended.last_offset + 1
 

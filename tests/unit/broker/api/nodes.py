@@ -13,6 +13,7 @@ from broker.api.request import Request
 from broker.config.broker import BrokerConfig
 from broker.disk.memory import MemoryDisk
 from broker.log.identity import Identity, write_identity
+from broker.log.record_check import WorkBudget
 from broker.network.interface import Address, Connection, Listener
 from broker.node import Node
 from broker.protocol import messages as m
@@ -131,4 +132,4 @@ def append(node: Node, topic: str, count: int, producer_id: int = -1) -> None:
         producer_epoch=0 if producer_id >= 0 else -1,
         base_sequence=0 if producer_id >= 0 else -1,
     )
-    assert partition.append_at_once(memoryview(batch)) is not None
+    assert partition.append_at_once(memoryview(batch), WorkBudget()) is not None

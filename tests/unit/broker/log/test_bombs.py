@@ -55,37 +55,22 @@ async def test_they_are_refused_before_they_are_unpacked(
     def never(*_: object, **__: object) -> bytes:
         raise AssertionError("unpacked")
 
-    monkeypatch.setattr("broker.log.validation.record_data", never)
+    monkeypatch.setattr("broker.log.record_check.decompress", never)
+    monkeypatch.setattr("broker.log.record_check.unpack_in_pieces", never)
     bomb = dense(300_000)
     config = LogConfig(compression_type="gzip")
     assert await refused(disk, config, bomb) is ErrorCode.INVALID_RECORD
 
 
-async def test_what_unpacks_to_too_much_is_not_repacked(disk: Disk) -> None:
-    large = batch(bytes(2 << 20), codec=Codec.ZSTD)
-    config = LogConfig(compression_type="gzip", max_message_bytes=10_000)
-    assert len(large) < 10_000
-    assert await refused(disk, config, large) is ErrorCode.MESSAGE_TOO_LARGE
-
-
-async def test_so_it_is_when_the_packed_data_do_not_tell_their_size(disk: Disk) -> None:
-    large = bytearray(batch(bytes(2 << 20), codec=Codec.ZSTD))
-    packer = zstandard.ZstdCompressor(write_content_size=False)
-    data = zstandard.ZstdDecompressor().decompress(bytes(large[HEADER_SIZE:]))
-    large[HEADER_SIZE:] = packer.compress(data)
-    header = read_header(large)
-    write_header(large, 0, header._replace(length=len(large) - PREFIX_SIZE))
-    rewrite_crc(memoryview(large), 0)
-    config = LogConfig(compression_type="gzip", max_message_bytes=10_000)
-    assert await refused(disk, config, memoryview(large)) is ErrorCode.MESSAGE_TOO_LARGE
-
-
-async def test_more_records_than_are_checked_at_once_are_refused_by_a_compacted_topic(
-    disk: Disk,
+@pytest.mark.parametrize("name", ["producer", "gzip", "zstd", "snappy"])
+async def test_what_unpacks_to_more_than_its_size_can_explain_is_refused(
+    disk: Disk, name: str
 ) -> None:
-    many = batch(*[b""] * 4000, codec=Codec.ZSTD)
-    config = LogConfig(cleanup_compact=True, max_message_bytes=20_000)
-    assert await refused(disk, config, many) is ErrorCode.MESSAGE_TOO_LARGE
+    large = batch(bytes(30 << 20), codec=Codec.ZSTD)
+    assert len(large) < 20_000
+    assert await refused(disk, LogConfig(compression_type=name), large) is (
+        ErrorCode.MESSAGE_TOO_LARGE
+    )
 
 
 async def test_a_batch_that_grows_beyond_the_limit_when_it_is_repacked_is_refused(

@@ -1,0 +1,297 @@
+/* A walk over the records inside a batch, in the order of their fields, without copying any.
+ *
+ * The data come in pieces of any size, because compressed batches are decompressed into a small
+ * buffer: the walk can stop between any two bytes and go on with the next piece. Its Python twin
+ * is broker/protocol/record_walk_python.py; a test feeds both the same bytes and compares. The
+ * rules and the sentences for each problem stand in broker/protocol/record_walk.py.
+ *
+ * Only the stable ABI of Python 3.11 is used, so one build serves all later versions.
+ */
+#define Py_LIMITED_API 0x030B0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <structmember.h>
+
+enum field {
+    RECORD_SIZE, TIMESTAMP, OFFSET, KEY_SIZE, VALUE_SIZE, HEADER_COUNT,
+    NAME_SIZE, HEADER_VALUE_SIZE
+};
+
+/* The numbers are those of `Problem` in record_walk_python.py. */
+enum problem {
+    FINE, VARINT_TOO_LONG, BAD_SIZE, FIELD_TOO_LONG, NOT_FILLED, BAD_HEADER_COUNT, NO_HEADER_NAME,
+    WRONG_OFFSET, TRAILING_BYTES, CUT_OFF
+};
+
+#define SMALLEST_BODY 6
+#define NAMED_MAX 1000
+
+typedef struct {
+    PyObject_HEAD
+    /* What is asked of the records. */
+    long long count, earliest, latest, absent;
+    char needs_key;
+    /* Where the walk stands. */
+    int field, shift;
+    uint64_t raw;
+    long long left, skip, headers_left, delta;
+    /* What was found. */
+    long long records, largest, rejected_count;
+    int problem;
+    PyObject *rejected;
+} Walk;
+
+static int reject(Walk *walk, int is_timestamp)
+{
+    walk->rejected_count++;
+    if (walk->rejected == NULL && (walk->rejected = PyList_New(0)) == NULL)
+        return -1;
+    if (PyList_Size(walk->rejected) >= NAMED_MAX)
+        return 0;
+    PyObject *item = is_timestamp ? Py_BuildValue("(LL)", walk->records, walk->delta)
+                                  : Py_BuildValue("(LO)", walk->records, Py_None);
+    if (item == NULL)
+        return -1;
+    int failed = PyList_Append(walk->rejected, item);
+    Py_DECREF(item);
+    return failed;
+}
+
+static int judge(Walk *walk, int has_key)
+{
+    if (!has_key && walk->needs_key)
+        return reject(walk, 0);
+    if ((walk->delta < walk->earliest || walk->delta > walk->latest) && walk->delta != walk->absent)
+        return reject(walk, 1);
+    return 0;
+}
+
+/* One number was read: what it means for the record. Returns -1 when Python raised. */
+static int take(Walk *walk, long long number)
+{
+    switch (walk->field) {
+    case RECORD_SIZE:
+        if (walk->records >= walk->count)
+            walk->problem = TRAILING_BYTES;
+        else if (number < SMALLEST_BODY)
+            walk->problem = BAD_SIZE;
+        walk->left = number - 1; /* without the attributes, which are one byte */
+        walk->skip = 1;
+        walk->field = TIMESTAMP;
+        return 0;
+    case TIMESTAMP:
+        if (walk->records == 0 || number > walk->largest)
+            walk->largest = number;
+        walk->delta = number;
+        walk->field = OFFSET;
+        return 0;
+    case OFFSET:
+        if (number != walk->records)
+            walk->problem = WRONG_OFFSET;
+        walk->field = KEY_SIZE;
+        return 0;
+    case KEY_SIZE:
+        if (judge(walk, number >= 0) < 0)
+            return -1;
+        walk->field = VALUE_SIZE;
+        break;
+    case VALUE_SIZE:
+        walk->field = HEADER_COUNT;
+        break;
+    case HEADER_COUNT:
+        /* A header takes two bytes at least. */
+        if (number < 0 || number > walk->left / 2) {
+            walk->problem = BAD_HEADER_COUNT;
+            return 0;
+        }
+        walk->headers_left = number;
+        walk->field = NAME_SIZE;
+        number = 0;
+        break;
+    case NAME_SIZE:
+        if (number < 0) {
+            walk->problem = NO_HEADER_NAME;
+            return 0;
+        }
+        walk->field = HEADER_VALUE_SIZE;
+        break;
+    case HEADER_VALUE_SIZE:
+        walk->headers_left--;
+        walk->field = NAME_SIZE;
+        break;
+    }
+    if (number > walk->left) {
+        walk->problem = FIELD_TOO_LONG;
+        return 0;
+    }
+    if (number > 0) {
+        walk->skip = number;
+        walk->left -= number;
+    }
+    if (walk->field == NAME_SIZE && walk->headers_left == 0) {
+        if (walk->left != 0)
+            walk->problem = NOT_FILLED;
+        else
+            walk->records++;
+        walk->field = RECORD_SIZE;
+    }
+    return 0;
+}
+
+static int feed(Walk *walk, const uint8_t *at, const uint8_t *end)
+{
+    while (walk->problem == FINE) {
+        if (walk->skip) {
+            long long there = end - at;
+            long long step = walk->skip < there ? walk->skip : there;
+            at += step;
+            walk->skip -= step;
+        }
+        if (at == end)
+            return 0;
+        uint8_t byte = *at++;
+        if (walk->field != RECORD_SIZE && walk->left-- == 0) {
+            walk->problem = FIELD_TOO_LONG;
+            return 0;
+        }
+        /* A timestamp has up to 64 bits, every other number 32. */
+        int last_shift = walk->field == TIMESTAMP ? 63 : 28;
+        uint8_t last_byte = walk->field == TIMESTAMP ? 0x01 : 0x0F;
+        if (walk->shift == last_shift && byte > last_byte) {
+            walk->problem = VARINT_TOO_LONG;
+            return 0;
+        }
+        walk->raw |= (uint64_t)(byte & 0x7F) << walk->shift;
+        if (byte & 0x80) {
+            walk->shift += 7;
+            continue;
+        }
+        long long number = (long long)(walk->raw >> 1) ^ -(long long)(walk->raw & 1);
+        walk->raw = 0;
+        walk->shift = 0;
+        if (take(walk, number) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void finish(Walk *walk)
+{
+    if (walk->problem == FINE
+        && (walk->records != walk->count || walk->field != RECORD_SIZE || walk->shift || walk->skip))
+        walk->problem = CUT_OFF;
+}
+
+static int set_up(Walk *walk, PyObject *args, Py_buffer *data)
+{
+    int needs_key;
+    if (data == NULL) {
+        if (!PyArg_ParseTuple(args, "LpLLL", &walk->count, &needs_key, &walk->earliest,
+                              &walk->latest, &walk->absent))
+            return -1;
+    } else if (!PyArg_ParseTuple(args, "y*LpLLL", data, &walk->count, &needs_key, &walk->earliest,
+                                 &walk->latest, &walk->absent))
+        return -1;
+    walk->needs_key = (char)needs_key;
+    return 0;
+}
+
+static int walk_init(PyObject *self, PyObject *args, PyObject *Py_UNUSED(keywords))
+{
+    return set_up((Walk *)self, args, NULL);
+}
+
+static void walk_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((Walk *)self)->rejected);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyObject *walk_feed(PyObject *self, PyObject *data)
+{
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const uint8_t *at = buffer.buf;
+    int failed = feed((Walk *)self, at, at + buffer.len);
+    PyBuffer_Release(&buffer);
+    return failed ? NULL : PyLong_FromLong(((Walk *)self)->problem);
+}
+
+static PyObject *walk_finish(PyObject *self, PyObject *Py_UNUSED(ignored))
+{
+    finish((Walk *)self);
+    return PyLong_FromLong(((Walk *)self)->problem);
+}
+
+/* largest_delta(data, count, needs_key, earliest, latest, absent): the largest timestamp delta when
+ * all records are good, and None when one is not. Nothing is allocated. */
+static PyObject *largest_delta(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Py_buffer buffer;
+    Walk walk = {0};
+    if (set_up(&walk, args, &buffer) < 0)
+        return NULL;
+    const uint8_t *at = buffer.buf;
+    int failed = feed(&walk, at, at + buffer.len);
+    PyBuffer_Release(&buffer);
+    finish(&walk);
+    Py_XDECREF(walk.rejected);
+    if (failed)
+        return NULL;
+    if (walk.problem != FINE || walk.rejected_count)
+        Py_RETURN_NONE;
+    return PyLong_FromLongLong(walk.largest);
+}
+
+static PyMethodDef walk_methods[] = {
+    {"feed", walk_feed, METH_O, "Takes the next bytes; returns the number of the problem, or 0."},
+    {"finish", walk_finish, METH_NOARGS, "There are no more bytes; returns as `feed` does."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef walk_members[] = {
+    {"records", T_LONGLONG, offsetof(Walk, records), READONLY, NULL},
+    {"largest", T_LONGLONG, offsetof(Walk, largest), READONLY, NULL},
+    {"problem", T_INT, offsetof(Walk, problem), READONLY, NULL},
+    {"rejected_count", T_LONGLONG, offsetof(Walk, rejected_count), READONLY, NULL},
+    {"rejected", T_OBJECT, offsetof(Walk, rejected), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot walk_slots[] = {
+    {Py_tp_init, walk_init},
+    {Py_tp_dealloc, walk_dealloc},
+    {Py_tp_methods, walk_methods},
+    {Py_tp_members, walk_members},
+    {0, NULL},
+};
+
+static PyType_Spec walk_spec = {
+    "broker.protocol._record_walk.RecordWalk", sizeof(Walk), 0, Py_TPFLAGS_DEFAULT, walk_slots,
+};
+
+static PyMethodDef module_methods[] = {
+    {"largest_delta", largest_delta, METH_VARARGS, "The largest timestamp delta, or None."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT, "_record_walk", NULL, -1, module_methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__record_walk(void)
+{
+    PyObject *module = PyModule_Create(&module_definition);
+    PyObject *type = PyType_FromSpec(&walk_spec);
+    if (module == NULL || type == NULL || PyModule_AddObject(module, "RecordWalk", type) < 0) {
+        Py_XDECREF(module);
+        Py_XDECREF(type);
+        return NULL;
+    }
+    return module;
+}
