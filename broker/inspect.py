@@ -8,13 +8,16 @@ at everything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from broker.inspect_batches import SeenBatch as SeenBatch
+from broker.inspect_batches import SeenProducer as SeenProducer
+from broker.inspect_batches import SeenSegment as SeenSegment
+from broker.inspect_batches import read_batches as read_batches
+from broker.inspect_batches import seen_producer, seen_segments
 from broker.log.epochs import EpochStart
 from broker.log.log import Log
-from broker.log.segment import Segment
 from broker.metadata.broker_info import BrokerInfo as BrokerInfo
 from broker.metadata.changes import (
     BrokerChanged,
@@ -34,7 +37,6 @@ from broker.metadata.partition_info import RECOVERING as RECOVERING
 from broker.metadata.partition_info import PartitionInfo as PartitionInfo
 from broker.node import Node as Node
 from broker.partition import Partition
-from broker.protocol.batch import MAGIC, CorruptBatchError, iterate_headers, verify_crc
 from broker.quorum.metadata_log import TOPIC
 from broker.quorum.replay import Applied as Applied
 from broker.quorum.wire_form import TOPIC_ID
@@ -44,26 +46,10 @@ from broker.replication.leader import LeaderState
 METADATA_TOPIC = TOPIC
 METADATA_ID = TOPIC_ID
 
+_LONG_MS = 3_600_000
+"""Longer than any simulated run: with this expiration no producer is forgotten."""
+
 # A log
-
-
-class SeenBatch(NamedTuple):
-    """Where it lies is told, too, so that a later look can go on behind it."""
-
-    base_offset: int
-    last_offset: int
-    leader_epoch: int
-    crc: int
-    segment: int  # its base offset
-    position: int
-    size: int
-
-
-class SeenSegment(NamedTuple):
-    base_offset: int
-    log_dir: str
-    path: str
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +86,10 @@ class SeenLeadership:
     isr: tuple[int, ...]
     elr: tuple[int, ...]
     maximal_isr: tuple[int, ...]
+    min_isr: int
+    """As this leader is configured; a topic with fewer replicas needs them all."""
+    is_proposing: bool
+    """Whether an ISR that it has asked for is not decided yet."""
     high_watermark: int
     end: int
     epoch_start: int
@@ -205,6 +195,15 @@ def inspect_quorum(node: Node) -> SeenQuorum | None:
     )
 
 
+def quorum_standing(node: Node) -> tuple[str, int, int | None] | None:
+    """Role, epoch and vote: a part of `inspect_quorum` that costs next to nothing."""
+    quorum = getattr(node, "quorum", None)
+    if quorum is None:
+        return None
+    raft = quorum.raft
+    return raft.role.value, raft.epoch, raft.voted_for
+
+
 def inspect_metadata(node: Node) -> SeenMetadata | None:
     replay = getattr(node, "metadata", None)
     if replay is None:
@@ -222,6 +221,18 @@ def inspect_partition(node: Node, topic: str, index: int) -> SeenPartition | Non
     """None when the node holds no such partition."""
     partition = node.partitions.find(topic, index)
     return None if partition is None else _partition(partition)
+
+
+def producers(
+    node: Node, topic: str, index: int, ids: Iterable[int] | None = None
+) -> dict[int, SeenProducer] | None:
+    """What the partition remembers of these producers, or of all; None if it may forget some."""
+    partition = node.partitions.find(topic, index)
+    if partition is None or partition.log.config.producer_id_expiration_ms < _LONG_MS:
+        return None
+    known = partition.log.producers.producers
+    wanted = known if ids is None else [each for each in ids if each in known]
+    return {each: seen_producer(known[each]) for each in wanted}
 
 
 def broker_epoch(node: Node) -> int | None:
@@ -303,44 +314,12 @@ def segments(node: Node, topic: str, index: int) -> tuple[SeenSegment, ...]:
         quorum = getattr(node, "quorum", None)
         if quorum is None:
             return ()
-        return _segments(quorum.log.log.segments, node.config.metadata_log_dir)
+        return seen_segments(quorum.log.log.segments, node.config.metadata_log_dir)
     partition = node.partitions.find(topic, index)
-    return () if partition is None else _segments(partition.log.segments, partition.log_dir)
-
-
-def read_batches(
-    segment: SeenSegment, position: int, content: bytes
-) -> tuple[list[SeenBatch], str | None]:
-    """What stands in the segment's bytes from `position` on, and why it cannot be read further."""
-    found: list[SeenBatch] = []
-    view = memoryview(content)
-    try:
-        for at, header in iterate_headers(view):
-            if header.magic != MAGIC:
-                return found, f"no batch at byte {position + at}"
-            if not verify_crc(view, at, header):
-                return found, f"the CRC of the batch at byte {position + at} does not match"
-            found.append(
-                SeenBatch(
-                    header.base_offset,
-                    header.last_offset,
-                    header.leader_epoch,
-                    header.crc,
-                    segment.base_offset,
-                    position + at,
-                    header.size,
-                )
-            )
-    except CorruptBatchError as problem:
-        return found, str(problem)
-    return found, None
+    return () if partition is None else seen_segments(partition.log.segments, partition.log_dir)
 
 
 # How the values are made
-
-
-def _segments(live: Sequence[Segment], log_dir: str) -> tuple[SeenSegment, ...]:
-    return tuple(SeenSegment(each.base_offset, log_dir, each.file.path, each.size) for each in live)
 
 
 def _partition(partition: Partition) -> SeenPartition:
@@ -363,6 +342,8 @@ def _leadership(leader: LeaderState) -> SeenLeadership:
         leader.isr,
         leader.info.elr,
         leader.maximal_isr,
+        min(leader.min_insync_replicas, len(leader.info.replicas)),
+        leader.in_flight is not None,
         leader.high_watermark,
         leader.end_offset,
         leader.epoch_start_offset,

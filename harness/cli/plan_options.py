@@ -16,6 +16,7 @@ from harness.run.plan import UNSAFE_BROKER, Plan
 PLACES = ("netns", "local", "sim", "ssh", "vagrant")
 SYSTEMS = ("reference", "kafka")
 CLIENTS = ("confluent", "aiokafka")
+INVARIANTS = ("all", "cheap", "off")
 _SEED_BITS = 32
 _CLIENTS_MAX = 10_000
 _REPLICAS = 3
@@ -123,6 +124,9 @@ _OPTIONS = (
                  help="Plays the faults of this file instead of drawing some."),
     click.option("--stop-on-anomaly", is_flag=True,
                  help="Ends the load when the history so far shows one."),
+    click.option("--invariants", type=click.Choice(INVARIANTS), default="all", show_default=True,
+                 help="What --on sim asks of the nodes after every step; off leaves the history "
+                 "to show by itself what it can."),
     click.option("--unsafe-faults", is_flag=True,
                  help="Lifts the budget of faults that destroy data; loss cannot be judged then."),
 )  # fmt: skip
@@ -163,6 +167,11 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
         _check_schedule(chosen["schedule"])
     if chosen["on"] == "ssh" and chosen["inventory"] is None:
         raise click.UsageError("--on ssh needs --inventory FILE, a list of hosts in TOML")
+    if chosen["invariants"] != "all" and chosen["on"] != "sim":
+        raise click.UsageError(
+            f"--invariants {chosen['invariants']} is for --on sim: only a simulated node shows its "
+            "state; leave it out"
+        )
     plan = Plan(**chosen)
     why_not = why_not_judged(plan)
     if why_not is not None:

@@ -31,6 +31,8 @@ _WATCHING = ("all", "cheap", "off")
               help="Runs so many seeds, from --seed on.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 1024), default=1, show_default=True,
               help="How many of them side by side.")  # fmt: skip
+@click.option("--stop-at-first", is_flag=True,
+              help="Ends a --count with the first seed that is not valid.")  # fmt: skip
 @click.option("--nodes", type=click.IntRange(3, 9), default=5, show_default=True)
 @click.option("--length", "length_s", type=Finite(20, DAYS_30_S), default=40.0, show_default=True,
               help="Seconds of the cluster's life.")  # fmt: skip
@@ -46,6 +48,7 @@ def sim(
     schedule_file: Path | None,
     count: int,
     jobs: int,
+    stop_at_first: bool,
     nodes: int,
     length_s: float,
     invariants: str,
@@ -67,7 +70,10 @@ def sim(
     if count > 1:
         _refuse_with_count(schedule_file, save_schedule, trace_file, node_logs)
         setting = Seeds(nodes=nodes, length_s=length_s, watching=watching)
-        return _sweep(range(seed or 0, (seed or 0) + count), jobs, setting)
+        seeds = range(seed or 0, (seed or 0) + count)
+        return _sweep(seeds, jobs, setting, stop_at_first=stop_at_first)
+    if stop_at_first:
+        raise click.UsageError("--stop-at-first is for many runs; give --count as well")
     try:
         if schedule_file is not None:
             schedule = Schedule.load(schedule_file)
@@ -109,13 +115,15 @@ def _refuse_with_count(
             raise click.UsageError(f"{option} is for one run; leave it out, or --count")
 
 
-def _sweep(seeds: range, jobs: int, setting: Seeds) -> int:
+def _sweep(seeds: range, jobs: int, setting: Seeds, *, stop_at_first: bool) -> int:
     from harness.sim.sweep import sweep
     from harness.sim.totals import Totals
     from harness.sim.verdict import Outcome
 
     totals, not_valid = Totals(), {Outcome.INVALID: 0, Outcome.UNKNOWN: 0}
+    count = 0
     for ended in sweep(seeds, jobs=jobs, setting=setting):
+        count += 1
         totals += ended.totals
         if ended.failure is not None:
             outcome = ended.verdict.outcome
@@ -124,11 +132,15 @@ def _sweep(seeds: range, jobs: int, setting: Seeds) -> int:
                 f"seed {ended.seed}: {outcome.value}: {ended.failure}\n"
                 f"  run it again with: {setting.command(ended.seed)}"
             )
+            if stop_at_first:
+                break
     for line in totals.lines():
         click.echo(line)
     for outcome, number in not_valid.items():
         if number:
-            click.echo(f"{outcome.value}: {number} of {len(seeds)} seeds")
+            click.echo(f"{outcome.value}: {number} of {count} seeds")
+    if count < len(seeds):
+        click.echo(f"stopped at the first of them: {len(seeds) - count} seeds were not run")
     if any(not_valid.values()):
         return EXIT_CODES["invalid" if not_valid[Outcome.INVALID] else "unknown"]
     if totals.zeros():

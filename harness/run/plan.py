@@ -45,6 +45,8 @@ class Plan:
     contract: str = "safe"
     unsafe_faults: bool = False
     stop_on_anomaly: bool = False
+    invariants: str = "all"
+    """What `--on sim` asks of the nodes themselves: all, cheap or off."""
     inventory: str | None = None
     """Of the hosts of `--on ssh`."""
     schedule: str | None = None

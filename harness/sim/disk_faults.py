@@ -13,10 +13,13 @@ Undo = Callable[[], None]
 class DiskFaults:
     def __init__(self, disks: Mapping[str, MemoryDisk]) -> None:
         self._disks = tuple(disks.values())
+        self.struck = 0
+        """How often something befell them that may cost a write; to be slow costs none."""
         self._limits: dict[MemoryDisk, list[int]] = {disk: [] for disk in self._disks}
 
     def fill(self, spare_bytes: int = 0) -> Undo:
         """No more room than this from now on, on each disk."""
+        self.struck += 1
         taken = [(disk, disk._used_bytes() + spare_bytes) for disk in self._disks]
         for disk, limit in taken:
             self._limits[disk].append(limit)
@@ -31,6 +34,7 @@ class DiskFaults:
         return undo
 
     def fail(self, operation: str = "*", path: str = "*", error: int = errno.EIO) -> Undo:
+        self.struck += 1
         faults = [disk.fail(operation, path, error=error) for disk in self._disks]
 
         def undo() -> None:
@@ -50,6 +54,7 @@ class DiskFaults:
 
     def make_read_only(self) -> Undo:
         """A second one takes the place of the first, and the first undo ends both."""
+        self.struck += 1
         for disk in self._disks:
             disk.faults.is_read_only = True
 

@@ -8,6 +8,9 @@ from harness.sim.client_produce_queue import Delivered
 from harness.sim.record import Record
 from harness.sim.trace import Row, Trace
 
+FIRST_ACK_S_MAX = 20.0
+"""Bounded time to the first acknowledged write after healing: two of Kafka's sessions."""
+
 _TROUBLE = frozenset({"fault", "heal", "start", "delay", "duplicate", "error_reply"})
 """Kinds of rows: faults and their ends, starts after crashes and exits, messages tampered with."""
 
@@ -35,19 +38,25 @@ def _troubles(trace: Trace) -> Iterator[Row]:
 
 
 def first_ack_s(record: Record, since_s: float) -> float | None:
-    """Until every partition that was asked has acknowledged a write; None if one never has.
+    """Until every partition that was asked has acknowledged a write; None if one never has."""
+    waits = _first_acks(record, since_s).values()
+    return None if None in waits else max((each or 0.0 for each in waits), default=0.0)
 
-    Asked is a partition with a write that was sent after that moment, or not settled by then.
-    """
-    worst = 0.0
-    asked: dict[int, list[float]] = {}
+
+def slow_partitions(record: Record, since_s: float, bound_s: float) -> dict[int, float | None]:
+    """Partitions that were asked, and took longer than that; None where no answer ever came."""
+    waits = _first_acks(record, since_s)
+    return {each: wait for each, wait in waits.items() if wait is None or wait > bound_s}
+
+
+def _first_acks(record: Record, since_s: float) -> dict[int, float | None]:
+    """Asked is a partition with a write that was sent after that moment, or not settled by then."""
+    asked: dict[int, float | None] = {}
     for sent in record.sends:
-        if sent.done_s is None or sent.done_s >= since_s:
-            acks = asked.setdefault(sent.partition, [])
-            if isinstance(sent.outcome, Delivered) and sent.done_s is not None:
-                acks.append(sent.done_s - since_s)
-    for acks in asked.values():
-        if not acks:
-            return None
-        worst = max(worst, min(acks))
-    return worst
+        if sent.done_s is not None and sent.done_s < since_s:
+            continue
+        first = asked.setdefault(sent.partition, None)
+        if isinstance(sent.outcome, Delivered) and sent.done_s is not None:
+            wait_s = sent.done_s - since_s
+            asked[sent.partition] = wait_s if first is None else min(first, wait_s)
+    return asked

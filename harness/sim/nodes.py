@@ -87,6 +87,11 @@ class SimNode:
         return self._outages > 0
 
     @property
+    def is_unharmed(self) -> bool:
+        """Whether its disks have kept, and will keep, all that was ever written to them."""
+        return not (self._power_losses or self.disk_faults.struck or self.damaged_logs)
+
+    @property
     def unmet_crash_points(self) -> tuple[CrashPoint, ...]:
         return self._points.unmet
 

@@ -15,6 +15,7 @@ from harness.sim.client_settings import ClientSettings
 from harness.sim.healing import first_ack_s, healed_s
 from harness.sim.invariants import invariants
 from harness.sim.invariants.base import Cost, InvariantBroken, Violation
+from harness.sim.invariants.comeback import REJOIN, Comeback, await_comeback, comeback
 from harness.sim.invariants.watch import Watch
 from harness.sim.judgement import problems
 from harness.sim.loop import SimulationError
@@ -57,6 +58,8 @@ class Ended:
     """Entries of the schedule that never took hold."""
     stopped: str | None = None
     """What the run could not go on with, before it could be judged."""
+    comeback: Comeback = field(default_factory=Comeback)
+    """What did not come back when all was healed."""
 
 
 def draw_schedule(seed: int, *, nodes: int = NODES, length_ms: float = LENGTH_MS) -> Schedule:
@@ -139,6 +142,7 @@ def _run(stage: Stage, watch: Watch | None) -> Ended:
         except (SimulationError, ClientError) as error:
             stopped = _told(error)
         counts = {} if stage.message_faults is None else stage.message_faults.counts()
+        back = Comeback() if broken else comeback(stage, record)
         return Ended(
             schedule=schedule,
             broken=broken,
@@ -154,8 +158,9 @@ def _run(stage: Stage, watch: Watch | None) -> Ended:
             digest=simulation.trace.digest(),
             length_s=simulation.now_s,
             unsettled=sum(sent.outcome is None for sent in record.sends),
-            looks={} if watch is None else watch.looks,
+            looks={} if watch is None else {**watch.looks, REJOIN: back.looks},
             missed=tuple(_missed(stage)),
+            comeback=back,
         )
 
 
@@ -194,4 +199,10 @@ async def _play(stage: Stage, record: Record) -> None:
         await each
     await asyncio.sleep(max(0.0, schedule.length_ms / 1000 - simulation.now_s))
     await processes["judge"].start(judge.ask_again(partitions))
-    await processes["judge"].start(judge.read_everything(partitions))
+    try:
+        await processes["judge"].start(judge.read_everything(partitions))
+    except ClientError:
+        # What cannot be read may be a cluster that does not come back, and that is a finding.
+        await await_comeback(stage)
+        raise
+    await await_comeback(stage)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness.sim.healing import FIRST_ACK_S_MAX
+from harness.sim.invariants.comeback import REJOIN
+
 if TYPE_CHECKING:
     from harness.sim.run import Ended
 
 WRITES_MIN = 100
 """A run with fewer acknowledged writes has not shown much."""
-
-FIRST_ACK_S_MAX = 20.0
-"""Bounded time to the first acknowledged write after healing: two of Kafka's sessions."""
 
 
 class Outcome(Enum):
@@ -34,12 +34,22 @@ class Verdict(NamedTuple):
 def verdict(ended: Ended) -> Verdict:
     if ended.broken is not None:
         return Verdict(Outcome.INVALID, (str(ended.broken),))
-    if ended.problems:
-        return Verdict(Outcome.INVALID, tuple(ended.problems))
+    findings = (*ended.problems, *_not_back(ended))
+    if findings:
+        return Verdict(Outcome.INVALID, findings)
     doubts = tuple(_doubts(ended))
     if doubts:
         return Verdict(Outcome.UNKNOWN, doubts)
     return Verdict(Outcome.VALID, (f"{_KEPT}, {_watched(ended)}",))
+
+
+def _not_back(ended: Ended) -> list[str]:
+    """Safety is not all: what is healed has to come back."""
+    behind = ended.comeback.behind if REJOIN in ended.looks else ()
+    return [
+        *(f"unavailable: {each}" for each in ended.comeback.unavailable),
+        *(f"{REJOIN}: {each}" for each in behind),
+    ]
 
 
 _KEPT = "nothing acknowledged was lost, doubled or moved"

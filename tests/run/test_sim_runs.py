@@ -274,7 +274,11 @@ def test_a_broken_rule_of_the_broker_ends_a_simulated_run(
     outcome = run(tmp_path)
     assert outcome.exit_code == 1
     assert [each.type for each in outcome.anomalies] == ["W-HWMONO"]
-    assert "on purpose" in outcome.anomalies[0].because
+    assert outcome.anomalies[0].because.startswith("on purpose (at ")
+    # What the history alone shows is asked for by switching them off.
+    alone = run(tmp_path, invariants="off", time_limit_s=5.0, rate=200.0)
+    assert alone.exit_code == 0, alone.sentence()
+    assert "invariants" not in [each.checker for each in alone.verdicts]
 
 
 def test_no_host_is_left_in_the_store(tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ from harness.sim.invariants.durable_commits import DurableCommits
 from harness.sim.invariants.epochs_fence import EpochsFence
 from harness.sim.invariants.equal_images import EqualImages
 from harness.sim.invariants.equal_logs import EqualLogs
+from harness.sim.invariants.kept_places import KeptPlaces
+from harness.sim.invariants.known_producers import KnownProducers
 from harness.sim.invariants.leader_counts_all import LeaderCountsAll
 from harness.sim.invariants.leader_has_all import LeaderHasAll
 from harness.sim.invariants.marks_are_held import MarksAreHeld
 from harness.sim.invariants.marks_rise import MarksRise
+from harness.sim.invariants.marks_wait import MarksWait
 from harness.sim.invariants.no_surrender import NoSurrender
 from harness.sim.invariants.offsets_in_order import OffsetsInOrder
 from harness.sim.invariants.one_leader import OneLeader
@@ -28,6 +31,7 @@ INVARIANTS = (
     RisingEpochs,
     OffsetsInOrder,
     MarksRise,
+    MarksWait,
     LeaderHasAll,
     CandidatesHaveAll,
     MarksAreHeld,
@@ -38,6 +42,8 @@ INVARIANTS = (
     DurableCommits,
     NoSurrender,
     EqualImages,
+    KnownProducers,
+    KeptPlaces,
 )
 """In the order in which they are asked: the first one that is broken is told."""
 

@@ -32,8 +32,13 @@ class Violation:
     """Of the trace: the last event of the step that was looked at."""
     time_s: float
 
+    @property
+    def because(self) -> str:
+        """What is wrong and where to look for it, without the invariant's name."""
+        return f"{self.sentence} (at {self.time_s:.6f} s, row {self.row})"
+
     def __str__(self) -> str:
-        return f"{self.invariant}: {self.sentence} (at {self.time_s:.6f} s, row {self.row})"
+        return f"{self.invariant}: {self.because}"
 
 
 class InvariantBroken(SimulationError):  # noqa: N818 - it is the finding and not an error

@@ -14,6 +14,7 @@ from broker.inspect import (
     broker_epoch,
     inspect_partition,
     inspect_quorum,
+    quorum_standing,
     segments,
 )
 from harness.sim.invariants.base import METADATA, Key
@@ -46,6 +47,11 @@ class Scene:
         life = self._cluster[node].life
         return 0 if life is None else life.number
 
+    def is_unharmed(self, node_id: int) -> bool:
+        """Whether nothing that it wrote can be lost: no power failed, no disk was struck so far."""
+        name = self._names.get(node_id)
+        return name is not None and self._cluster[name].is_unharmed
+
     def is_clean(self, node_id: int) -> bool:
         """Whether it runs, and in the very life that the controllers count on."""
         known = self.decided.brokers.get(node_id)
@@ -56,6 +62,11 @@ class Scene:
         name = self._names.get(node_id)
         process = None if name is None else self._cluster[name].process
         return process is not None and broker_epoch(process) == epoch
+
+    def standing(self, node: str) -> tuple[str, int, int | None] | None:
+        """Its role, its epoch and its vote in the quorum; None when it does not run."""
+        process = self._cluster[node].process
+        return None if process is None else quorum_standing(process)
 
     def quorum_epoch(self, node: str) -> int | None:
         process = self._cluster[node].process
@@ -135,6 +146,12 @@ class Scene:
             return None
         seen = inspect_partition(process, topic, key[1])
         return None if seen is None or seen.topic_id != key[0] else seen.leadership
+
+    def leadership_on(self, node: str, topic: str, index: int) -> SeenLeadership | None:
+        """Likewise, whoever the controllers want to lead."""
+        process = self._cluster[node].process
+        seen = None if process is None else inspect_partition(process, topic, index)
+        return None if seen is None else seen.leadership
 
     def leader(self, key: Key) -> Replica | None:
         """Of the node that the controllers want to lead, once it does."""

@@ -13,6 +13,7 @@ from harness.schedule.schedule import Schedule
 from harness.sim.actors import Actor
 from harness.sim.client_errors import NoLeaderError
 from harness.sim.invariants.base import Cost, Violation
+from harness.sim.invariants.comeback import Comeback
 from harness.sim.run import Ended, draw_schedule
 from harness.sim.sweep import SeedEnded, Seeds, run_seed
 from harness.sim.totals import Totals
@@ -82,8 +83,8 @@ def test_a_file_that_is_no_schedule_is_refused_by_what_is_wrong_with_it(
     ("watched", "told"),
     [
         ("off", ", and no invariant was asked\n"),
-        ("cheap", ", and all 15 invariants that were asked held\n"),
-        ("all", ", and all 16 invariants that were asked held\n"),
+        ("cheap", ", and 18 invariants held; nothing to look at had W-PLACE\n"),
+        ("all", ", and 19 invariants held; nothing to look at had W-PLACE\n"),
     ],
 )
 def test_only_what_was_asked_is_said_to_have_held(
@@ -153,6 +154,8 @@ def test_a_file_that_is_no_text_is_refused(
         ({"broken": Violation("W-ELECT", "two lead epoch 3", 7, 1.5)}, 1),
         ({"problems": ["lost: a"]}, 1),
         ({"first_ack_s": None}, 2),
+        ({"comeback": Comeback(unavailable=("t-0 has no leader",))}, 1),
+        ({"comeback": Comeback(behind=("n1 is late",)), "looks": {"W-REJOIN": 1}}, 1),
         ({"unsettled": 1}, 2),
         ({"first_ack_s": 20.1}, 2),
         ({"stopped": "the main coroutine had not ended at 280.0 s"}, 2),
@@ -200,6 +203,32 @@ def test_many_seeds_are_one_verdict(
     assert "seed 8: invalid: lost: a\n  run it again with: harness sim --seed 8" in told
     assert "seed 9: unknown: late" in told
     assert run("--seed", "9", "--count", "5") == 2
+
+
+def test_a_sweep_can_stop_at_the_first_seed_that_is_not_valid(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = []
+
+    def ended(seed: int, setting: Seeds) -> SeedEnded:
+        ran.append(seed)
+        outcome = Outcome.INVALID if seed in (3, 5) else Outcome.VALID
+        everything = Totals(**dict.fromkeys(Totals.__slots__, 1))
+        return SeedEnded(seed, Verdict(outcome, ("lost: a",)), everything, 0.1, 40.0)
+
+    monkeypatch.setattr("harness.sim.sweep.run_seed", ended)
+    assert run("--seed", "1", "--count", "9", "--stop-at-first") == 1
+    assert ran == [1, 2, 3]
+    told = capsys.readouterr().out
+    assert "invalid: 1 of 3 seeds\n" in told
+    assert "stopped at the first of them: 6 seeds were not run\n" in told
+    assert run("--seed", "6", "--count", "3", "--stop-at-first") == 0
+    assert "valid: 3 seeds\n" in capsys.readouterr().out
+
+
+def test_stopping_at_the_first_of_one_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--seed", "1", "--stop-at-first") == 254
+    assert "--count" in capsys.readouterr().err
 
 
 def test_an_invariant_with_nothing_to_look_at_is_named(

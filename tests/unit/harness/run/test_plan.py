@@ -43,6 +43,7 @@ PLANS = st.builds(
 
 @settings(deadline=None)
 @example(Plan(nodes=3, concurrency=10))
+@example(Plan(on="sim", invariants="off"))
 @example(Plan(nodes=3, concurrency=6))
 @given(PLANS)
 def test_the_command_makes_the_same_plan_again(plan: Plan) -> None:
@@ -114,6 +115,7 @@ def test_what_is_no_plan_is_told(tmp_path: Path) -> None:
         ),
         (["--on", "sim", "--producer-config", "linger.ms=5"], "for the clients of real runs"),
         (["--junit", "no/such/directory/junit.xml"], "no/such/directory is no directory"),
+        (["--on", "local", "--invariants", "off"], "--invariants off is for --on sim"),
         (["--key-dist", "hot:0"], "try uniform"),
         (["--producer-config", "acks=1"], "acks has an option of its own"),
         (["-w", "append", "--topic-config", "retention.ms=5000"], "retention.ms=5000 may delete"),

@@ -1,5 +1,10 @@
 """W-ELECT: one leader in an epoch, one vote in an epoch."""
 
+import pytest
+
+from broker.raft.events import QuorumState
+from broker.raft.member_state import MemberState
+from broker.raft.roles import Leader, Progress
 from harness.sim.invariants.one_leader import OneLeader
 from tests.unit.harness.sim.invariants.cluster_by_hand import breaks, cluster_by_hand
 
@@ -77,3 +82,62 @@ def test_followers_and_a_vote_for_nobody_are_nothing_to_look_at() -> None:
         cluster.tell("role", 1, epoch=50, detail="follower")
         cluster.tell_of_quorum("vote", 1, epoch=50)
         assert rule.looks == looks
+
+
+def test_a_leader_that_nobody_told_of_is_found() -> None:
+    rule = OneLeader()
+    with cluster_by_hand(rule) as cluster:
+        leader, follower = cluster.leader, cluster.follower
+        cluster.partition(follower).leader = cluster.partition(leader).leader
+        with breaks(rule, f"n{follower} leads t-0 in epoch 0, which n{leader} led before"):
+            cluster.tell("append", follower)
+
+
+def test_a_role_in_the_quorum_that_a_start_restored_without_a_word_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As if the file `quorum-state` brought a leadership back."""
+    real = MemberState.restore
+
+    def restore(self: MemberState, state: QuorumState, now: float) -> None:
+        real(self, state, now)
+        if state.leader_id == self.node_id:
+            others = {each: Progress() for each in self.others}
+            self.standing = Leader(self.log.end_offset, now, now + 9, others)
+
+    monkeypatch.setattr(MemberState, "restore", restore)
+    rule = OneLeader()
+    with cluster_by_hand(rule) as cluster:
+        machine = cluster.cluster[f"n{cluster.controller}"]
+        machine.kill()
+        machine.start()
+        words = f"{machine.name} leads the quorum in epoch .* in a second life"
+        with breaks(rule, words):
+            cluster.run(machine.started(), for_s=30.0)
+
+
+def test_a_vote_that_was_forgotten_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Q01: a start that does not bring it back, in the epoch in which it was given."""
+    real = MemberState.restore
+
+    def restore(self: MemberState, state: QuorumState, now: float) -> None:
+        real(self, QuorumState(state.epoch, None, state.leader_id), now)
+
+    rule = OneLeader()
+    with cluster_by_hand(rule) as cluster:
+        machine = cluster.cluster[f"n{cluster.controller}"]
+        monkeypatch.setattr(MemberState, "restore", restore)
+        machine.kill()
+        machine.start()
+        with breaks(rule, f"{machine.name} has forgotten that it voted for {machine.name}"):
+            cluster.run(machine.started(), for_s=30.0)
+
+
+def test_a_vote_for_another_than_the_one_that_was_spoken_is_found() -> None:
+    rule = OneLeader()
+    with cluster_by_hand(rule) as cluster:
+        controller = cluster.controller
+        member = cluster.node(controller).quorum.raft._member
+        member.voted_for = next(each for each in (1, 2, 3) if each != controller)
+        with breaks(rule, f"n{controller} holds a vote for n{member.voted_for} in epoch"):
+            cluster.tell("append", controller)
