@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from harness.cluster.errors import NoAnswerError, RefusedError
@@ -26,6 +28,7 @@ Note = Callable[[str, Any], None]
 
 WHAT_CLUSTERS_DO = (EnvironmentFailure, OSError)
 """How a cluster that is being broken may answer, or fail to: data of a run, never its crash."""
+_LOOK_AGAIN_MS = 500.0
 _HEAL_ATTEMPTS = 3
 _HEAL_AGAIN_AFTER_S = 2.0
 
@@ -115,19 +118,38 @@ class Conductor:
 
     async def _stroke(self, moment: Moment) -> None:
         await self._sleep_until(moment.at_ms)
-        nemesis = self._nemeses[moment.nemesis]
-        dice = self._decisions.random("nemesis_choice", moment.name)
+        nemesis, was_alone = self._nemeses[moment.nemesis], not self.scene.in_force
         try:
             reason = nemesis.why_not(self.scene.cluster)
             if reason is not None:
                 raise NothingToStrikeError(reason)
-            faults = await nemesis.choose(self.scene, moment, dice)
+            faults = await self._chosen(nemesis, moment)
         except (NothingToStrikeError, *WHAT_CLUSTERS_DO) as nothing:
-            was_alone = not self.scene.in_force
+            was_alone = was_alone or not self.scene.in_force
             outcome = Outcome(nemesis=nemesis.name, moment=moment.name, was_alone=was_alone)
             self._skip(outcome, _said(nothing))
             return
         await _together(self._fault(nemesis, fault) for fault in faults)
+
+    async def _chosen(self, nemesis: Nemesis, moment: Moment) -> tuple[Fault, ...]:
+        """Where there is nothing to strike yet, it looks again during the moment's first half.
+
+        Until then a log is read, a leader elected or a node back, say. Faults that are chosen late
+        begin late and end when they would have.
+        """
+        end_ms, now_ms = moment.at_ms + moment.for_ms, moment.at_ms
+        for attempt in count():
+            again = f" again {attempt}" if attempt else ""
+            dice = self._decisions.random("nemesis_choice", f"{moment.name}{again}")
+            rest = replace(moment, at_ms=now_ms, for_ms=round(end_ms - now_ms, 1))
+            try:
+                return await nemesis.choose(self.scene, rest, dice)
+            except (NothingToStrikeError, *WHAT_CLUSTERS_DO):
+                if self._now_ms() + _LOOK_AGAIN_MS > moment.at_ms + moment.for_ms / 2:
+                    raise
+            await asyncio.sleep(_LOOK_AGAIN_MS / 1000)
+            now_ms = self._now_ms()
+        raise AssertionError("a count never ends")
 
     async def _fault(self, nemesis: Nemesis, fault: Fault, *, is_played: bool = False) -> None:
         await self._sleep_until(fault.at_ms)

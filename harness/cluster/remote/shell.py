@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 import shlex
 import socket
 import threading
@@ -35,6 +36,9 @@ _KEEPALIVE_S = 5
 _CHUNK_BYTES = 1 << 16
 
 _Result = TypeVar("_Result")
+
+# Whatever goes wrong with a connection is raised here, too; printed as well it would be in the way.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
