@@ -84,6 +84,8 @@ class Scene:
     unsafe_faults: bool = False
     in_force: dict[str, Fault] = field(default_factory=dict)
     """By name, from just before the deed until it is undone; kept by `begin` and `end`."""
+    begun: int = 0
+    """How many faults were begun until now."""
     accompanied: set[str] = field(default_factory=set)
     """Those that had another fault beside them, at any time."""
     ending: set[str] = field(default_factory=set)
@@ -96,6 +98,7 @@ class Scene:
 
     def begin(self, fault: Fault) -> None:
         """Just before the deed."""
+        self.begun += 1
         if self.in_force:
             self.accompanied.update([fault.name, *self.in_force])
         self.in_force[fault.name] = fault

@@ -118,33 +118,37 @@ class Conductor:
 
     async def _stroke(self, moment: Moment) -> None:
         await self._sleep_until(moment.at_ms)
-        nemesis, was_alone = self._nemeses[moment.nemesis], not self.scene.in_force
+        nemesis = self._nemeses[moment.nemesis]
+        skipped = Outcome(nemesis=nemesis.name, moment=moment.name, was_alone=False)
         try:
-            reason = nemesis.why_not(self.scene.cluster)
-            if reason is not None:
-                raise NothingToStrikeError(reason)
-            faults = await self._chosen(nemesis, moment)
+            faults = await self._chosen(nemesis, moment, skipped)
         except (NothingToStrikeError, *WHAT_CLUSTERS_DO) as nothing:
-            was_alone = was_alone or not self.scene.in_force
-            outcome = Outcome(nemesis=nemesis.name, moment=moment.name, was_alone=was_alone)
-            self._skip(outcome, _said(nothing))
+            self._skip(skipped, _said(nothing))
             return
         await _together(self._fault(nemesis, fault) for fault in faults)
 
-    async def _chosen(self, nemesis: Nemesis, moment: Moment) -> tuple[Fault, ...]:
+    async def _chosen(
+        self, nemesis: Nemesis, moment: Moment, skipped: Outcome
+    ) -> tuple[Fault, ...]:
         """Where there is nothing to strike yet, it looks again during the moment's first half.
 
         Until then a log is read, a leader elected or a node back, say. Faults that are chosen late
-        begin late and end when they would have.
+        begin late and end when they would have. `skipped` learns whether it was ever alone.
         """
         end_ms, now_ms = moment.at_ms + moment.for_ms, moment.at_ms
         for attempt in count():
             again = f" again {attempt}" if attempt else ""
             dice = self._decisions.random("nemesis_choice", f"{moment.name}{again}")
             rest = replace(moment, at_ms=now_ms, for_ms=round(end_ms - now_ms, 1))
+            is_alone, begun = not self.scene.in_force, self.scene.begun
             try:
+                reason = nemesis.why_not(self.scene.cluster)
+                if reason is not None:
+                    raise NothingToStrikeError(reason)
                 return await nemesis.choose(self.scene, rest, dice)
             except (NothingToStrikeError, *WHAT_CLUSTERS_DO):
+                # A question may take longer than a fault that begins meanwhile and is in its way.
+                skipped.was_alone |= is_alone and self.scene.begun == begun
                 if self._now_ms() + _LOOK_AGAIN_MS > moment.at_ms + moment.for_ms / 2:
                     raise
             await asyncio.sleep(_LOOK_AGAIN_MS / 1000)

@@ -186,31 +186,6 @@ async def test_a_nemesis_that_never_struck_is_a_doubt(stage: Stage) -> None:
     assert len(conductor.faults) == 1
 
 
-@on_stage(3)
-async def test_a_nemesis_looks_again_while_there_is_nothing_to_strike_yet(stage: Stage) -> None:
-    stage.keep_busy()
-    await asyncio.sleep(3)
-    begun_s = stage.simulation.now_s
-
-    def read_to() -> dict[str, int]:
-        return {"t-0": 3} if stage.simulation.now_s >= begun_s + 2.2 else {}
-
-    stage.scene.read_to = read_to
-    conductor = conductor_of(stage, "retention")
-    await conductor.strike([a_moment("retention", at_ms=1000.0, for_ms=5000.0)])
-    assert conductor.doubts == []
-    (fault,) = conductor.faults
-    # It begins late and ends when it would have, and so it is stored.
-    assert 2200 <= fault.at_ms <= 2800
-    assert fault.for_ms == pytest.approx(6000.0 - fault.at_ms)
-
-    stage.scene.read_to = dict
-    begun_s = stage.simulation.now_s
-    await conductor.strike([a_moment("retention", 2, for_ms=5000.0)])
-    assert conductor.outcomes[-1].skipped.startswith("no poll has returned anything")
-    assert 2.0 <= stage.simulation.now_s - begun_s <= 2.6
-
-
 def test_who_asks_for_all_takes_what_there_is() -> None:
     struck = Outcome(nemesis="kill", moment="kill 1", proof="gone")
     skipped = Outcome(nemesis="compact", moment="compact 1", skipped="no compacted topic")
