@@ -7,6 +7,7 @@ it needs, so that chunks.py can leave out whatever did not arrive whole.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -44,6 +45,7 @@ class Recorder:
             name: _Stream(directory / f"{name}.arrow", fields) for name, fields in FILES.items()
         }
         self._is_open = True
+        self._failure: OSError | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -74,15 +76,30 @@ class Recorder:
         """TypeError if the value is nothing that JSON can tell; the history is then as before."""
         if not self._is_open:
             raise ValueError("the recorder is closed")
+        if self._failure is not None:
+            raise self._failure
         self._columns.add(self._count, time_ns, process, type, f, value, error, node, extra)
         self._count += 1
         if self._columns.waiting >= CHUNK_ROWS_MAX:
             self.flush()
 
     def flush(self) -> None:
-        """What was recorded is with the operating system when this returns."""
+        """What was recorded is with the operating system when this returns.
+
+        A disk that is full ends the recording: what was written until then can be read, as after a
+        kill, and whatever is recorded later raises the same OSError.
+        """
+        if self._failure is not None:
+            raise self._failure
         if not self._columns.waiting:
             return
+        try:
+            self._write()
+        except OSError as error:
+            self._failure = error
+            raise
+
+    def _write(self) -> None:
         chunk = self._columns.take()
         self._streams["keys"].write(chunk.keys)
         self._streams["values"].write(chunk.values)
@@ -98,11 +115,13 @@ class Recorder:
         if not self._is_open:
             return
         self._is_open = False
-        try:
-            self.flush()
-        finally:
+        with ExitStack() as closing:
             for stream in self._streams.values():
-                stream.close()
+                closing.callback(self._close, stream)
+            self.flush()
+
+    def _close(self, stream: _Stream) -> None:
+        stream.close(is_whole=self._failure is None)
 
 
 class _Stream:
@@ -116,6 +135,10 @@ class _Stream:
         if batch.num_rows:
             self._writer.write_batch(batch, custom_metadata=says)
 
-    def close(self) -> None:
-        self._writer.close()
-        self._file.close()
+    def close(self, *, is_whole: bool) -> None:
+        """Behind a batch that was not written whole, no end of the stream is marked."""
+        try:
+            if is_whole:
+                self._writer.close()
+        finally:
+            self._file.close()

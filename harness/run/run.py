@@ -41,7 +41,7 @@ from harness.run.tally import Tally
 from harness.run.watching import Snapshot, Watcher
 from harness.run.workload import workload_of
 from harness.schedule.schedule import Schedule
-from harness.store.store import Store
+from harness.store.store import Store, running_out_of_room
 from nemesis import ALL, parse
 from nemesis.base import Scene
 from nemesis.conductor import Conductor
@@ -55,6 +55,11 @@ _LOOK_EVERY_S = 5.0
 def execute(plan: Plan, store: Store, watcher: Watcher) -> Outcome:
     """The whole run, from the plan to the verdict."""
     directory = store.new_run(plan.name, datetime.now(UTC))
+    with running_out_of_room(directory):
+        return _execute(plan, store, directory, watcher)
+
+
+def _execute(plan: Plan, store: Store, directory: Path, watcher: Watcher) -> Outcome:
     (directory / "plan.json").write_text(plan.text())
     (directory / "command.txt").write_text(plan.command() + "\n")
     (directory / "env.json").write_text(json.dumps(environment(), indent=2) + "\n")

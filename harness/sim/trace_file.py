@@ -17,9 +17,14 @@ _NEVER_ABSENT = ("cause", "time_ns")
 
 
 def write_trace(trace: Trace, path: Path) -> None:
+    """Nothing is left of it if there is no room for all of it."""
     table = table_of(trace.columns())
-    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
-        writer.write_table(table)
+    try:
+        with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def read_trace(path: Path) -> pa.Table:

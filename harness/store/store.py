@@ -9,16 +9,34 @@ Links are relative, so that the tree can be moved.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.errors import EnvironmentFailure
 
 _TIME = re.compile(r"\d{8}T\d{6}\.\d{3}Z(-\d+)?")
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+
+
+@contextmanager
+def running_out_of_room(directory: Path) -> Iterator[None]:
+    """A run whose store cannot take any more ends with a sentence; what is there is kept."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        raise EnvironmentFailure(
+            f"{directory}: {os.strerror(error.errno)}; what was recorded until then is kept. Make "
+            "room, or name another directory with --store; harness analyze judges what is there"
+        ) from error
 
 
 class Store:
@@ -38,7 +56,8 @@ class Store:
                 raise EnvironmentFailure(
                     f"{error.filename}: {error.strerror}; --store names another directory"
                 ) from None
-            _link(self.root / "current", directory)
+            with running_out_of_room(directory):
+                _link(self.root / "current", directory)
             return directory
         raise EnvironmentFailure(f"{self.root / name} has a hundred runs of {stamp}")
 

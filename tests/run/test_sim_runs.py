@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +14,7 @@ from typing import Any
 import pytest
 
 from harness.client.driver import DriverError
+from harness.history.history import History
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.run import execute
@@ -285,3 +290,22 @@ def test_no_host_is_left_in_the_store(tmp_path: Path) -> None:
     outcome = run(tmp_path, time_limit_s=5.0, rate=200.0)
     assert outcome.exit_code == 0, outcome.sentence()
     assert not (outcome.directory / "hosts").exists()
+
+
+def test_a_store_that_fills_up_ends_the_run_with_a_sentence_and_keeps_what_is_there(
+    tmp_path: Path,
+) -> None:
+    words = "-m harness test --on sim --nodes 1 --time-limit 5 --seed 1 --store store".split()
+    bounded = f"ulimit -f 40; exec {shlex.join([sys.executable, *words])}"
+    done = subprocess.run(
+        ["bash", "-c", bounded],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert done.returncode == 255, done
+    assert "Traceback" not in done.stderr
+    assert "File too large; what was recorded until then is kept" in done.stderr
+    assert len(History.load(tmp_path / "store" / "latest")) > 0

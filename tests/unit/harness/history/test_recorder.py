@@ -1,5 +1,9 @@
 """What was recorded is what is loaded, whatever came in between."""
 
+import errno
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,18 @@ from harness.history.errors import HistoryError
 from harness.history.history import History, finish
 from harness.history.op import NEMESIS, Op
 from harness.history.recorder import Recorder
+
+
+@contextmanager
+def full_disk(file_bytes: int) -> Iterator[None]:
+    """No file of this process may grow beyond so many bytes: the kernel refuses the rest."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
 
 VALUE = [["send", "t-0", [3, 7]], ["send", "t-1", {"not": "ours"}]]
 
@@ -110,3 +126,23 @@ def test_a_closed_recorder_takes_no_more(tmp_path: Path) -> None:
     recorder.close()
     with pytest.raises(ValueError, match="closed"):
         recorder.record(1, 0, "ok", "crash", None)
+
+
+def test_a_disk_that_is_full_ends_the_recording_and_keeps_what_was_written(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    for number in range(100):
+        recorder.record(number, 0, "info", "send", [["send", "t-0", f"value {number}"]])
+        recorder.flush()
+    kept = list(History.load(tmp_path))
+    with full_disk((tmp_path / "elements.arrow").stat().st_size + 40):
+        recorder.record(100, 0, "info", "send", [["send", "t-0", "one too many"]])
+        with pytest.raises(OSError, match=r"Error writing bytes") as full:
+            recorder.flush()
+        assert full.value.errno == errno.EFBIG
+    # There is room again, but a batch behind half of one could not be found.
+    for again in (lambda: recorder.record(101, 0, "info", "poll", []), recorder.flush):
+        with pytest.raises(OSError, match=r"Error writing bytes"):
+            again()
+    with pytest.raises(OSError, match=r"Error writing bytes"):
+        recorder.close()
+    assert list(History.load(tmp_path)) == kept
