@@ -152,6 +152,11 @@ class Columns:
         return self.history.values[value] if self.elements.boxed[element] else value
 
 
+def has_kind(columns: Columns, kind: int) -> bool:
+    """Whether any element of the history is of this kind."""
+    return bool((columns.elements.kind == kind).any())
+
+
 def _plain(column: pa.ChunkedArray, null: Any = None) -> Any:
     """As numpy, without a copy where there is one chunk and nothing is null."""
     if column.null_count:

@@ -67,6 +67,8 @@ _KEYED = np.array(
 _PAIRED = np.array((kinds.SEND, kinds.PUT, kinds.GET), np.int8)
 """Kinds whose value is no pair, unless the offset in it is none."""
 _VALUED = np.array((kinds.APPEND, kinds.READ_ELEMENT, kinds.WRITE), np.int8)
+_NEWS = ("assigned", "revoked", "lost")
+"""What a process is told at any time, also while it does something."""
 _UNTOLD = -1
 """The offset of a record whose offset nobody was told."""
 _UNREADABLE = (
@@ -89,6 +91,7 @@ def sound_history(file: Path, model: str, *, lean: bool) -> History | StoredHist
     if isinstance(history, StoredHistory):
         refuse_indices(columns.ops.index, history.path / "ops.parquet")
         refuse_dictionaries(history.path)
+    _refuse_overlaps(columns, file, is_apart=model in _MICRO_OPS)
     if model in _SHAPES:
         _refuse_shapes(columns, file, _SHAPES[model])
     if model in _MICRO_OPS:
@@ -150,6 +153,39 @@ def _refuse_pointers(columns: Columns, file: Path) -> None:
         raise HistoryError(
             f"expected a key for each {kinds.NAMES[kind]} in elements, found none",
             _where(file, row, columns.index_of(row)),
+        )
+
+
+def _refuse_overlaps(columns: Columns, file: Path, *, is_apart: bool) -> None:
+    """A process does one thing at a time. One that invokes while it has an operation under way
+    leaves nobody to say which of the two its completion is of.
+
+    `is_apart`: transactions tell by themselves what they did, so those of a process that completes
+    as many as it invoked can be judged, as a published history of Elle's expects.
+    """
+    ops, partner = columns.ops, columns.partner
+    alone = columns.has_f(*_NEWS)
+    single = np.flatnonzero((partner < 0) & (ops.process >= 0) & ~alone)
+    begun = single[ops.type[single] == 0]
+    if not begun.size:
+        return
+    acting = np.flatnonzero((ops.process >= 0) & ~alone)
+    last = np.zeros(ops.numbers.size, np.int64)
+    last[ops.process[acting]] = acting
+    strange = begun[last[ops.process[begun]] > begun]
+    if is_apart:
+        most = ops.numbers.size
+        left = np.bincount(ops.process[strange], minlength=most)
+        ended = np.bincount(ops.process[single[ops.type[single] != 0]], minlength=most)
+        strange = strange[(left > ended)[ops.process[strange]]]
+    if strange.size:
+        row = int(strange[0])
+        later = acting[(acting > row) & (ops.process[acting] == ops.process[row])]
+        index = columns.index_of(int(later[0]))
+        raise HistoryError(
+            f"expected process {columns.process_of(row)} to complete operation "
+            f"{columns.index_of(row)} before it invokes another, found operation {index}",
+            _where(file, int(later[0]), index),
         )
 
 

@@ -8,8 +8,12 @@ from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.values import LOST, UNSEEN
 from checkers.log.facts import SEND, LogFacts
 from checkers.log.words import element_of, key_text, of_number, value_text, who
+from harness.history import kinds
 
 _NO_TRANSACTIONS = "there were no transactions"
+_OF_OTHERS = np.array(
+    (kinds.APPEND, kinds.READ, kinds.READ_EMPTY, kinds.READ_ELEMENT, kinds.WRITE), np.int8
+)
 
 
 def unseen(facts: LogFacts) -> Findings:
@@ -57,6 +61,9 @@ def torn_transactions(facts: LogFacts) -> Findings:
     is_txn = columns.has_f("txn", "transform") & (columns.outcome > 0)
     if not is_txn.any():
         return Findings(nothing=_NO_TRANSACTIONS)
+    # Those of lists and registers are of other models: they have no records to be torn apart.
+    of_others = np.isin(columns.elements.kind, _OF_OTHERS)
+    is_txn[columns.elements.op[of_others]] = False
     values = facts.values
     torn: dict[int, tuple[int, int]] = {}
     for number in facts.marks.having(LOST):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from checkers.columns import OK
+from checkers.columns import OK, has_kind
 from checkers.findings import SHOWN, Finding
 from checkers.kernels.lists import inner_faults
 from checkers.models import Question
@@ -21,6 +21,7 @@ from checkers.transactions.list_edges import list_graph
 from checkers.transactions.lists import Lists
 from checkers.transactions.updates import lost_updates
 from checkers.transactions.verdicts import judged, scope_of
+from harness.history import kinds
 from harness.history.history import History
 
 
@@ -35,7 +36,8 @@ def list_append(history: History | StoredHistory, question: Question) -> Result:
             found.append(told(cycle, graph, lists.columns, _value_of(lists), "appended"))
     edges = edge_count(graph)
     stats = {"ops": len(history), "reads": int(lists.runs.op.size), "edges": edges}
-    return judged(found, question.consistency_models, stats, edges=edges)
+    is_touched = bool(lists.runs.op.size) or has_kind(lists.columns, kinds.APPEND)
+    return judged(found, question.consistency_models, stats, edges=edges, is_touched=is_touched)
 
 
 def _graphed(lists: Lists, scope: Scope) -> tuple[Graph, Suspects]:

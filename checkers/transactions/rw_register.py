@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.columns import FAIL, INFO, OK, Columns
+from checkers.columns import FAIL, INFO, OK, Columns, has_kind
 from checkers.findings import SHOWN, Finding
 from checkers.kernels.registers import outer_reads, register_writers
 from checkers.models import Question
@@ -91,7 +91,15 @@ def rw_register(history: History | StoredHistory, question: Question) -> Result:
     stats = {"ops": len(history), "reads": int(registers.read.size), "edges": edges}
     proven = {finding.type for finding in found if finding not in circles}
     proven |= {PROVEN_BY[order] for order in orders}
-    return judged(found, question.consistency_models, stats, edges=edges, proven=proven)
+    is_touched = bool(registers.read.size) or has_kind(columns, kinds.WRITE)
+    return judged(
+        found,
+        question.consistency_models,
+        stats,
+        edges=edges,
+        is_touched=is_touched,
+        proven=proven,
+    )
 
 
 def _circles(registers: Registers, models: tuple[str, ...]) -> tuple[list[Finding], set[str]]:

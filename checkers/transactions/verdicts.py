@@ -46,10 +46,13 @@ def judged(
     stats: dict[str, Any],
     *,
     edges: int,
+    is_touched: bool,
     proven: set[str] | None = None,
 ) -> Result:
-    """Elle's rule: without a single dependency nothing was put to the test. `proven`: what the
-    findings prove, where that is less than their types say."""
+    """Elle's rule: without a single dependency nothing was put to the test. Orders of processes and
+    of time are dependencies, too, but of operations that touch nothing of this model
+    (`is_touched`) they put nothing to the test either. `proven`: what the findings prove, where
+    that is less than their types say."""
     models = models or DEFAULT
     strange = sorted(set(models) - known_models())
     if strange:
@@ -71,8 +74,8 @@ def judged(
     types = {finding.type for finding in findings}
     invalid = bool(types & forbidden)
     why = ""
-    if not edges:
-        why = "no transaction depends on another"
+    if not edges or not is_touched:
+        why = "no transaction depends on another" if is_touched else "no transaction touches a key"
         anomalies.append(Anomaly(type=EMPTY, ops=(), because=why, severity="unknown", contract=""))
     weakest, stronger = ruled_out(frozenset(types if proven is None else proven))
     return Result(

@@ -12,6 +12,7 @@ from harness.history.errors import HistoryError
 from harness.history.order import in_order
 from harness.history.recorder import FILES
 from harness.history.tables import Tables, assembled
+from harness.history.torn import refuse_unless_torn
 from harness.history.trusted import refuse_numbers, refuse_pointers, refuse_types, trusted
 
 _PARTS = ("keys", "values", "elements")
@@ -74,7 +75,10 @@ def _trusted(table: pa.Table, directory: Path, name: str, count: int | None = No
 
 
 def _batches(directory: Path, name: str) -> Iterator[tuple[pa.RecordBatch, dict[str, str]]]:
-    """Each whole batch of a file with what it says of itself; a torn one ends the file."""
+    """Each whole batch of a file with what it says of itself; a torn one ends the file.
+
+    HistoryError for bytes that a recorder which was killed cannot have left.
+    """
     path = directory / f"{name}.arrow"
     if not path.is_file() or not path.stat().st_size:
         return
@@ -82,7 +86,8 @@ def _batches(directory: Path, name: str) -> Iterator[tuple[pa.RecordBatch, dict[
     with pa.OSFile(str(path)) as file:
         try:
             stream = pa.ipc.open_stream(file)
-        except (pa.ArrowInvalid, OSError):
+        except (pa.ArrowException, OSError):
+            refuse_unless_torn(path, 0)
             return
         if not stream.schema.equals(FILES[name]):
             raise HistoryError(
@@ -91,8 +96,12 @@ def _batches(directory: Path, name: str) -> Iterator[tuple[pa.RecordBatch, dict[
                 "it may have been recorded by another version",
             )
         while True:
+            at = file.tell()
             try:
                 batch, says = stream.read_next_batch_with_custom_metadata()
-            except (StopIteration, pa.ArrowInvalid, OSError):
+            except StopIteration:
+                return
+            except (pa.ArrowException, OSError):
+                refuse_unless_torn(path, at)
                 return
             yield batch, {key.decode(): text.decode() for key, text in (says or {}).items()}

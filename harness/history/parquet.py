@@ -76,6 +76,8 @@ def refuse_dictionaries(directory: Path) -> None:
 
 
 def _read(path: Path) -> pa.Table:
+    if path.exists() and not path.is_file():
+        raise HistoryError("it is no regular file", str(path))
     try:
         return pq.read_table(path, memory_map=False).replace_schema_metadata(None)
     except (pa.ArrowInvalid, OSError) as error:

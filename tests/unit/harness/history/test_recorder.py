@@ -140,9 +140,9 @@ def test_a_disk_that_is_full_ends_the_recording_and_keeps_what_was_written(tmp_p
             recorder.flush()
         assert full.value.errno == errno.EFBIG
     # There is room again, but a batch behind half of one could not be found.
-    for again in (lambda: recorder.record(101, 0, "info", "poll", []), recorder.flush):
+    with pytest.raises(OSError, match=r"Error writing bytes"):
+        recorder.record(101, 0, "info", "poll", [])
+    for again in (recorder.flush, recorder.close):
         with pytest.raises(OSError, match=r"Error writing bytes"):
             again()
-    with pytest.raises(OSError, match=r"Error writing bytes"):
-        recorder.close()
     assert list(History.load(tmp_path)) == kept
