@@ -30,6 +30,7 @@ from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode, KafkaError, error_name
 from broker.replica_fetcher import FetcherSettings
 from broker.replica_fetchers import FetcherWorld, ReplicaFetchers
+from broker.replica_moves import ReplicaMoves
 from broker.replication.own_registration import knows_this_life
 from broker.to_controller import ToController
 from broker.watchers import EVER, wait_for_any
@@ -51,6 +52,7 @@ class BrokerRole:
     proposals: IsrProposals
     assignments: DirectoryAssignments
     offline: OfflineDirectories
+    moves: ReplicaMoves
 
     def __init__(self, node: Node, directories: dict[str, LogDirectory]) -> None:
         self._node = node
@@ -74,6 +76,7 @@ class BrokerRole:
             ),
             self._role_changed,
             lambda: node.config.cordoned_log_dirs,
+            self._before_leaving,
         )
         self.life_notes = LifeNotes(directories, node.world.boot_id, lambda: self.broker_epoch)
 
@@ -91,6 +94,15 @@ class BrokerRole:
         directory_ids = _ids_of(self.partitions.directories)
         self.offline = OfflineDirectories(self.partitions.directories, directory_ids)
         self.assignments = self._make_assignments(directory_ids)
+        self.moves = ReplicaMoves(
+            node.node_id,
+            self.partitions.directories,
+            directory_ids,
+            random=node.world.random,
+            spawn=node.spawn_task,
+            announce=self.assignments.look_at,
+            bytes_per_s=lambda: node.config.replica_alter_log_dirs_io_max_bytes_per_second,
+        )
         self.membership = self._make_membership(directory_ids)
         self.to_producer_ids = node.to_controller("producer-ids")
         self._is_started = True
@@ -286,6 +298,11 @@ class BrokerRole:
         self.fetchers.role_changed(partition, is_held)
         if is_held:
             self.assignments.look_at(partition)
+            self.moves.role_changed(partition)
+
+    async def _before_leaving(self, partition: Partition) -> None:
+        if self._is_started:
+            await self.moves.stop(partition)
 
     def address_of(self, broker_id: int) -> Address | None:
         """Where other nodes reach that broker."""
@@ -324,6 +341,7 @@ class BrokerRole:
     async def stop(self) -> None:
         await self._housekeeping.stop()
         if self._is_started:
+            await self.moves.close()
             self.fetchers.close()
         directories = self.partitions.directories
         closed = [

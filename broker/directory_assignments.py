@@ -55,12 +55,12 @@ class DirectoryAssignments:
             self._something.set()
 
     def _is_news(self, partition: Partition) -> bool:
-        if partition.info is None or partition.log_dir not in self._ids:
+        if partition.info is None or _lies_in(partition) not in self._ids:
             return False
         known = partition.info.directory_of(self._node_id)
         if known is None:
             return len(self._ids) > 1
-        return known != self._ids[partition.log_dir]
+        return known != self._ids[_lies_in(partition)]
 
     async def run(self) -> None:
         while True:
@@ -122,7 +122,7 @@ class DirectoryAssignments:
         topics: dict[tuple[str, bytes], list[m.AssignReplicasToDirsRequestPartitionData]] = {}
         for (topic_id, index), partition in partitions.items():
             part = m.AssignReplicasToDirsRequestPartitionData(partition_index=index)
-            topics.setdefault((partition.log_dir, topic_id), []).append(part)
+            topics.setdefault((_lies_in(partition), topic_id), []).append(part)
         return m.AssignReplicasToDirsRequest(
             broker_id=self._node_id,
             broker_epoch=epoch,
@@ -138,3 +138,9 @@ class DirectoryAssignments:
                 for path, directory_id in self._ids.items()
             ],
         )
+
+
+def _lies_in(partition: Partition) -> str:
+    """A replica that is about to move is announced first: should its new directory fail right
+    after, the controller must not believe that it still leads from the old one."""
+    return partition.next_log_dir or partition.log_dir

@@ -51,6 +51,8 @@ class Partition:
         self.topic_id = topic_id
         self.log = log
         self.log_dir = log_dir
+        self.next_log_dir: str | None = None
+        """The directory that its copy lies in, once that is about to take its place (KIP-858)."""
         self.leader_epoch = _NO_EPOCH
         self.info: PartitionInfo | None = None
         self.leader: LeaderState | None = None
@@ -339,6 +341,20 @@ class Partition:
         )
         self._high_watermark_moved(self.leader)
         self._tell_followers()
+
+    async def move_log(self, take_over: Callable[[Log], Awaitable[Log]], log_dir: str) -> Log:
+        """Goes on with the log that `take_over` makes of the present one, which is returned.
+
+        Nothing is appended to either meanwhile, and no segment changes.
+        """
+        async with self._in_turn:
+            before = self.log
+            async with before.changing, before.syncing:
+                before.check_online()
+                self.log = await take_over(before)
+                self.log_dir, self.next_log_dir = log_dir, None
+                before.mark_deleted()
+        return before
 
     async def bring_back(self, breather: Breather) -> None:
         """Tries a log again that an I/O error took offline; raises OSError if it still fails."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 
 from broker.config.topic import LogConfig
 from broker.log.breather import Breather
@@ -20,6 +20,8 @@ from broker.protocol.errors import KafkaError
 
 _log = logging.getLogger(__name__)
 
+_PREFERENCES_MAX = 100_000
+
 
 class Partitions:
     """Kept in step with the metadata image by the node, one call of `follow` at a time."""
@@ -31,17 +33,21 @@ class Partitions:
         surroundings: Surroundings,
         on_role: Callable[[Partition], None],
         cordoned: Callable[[], Collection[str]],
+        before_leaving: Callable[[Partition], Awaitable[None]],
     ) -> None:
-        """`on_role` is told of each partition whose leader may have changed, or that is gone."""
+        """`on_role` is told of each partition whose leader may have changed, or that is gone,
+        `before_leaving` of one that is about to be."""
         self.directories = directories
         self._config_of = config_of
         self._surroundings = surroundings
         self._on_role = on_role
         self._cordoned = cordoned
+        self._before_leaving = before_leaving
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._behind: dict[tuple[str, int], None] = {}  # whose logs are not as the image says yet
         self._out_of_reach: set[tuple[bytes, int]] = set()
         self._being_created: Counter[str] = Counter()  # by directory
+        self._preferred: dict[tuple[str, int], str] = {}
 
     def __iter__(self) -> Iterator[Partition]:
         # A list: partitions may come and go while the caller waits for something.
@@ -62,12 +68,12 @@ class Partitions:
         held = self.find(log.topic, log.partition)
         if held is not None:
             _log.error(
-                "%s stands in %s and in %s; the longer one is served",
+                "%s stands in %s and in %s; the one that was written last is served",
                 log.directory,
                 held.log_dir,
                 log_dir,
             )
-            if held.log.end_offset >= log.end_offset:
+            if _newness(held.log) >= _newness(log):
                 await self.directories[log_dir].release(log)
                 return
             await self.directories[held.log_dir].release(held.log)
@@ -79,6 +85,7 @@ class Partitions:
 
     async def leave_stray(self, partition: Partition) -> None:
         """Its topic is not known, nor that it was deleted: somebody may miss the records."""
+        await self._before_leaving(partition)
         del self._partitions[partition.topic, partition.index]
         partition.retire()
         await self.directories[partition.log_dir].release(partition.log)
@@ -152,6 +159,7 @@ class Partitions:
         return has_become
 
     async def _retire(self, partition: Partition) -> None:
+        await self._before_leaving(partition)
         del self._partitions[partition.topic, partition.index]
         partition.retire()
         emit("retire", partition.topic, partition.index)
@@ -167,7 +175,7 @@ class Partitions:
             )
 
     async def _create(self, topic: TopicInfo, index: int) -> Partition | None:
-        for log_dir in self._emptiest_first():
+        for log_dir in self._choices(topic.name, index):
             self._being_created[log_dir] += 1
             try:
                 log = await self.directories[log_dir].create(
@@ -201,6 +209,16 @@ class Partitions:
             if count % 500 == 499:
                 await asyncio.sleep(0)
 
+    def prefer(self, topic: str, index: int, log_dir: str) -> None:
+        """Where the log shall lie when the controller wants one here (KIP-113)."""
+        if len(self._preferred) < _PREFERENCES_MAX:
+            self._preferred[topic, index] = log_dir
+
+    def _choices(self, topic: str, index: int) -> list[str]:
+        choices = self._emptiest_first()
+        preferred = self._preferred.pop((topic, index), None)
+        return sorted(choices, key=lambda path: path != preferred)
+
     def _emptiest_first(self) -> list[str]:
         """As Kafka: the directory with the fewest partitions, the first of several.
 
@@ -213,3 +231,9 @@ class Partitions:
         counts.update(self._being_created)
         cordoned = self._cordoned()
         return sorted(online, key=lambda path: (path in cordoned, counts[path]))
+
+
+def _newness(log: Log) -> tuple[int, int, int]:
+    """Of two copies that a crash between two renames has left, the greater one lacks nothing:
+    it has the later epoch, then the later end, then it has forgotten more."""
+    return log.epochs.latest, log.end_offset, log.start_offset

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.api.request import Request
+from broker.log.log import Log
+from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
@@ -47,9 +49,10 @@ def _topics(
 ) -> list[m.DescribeLogDirsTopic]:
     topics: dict[str, m.DescribeLogDirsTopic] = {}
     for partition in node.partitions:
-        if partition.log_dir != path:
-            continue
         if wanted is not None and (partition.topic, partition.index) not in wanted:
+            continue
+        log = _log_in(node, partition, path)
+        if log is None:
             continue
         topic = topics.get(partition.topic)
         if topic is None:
@@ -59,9 +62,17 @@ def _topics(
         topic.partitions.append(
             m.DescribeLogDirsPartition(
                 partition_index=partition.index,
-                partition_size=partition.log.size_bytes,
-                offset_lag=0,
-                is_future_key=False,
+                partition_size=log.size_bytes,
+                offset_lag=max(0, partition.log.end_offset - log.end_offset),
+                is_future_key=log is not partition.log,
             )
         )
     return list(topics.values())
+
+
+def _log_in(node: Node, partition: Partition, path: str) -> Log | None:
+    """The partition's log, or the copy that is to take its place (KIP-113), if it lies there."""
+    if partition.log_dir == path:
+        return partition.log
+    move = node.role.moves.find(partition)
+    return move.copy if move is not None and move.target == path else None

@@ -15,6 +15,7 @@ from broker.api.absent_groups import (
     sync_group,
 )
 from broker.api.alter_configs import alter_configs
+from broker.api.alter_replica_log_dirs import alter_replica_log_dirs
 from broker.api.api_versions import api_versions
 from broker.api.broker_loggers import loggers_here
 from broker.api.broker_registration import unregister_broker
@@ -78,6 +79,7 @@ API_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.OFFSET_FOR_LEADER_EPOCH, offset_for_leader_epoch),
         served(ApiKey.DESCRIBE_ACLS, describe_acls),
         served(ApiKey.DESCRIBE_CONFIGS, describe_configs),
+        served(ApiKey.ALTER_REPLICA_LOG_DIRS, alter_replica_log_dirs),
         served(ApiKey.DESCRIBE_LOG_DIRS, describe_log_dirs),
         served(ApiKey.LIST_PARTITION_REASSIGNMENTS, list_partition_reassignments),
         served(ApiKey.DESCRIBE_CLUSTER, describe_cluster),

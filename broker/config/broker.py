@@ -70,6 +70,7 @@ class BrokerConfig:
     replica_fetch_backoff_ms: int
     replica_fetch_response_max_bytes: int
     replica_selector_class: str | None
+    replica_alter_log_dirs_io_max_bytes_per_second: int
     auto_leader_rebalance_enable: bool
     leader_imbalance_per_broker_percentage: int
     leader_imbalance_check_interval_seconds: int

@@ -29,7 +29,7 @@ from broker.log import (
 from broker.log.appending import Appended
 from broker.log.breather import Breather
 from broker.log.epochs import LeaderEpochs
-from broker.log.file_names import parse_directory
+from broker.log.file_names import TopicPartition, parse_directory
 from broker.log.opening import OnLoss
 from broker.log.origin import Origin
 from broker.log.producer_table import ProducerTable
@@ -61,9 +61,15 @@ class Log:
     )  # fmt: skip
 
     def __init__(
-        self, disk: Disk, directory: str, config: LogConfig, clock: WallClock, random: Random | None
+        self,
+        disk: Disk,
+        directory: str,
+        config: LogConfig,
+        clock: WallClock,
+        random: Random | None,
+        named: TopicPartition | None = None,
     ) -> None:
-        named = parse_directory(directory.rpartition("/")[2])
+        named = named or parse_directory(directory.rpartition("/")[2])
         if named is None:
             raise ValueError(f"{directory} is not named <topic>-<partition>")
         self.topic, self.partition = named
@@ -116,8 +122,10 @@ class Log:
         high_watermark: int = 0,
         breather: Breather,
         random: Random | None = None,
+        named: TopicPartition | None = None,
     ) -> Log:
-        log = cls(disk, directory, config, clock, random)
+        """`named` says whose log it is where the directory's name does not."""
+        log = cls(disk, directory, config, clock, random, named)
         log.high_watermark = high_watermark
         await opening.load(
             log,

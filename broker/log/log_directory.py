@@ -167,7 +167,7 @@ class LogDirectory:
             await self.lose_trust()
         # All or nothing: no chore may touch a part of them.
         for name in keys:
-            self._adopt(found[name])
+            self.adopt(found[name])
         self.is_loaded = True
         return self.logs
 
@@ -208,7 +208,7 @@ class LogDirectory:
             _log.warning("%s: %s; going on without it", self.path, problem)
             return {}
 
-    def _adopt(self, log: Log) -> None:
+    def adopt(self, log: Log) -> None:
         log.on_failure = self._on_failure
         log.on_comeback = self._on_comeback
         log.save_offsets = self.checkpoint
@@ -236,7 +236,7 @@ class LogDirectory:
         if self.is_loaded:
             # What the checkpoints say of an older log of this name would be taken for this one's.
             await self._forget_stale_offsets()
-        was_there = await self._make_way(name, topic_id)
+        was_there = await self.make_way(name, topic_id)
         try:
             await self.disk.make_directory(name)
             await identity.write_topic_id(self.disk, name, topic_id)
@@ -255,10 +255,10 @@ class LogDirectory:
                     await self.disk.delete_directory(name)
             raise
         log.topic_id = topic_id
-        self._adopt(log)
+        self.adopt(log)
         return log
 
-    async def _make_way(self, name: str, topic_id: bytes) -> bool:
+    async def make_way(self, name: str, topic_id: bytes) -> bool:
         """Frees the name from another topic's log; whether this topic's own is there."""
         await self._renamed.free(name)
         if not await self.disk.list(name):

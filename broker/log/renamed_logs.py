@@ -12,6 +12,7 @@ from broker.disk.interface import Disk
 
 DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
+FUTURE_SUFFIX = "-future"  # a copy that never took the place of its log
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +54,8 @@ class RenamedLogs:
 
     def found(self, names: Iterable[str]) -> None:
         """What an earlier life has left."""
-        self._to_delete.update((name, None) for name in names if name.endswith(DELETE_SUFFIX))
+        unwanted = (DELETE_SUFFIX, FUTURE_SUFFIX)
+        self._to_delete.update((name, None) for name in names if name.endswith(unwanted))
 
     def doom(self, name: str) -> None:
         """It will be renamed; nobody may take it for a log before."""

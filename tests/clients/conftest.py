@@ -34,8 +34,9 @@ CreateTopic = Callable[..., str]
 class RunningBroker:
     """`broker format` and `broker start`, as a user would type them."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, more_data: Path | None = None) -> None:
         self.data = home / "data"
+        log_dirs = ",".join(str(path) for path in (self.data, more_data) if path is not None)
         config = home / "server.properties"
         self.controller = f"127.0.0.1:{free_port()}"
         config.write_text(
@@ -44,7 +45,7 @@ class RunningBroker:
             f"listeners=PLAINTEXT://127.0.0.1:{free_port()},CONTROLLER://{self.controller}\n"
             "controller.listener.names=CONTROLLER\n"
             "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
-            f"log.dirs={self.data}\n"
+            f"log.dirs={log_dirs}\n"
             "auto.create.topics.enable=false\n"
         )
         broker = str(Path(sys.executable).with_name("broker"))

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +30,7 @@ LOG_DIRS = "org.apache.kafka.tools.LogDirsCommand"
 DUMP_LOG = "org.apache.kafka.tools.DumpLogSegments"
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
 METADATA_QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
+REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 PRODUCER_PERFORMANCE = "org.apache.kafka.tools.ProducerPerformance"
 
 
@@ -178,3 +180,33 @@ def test_kafka_metadata_quorum_asks_a_controller(own_broker: RunningBroker | Non
     status = tool(METADATA_QUORUM, [*there, "describe", "--status"])
     assert re.search(r"LeaderId:\s+1\n", status)
     assert re.search(r"HighWatermark:\s+\d+\n", status)
+
+
+@pytest.mark.slow
+def test_kafka_reassign_partitions_moves_a_replica_to_another_directory(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    broker = RunningBroker(tmp_path, more_data=other)
+    try:
+        there = ["--bootstrap-server", broker.bootstrap]
+        tool(TOPICS, [*there, "--topic", "t", "--create", "--partitions", "2"])
+        topic = ["--topic", "t"]
+        tool(CONSOLE_PRODUCER, [*there, *topic], stdin=b"one\ntwo\nthree\n")
+        [index] = [index for index in (0, 1) if (broker.data / f"t-{index}").exists()]
+        wish = {"topic": "t", "partition": index, "replicas": [1], "log_dirs": [str(other)]}
+        plan = tmp_path / "plan.json"
+        plan.write_text(json.dumps({"version": 1, "partitions": [wish]}))
+        reassigning = [*there, "--reassignment-json-file", str(plan)]
+        tool(REASSIGN, [*reassigning, "--execute"])
+        deadline = time.monotonic() + TOOL_TIMEOUT_S
+        while (broker.data / f"t-{index}").exists() or not (other / f"t-{index}").exists():
+            assert time.monotonic() < deadline, tool(LOG_DIRS, [*there, "--describe"])
+            time.sleep(0.1)
+        verified = tool(REASSIGN, [*reassigning, "--verify"])
+        assert f"replica t-{index}-1 completed successfully" in verified, verified
+        lines: list[str] = []
+        for part in ("0", "1"):
+            reading = [*there, *topic, "--partition", part, "--offset", "earliest"]
+            lines += tool(CONSOLE_CONSUMER, [*reading, "--timeout-ms", "5000"]).splitlines()
+        assert sorted(lines) == ["one", "three", "two"]
+    finally:
+        broker.stop()

@@ -98,8 +98,8 @@ PROPERTIES = (
         "leader.replication.throttled.rate", Kind.LONG, LONG_MAX, _NO_THROTTLE,
         update=Update.PER_BROKER,
     ),
-    without_meaning(
+    used(
         "replica.alter.log.dirs.io.max.bytes.per.second", Kind.LONG, LONG_MAX,
-        "replicas are not moved between directories", update=Update.PER_BROKER,
+        "How fast a replica is copied to another log directory.", at_least(1), Update.PER_BROKER,
     ),
 )  # fmt: skip

@@ -28,6 +28,7 @@ class FakePartition:
         self.topic_id = b"t" * 16
         self.index = index
         self.log_dir = log_dir
+        self.next_log_dir: str | None = None
         directories = ((2, B),) if known is None else ((1, known), (2, B))
         self.info = PartitionInfo(replicas=(1, 2), isr=(1, 2), leader=1, directories=directories)
 

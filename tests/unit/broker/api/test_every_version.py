@@ -95,6 +95,13 @@ _REQUESTS: dict[ApiKey, Any] = {
     ApiKey.ALTER_CONFIGS: m.AlterConfigsRequest(
         resources=[m.AlterConfigsRequestAlterConfigsResource(**_CONFIG, configs=[])]
     ),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: m.AlterReplicaLogDirsRequest(
+        dirs=[
+            m.AlterReplicaLogDir(
+                path="data", topics=[m.AlterReplicaLogDirTopic(name="t", partitions=[0, 9])]
+            )
+        ]
+    ),
     ApiKey.DESCRIBE_LOG_DIRS: m.DescribeLogDirsRequest(topics=None),
     ApiKey.CREATE_PARTITIONS: m.CreatePartitionsRequest(
         topics=[m.CreatePartitionsTopic(name="t", count=1, assignments=None)]
