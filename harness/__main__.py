@@ -1,5 +1,23 @@
-"""python -m harness"""
+"""python -m harness, and the command `harness`."""
 
-from harness.cli import main
+from __future__ import annotations
 
-main()
+import os
+import signal
+import sys
+from typing import NoReturn
+
+_EXIT_INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """Until the command line is loaded there is nothing to heal: an interrupt just ends it."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(_EXIT_INTERRUPTED))
+    from harness.cli import main as command_line
+
+    command_line(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()

@@ -160,11 +160,9 @@ def carried_out(cell: Cell, directory: Path, bound_s: float) -> Ended:
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             start_new_session=True,
         )
-    namespaces: frozenset[str] = frozenset()
     ended = Ended(cell, "hung", 0.0, directory)
     try:
         while process.poll() is None and time.monotonic() < begun_s + bound_s:
-            namespaces |= traces.namespaces_of(process.pid)
             time.sleep(_LOOK_EVERY_S)
         if process.poll() is None:
             ended.why = _interrupted(process, directory)
@@ -178,7 +176,7 @@ def carried_out(cell: Cell, directory: Path, bound_s: float) -> Ended:
         ended.why = [f"exit code {process.returncode}, {directory / 'out.txt'}"]
     elif ended.verdict in ("unknown", "invalid"):
         ended.why = _reasons(directory)
-    ended.left = _left(process.pid, directory, namespaces)
+    ended.left = _left(process.pid, directory)
     return ended
 
 
@@ -228,9 +226,10 @@ def _reasons(directory: Path) -> list[str]:
     return [*results["doubts"][:1], *anomalies[:1]] or whys[:1]
 
 
-def _left(pid: int, directory: Path, namespaces: frozenset[str]) -> list[str]:
+def _left(pid: int, directory: Path) -> list[str]:
+    """Not namespaces: their numbers may be another run's by now. They live by their processes."""
     until_s = time.monotonic() + _CLEARED_WITHIN_S
-    while found := traces.of_process(pid, directory, namespaces):
+    while found := traces.of_process(pid, directory, frozenset()):
         if time.monotonic() > until_s:
             return found
         time.sleep(0.1)
@@ -313,6 +312,8 @@ def main() -> int:
     parser.add_argument("--quiet-machine", action="store_true", help="Makes no load of its own.")
     parser.add_argument("--into", type=Path, help="Where runs that are not valid are kept.")
     chosen = parser.parse_args()
+    # In the background of a shell they are ignored, and runs would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     into = chosen.into or Path(tempfile.mkdtemp(prefix="log-trial-soak-"))
     into.mkdir(parents=True, exist_ok=True)
     _say(f"soak: {chosen.runs} runs, mix {chosen.mix}, seed {chosen.seed}, into {into}")

@@ -10,7 +10,13 @@ import click
 
 from harness.cli.check import check
 from harness.cli.compare import compare
-from harness.cli.exits import EXIT_CRASH, EXIT_INTERRUPTED, EXIT_USAGE, exit_code_of
+from harness.cli.exits import (
+    EXIT_CRASH,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    end_for_sure,
+    exit_code_of,
+)
 from harness.cli.listing import list_checkers, list_nemeses, list_workloads
 from harness.cli.report import report
 from harness.cli.serve import serve
@@ -21,6 +27,7 @@ from harness.cli.systems import systems
 from harness.cli.testing import run_test
 from harness.cli.upkeep import doctor, heal
 from harness.errors import EnvironmentFailure
+from harness.run.interrupts import INTERRUPTS
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -52,6 +59,7 @@ for _command in (
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Click exits 2 on a bad flag and Python 1 on a crash: both would pass for a verdict."""
+    INTERRUPTS.install()
     try:
         code = cli.main(argv, prog_name="harness", standalone_mode=False)
     except click.ClickException as error:
@@ -65,4 +73,5 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except Exception:
         traceback.print_exc()
         code = EXIT_CRASH
+    end_for_sure(code)
     sys.exit(code)

@@ -94,8 +94,9 @@ def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool)
         return execute(plan, Store(store_root), watcher)
     except EnvironmentFailure as failure:
         raise type(failure)(f"{failure}\n{again}") from failure
-    except KeyboardInterrupt:
-        click.echo(f"interrupted\n{again}", err=True)
+    except KeyboardInterrupt as interrupt:
+        cause = "" if interrupt.__cause__ is None else f", and then: {interrupt.__cause__}"
+        click.echo(f"interrupted{cause}\n{again}", err=True)
         # Click would print an empty line behind the last one.
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
     except Exception as bug:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from checkers.kept.lists import LIST_APPEND, list_verdict
 from checkers.verdict import Validity, Verdict
 from harness.history import kinds
 from harness.history.errors import HistoryError
-from harness.history.history import CHUNKS, PARQUET, History
+from harness.history.history import CHUNKS, PARQUET, History, finish
 from harness.history.op import NEMESIS
 from harness.run.outcome import BY_INVARIANTS, Outcome, verdict_of
 from harness.run.plan import Plan
@@ -50,6 +52,8 @@ _STANDING = (
 )
 """Once seen they stay; what looks lost now may still be read later."""
 _NEEDS_ALL_READ = frozenset({"unseen", "lost-append", "lost-put", "lost-change"})
+CRASH = "crash"
+"""The figure that says by which exception a run ended."""
 _NO_END = "the run came to no end"
 _FORGOTTEN = "what the run itself doubted is not known"
 BROKEN_OFF = "the run was broken off by a finding"
@@ -84,10 +88,46 @@ def judge(
         doubts=tuple(doubts),
         figures=figures,
     )
-    write_inside(directory, RESULTS, json.dumps(outcome.results(), indent=2) + "\n")
-    write_inside(directory, "summary.txt", "\n".join(summary(outcome)) + "\n")
+    _write(outcome)
     _write_page(directory)
     return outcome
+
+
+def judge_crash(
+    directory: Path,
+    plan: Plan,
+    doubts: Sequence[str],
+    figures: Mapping[str, Any],
+    crash: Exception,
+) -> None:
+    """Leaves results.json with what a run has that crashed; it can be no better than unknown."""
+    name, message = type(crash).__name__, str(crash)
+    told = {"type": name, "message": message, "traceback": traceback.format_exception(crash)}
+    figures = {**figures, CRASH: told}
+    doubts = [f"{_NO_END}: {name}: {message}", *doubts]
+    try:
+        with suppress(HistoryError):
+            finish(directory / "history")
+        judge(directory, plan, doubts, figures)
+    except Exception as failure:  # the same one perhaps: then it is told without a judgement
+        _LOG.warning("a run that crashed could not be judged: %r", failure)
+        unjudged = Verdict(checker="history", validity=Validity.UNKNOWN, why=repr(failure))
+        with suppress(OSError):  # a store that takes nothing any more may be why it crashed
+            _write(
+                Outcome(
+                    directory=directory,
+                    command=plan.command(),
+                    verdicts=(unjudged,),
+                    doubts=tuple(doubts),
+                    figures=figures,
+                )
+            )
+
+
+def _write(outcome: Outcome) -> None:
+    directory = outcome.directory
+    write_inside(directory, RESULTS, json.dumps(outcome.results(), indent=2) + "\n")
+    write_inside(directory, "summary.txt", "\n".join(summary(outcome)) + "\n")
 
 
 def _not_to_be_asked(doubts: Sequence[str]) -> frozenset[str]:

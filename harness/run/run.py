@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,17 +27,20 @@ from harness.errors import UsageFailure
 from harness.history.errors import HistoryError
 from harness.history.history import finish
 from harness.history.recorder import Recorder
-from harness.run.calm import doubts_about_reading, doubts_about_replicas, rotate_leaders
+from harness.run.calm import cancelled, doubts_about_reading, doubts_about_replicas, rotate_leaders
 from harness.run.clients import Clients
 from harness.run.cluster_watch import ClusterLog, watched
 from harness.run.environment import environment
 from harness.run.feasible import ground_of
 from harness.run.gathering import gather
-from harness.run.judging import BROKEN_OFF, anomaly_so_far, judge
+from harness.run.interrupts import INTERRUPTS
+from harness.run.judging import BROKEN_OFF, anomaly_so_far, judge, judge_crash
+from harness.run.last_resort import heal_by_force
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.stage import Stage, play, racks_of
 from harness.run.tally import Tally
+from harness.run.watchdog import stacks_on_request
 from harness.run.watching import Snapshot, Watcher
 from harness.run.workload import workload_of
 from harness.schedule.schedule import Schedule
@@ -63,9 +66,19 @@ def _execute(plan: Plan, store: Store, directory: Path, watcher: Watcher) -> Out
     (directory / "plan.json").write_text(plan.text())
     (directory / "command.txt").write_text(plan.command() + "\n")
     (directory / "env.json").write_text(json.dumps(environment(), indent=2) + "\n")
+    runs: list[_Run] = []
+
+    def begun(stage: Stage) -> Coroutine[Any, Any, Witnessed]:
+        runs.append(_Run(plan, directory, stage, watcher))
+        return runs[0].go()
+
     try:
-        with watcher:
-            played = play(plan, directory, lambda stage: _Run(plan, directory, stage, watcher).go())
+        with (
+            INTERRUPTS.healed_by(lambda: heal_by_force(plan, directory)),
+            stacks_on_request(directory) as log,
+            watcher,
+        ):
+            played = play(plan, directory, begun, log)
             watcher.step("checking")
             with suppress(HistoryError):  # nothing was recorded yet: the verdict will say so
                 finish(directory / "history")
@@ -73,6 +86,10 @@ def _execute(plan: Plan, store: Store, directory: Path, watcher: Watcher) -> Out
             outcome = judge(
                 directory, plan, witnessed.doubts, witnessed.figures, more=played.verdicts
             )
+    except Exception as crash:
+        witnessed = runs[0].so_far() if runs else Witnessed()
+        judge_crash(directory, plan, witnessed.doubts, witnessed.figures, crash)
+        raise
     finally:
         # Whatever is worth keeping of the hosts has been gathered.
         shutil.rmtree(directory / "hosts", ignore_errors=True)
@@ -97,6 +114,8 @@ class _Run:
         self._watcher = watcher
         self._witnessed = Witnessed()
         self._log: ClusterLog | None = None
+        self._tally: Tally | None = None
+        self._conducted: Conductor | None = None
         self._workload = workload_of(plan)
         self._topics = tuple(topic.name for topic in self._workload.topics)
 
@@ -108,8 +127,8 @@ class _Run:
                 await cluster.system.create_topic(topic)
             recorder = Recorder(self._directory / "history")
             begun_ns = self._note_beginning()
-            tally = Tally(recorder, begun_ns)
-            conductor = self._conductor(tally)
+            tally = self._tally = Tally(recorder, begun_ns)
+            conductor = self._conducted = self._conductor(tally)
             settings = client_settings(plan, cluster.bootstrap())
             clients = stage.clients(settings, tally)
             conductor.scene.clients = clients
@@ -133,9 +152,16 @@ class _Run:
                     stage.salvage()
                     await gather(self._cluster, self._topics, self._directory)
         self._witnessed.figures["client_deaths"] = clients.deaths
-        self._witnessed.figures |= _figures(tally, conductor)
-        self._witnessed.doubts += [*conductor.doubts, *clients.doubts]
-        return self._witnessed
+        self._witnessed.doubts += clients.doubts
+        return self.so_far()
+
+    def so_far(self) -> Witnessed:
+        """Also of a run that crashes: what it knows by then."""
+        doubts, figures = list(self._witnessed.doubts), dict(self._witnessed.figures)
+        if self._tally is not None and self._conducted is not None:
+            figures |= _figures(self._tally, self._conducted)
+            doubts += self._conducted.doubts
+        return Witnessed(doubts, figures)
 
     def _note_beginning(self) -> int:
         """Both clocks at time 0 of the history, so that logs and traces can be laid beside it."""
@@ -199,8 +225,7 @@ class _Run:
                     faults.result()
             finally:
                 clients.stop()
-                for task in (load, faults, looking):
-                    task.cancel()
+                await cancelled([load, faults, looking])
 
     async def _look(self, clients: Clients, faults: asyncio.Task[None]) -> None:
         """With --stop-on-anomaly: now and then, whether the history has seen enough."""
@@ -277,7 +302,9 @@ class _Run:
         try:
             yield
         finally:
-            ticking.cancel()
+            await cancelled([ticking])
+        if not ticking.cancelled():
+            ticking.result()  # a history that cannot be written ends the run
 
     def _save_schedule(self, conductor: Conductor) -> None:
         Schedule(

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TextIO, TypeVar
 
 from checkers.verdict import Verdict
 from harness.client.base import ClientSettings
@@ -18,8 +19,10 @@ from harness.cluster import Cluster, Node, Place, System
 from harness.cluster.server_properties import QUICK_FAILOVER, Settings
 from harness.errors import EnvironmentFailure
 from harness.run.clients import Clients
+from harness.run.interrupts import INTERRUPTS
 from harness.run.plan import Plan
 from harness.run.tally import Tally
+from harness.run.watchdog import Watchdog
 
 RACKS = ("rack1", "rack2", "rack3")
 _QUICK = {
@@ -29,6 +32,8 @@ _QUICK = {
 }
 """Kafka's own half a minute would let most faults pass before any ISR shrinks, and have a follower
 whose reply was lost wait for it just as long; its cleaner would sleep through most of them."""
+
+_THREADS = 64
 
 _Result = TypeVar("_Result")
 _Answer = TypeVar("_Answer")
@@ -96,9 +101,12 @@ class RealStage:
 
 
 def play(
-    plan: Plan, directory: Path, act: Callable[[Stage], Coroutine[Any, Any, _Result]]
+    plan: Plan,
+    directory: Path,
+    act: Callable[[Stage], Coroutine[Any, Any, _Result]],
+    log: TextIO,
 ) -> Played[_Result]:
-    """Carries out `act` on the plan's stage."""
+    """Carries out `act` on the plan's stage; a loop that stands still writes stacks to `log`."""
     if plan.on == "sim":
         from harness.run.sim_stage import play_in_simulation
 
@@ -106,7 +114,15 @@ def play(
     place = make_place(plan, directory)
     system = make_system(plan, place)
     cluster = Cluster(system, count=plan.nodes)
-    return Played(asyncio.run(act(RealStage(plan, directory, cluster))))
+    stage = RealStage(plan, directory, cluster)
+
+    async def watched() -> _Result:
+        # The default has as few as six threads, and any of them may wait for a broken disk.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
+        with Watchdog(log):
+            return await act(stage)
+
+    return Played(INTERRUPTS.run(watched()))
 
 
 def make_place(plan: Plan, directory: Path) -> Place:
