@@ -58,7 +58,8 @@ class Watched:
 def started(directory: Path, *words: str) -> Watched:
     with (directory / "out.txt").open("w") as out:
         process = subprocess.Popen(
-            [*HARNESS, "test", *words],
+            # In the background of a shell interrupts are ignored, and children inherit that.
+            ["env", "--default-signal=INT", *HARNESS, "test", *words],
             cwd=directory,
             stdout=out,
             stderr=subprocess.STDOUT,

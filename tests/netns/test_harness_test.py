@@ -6,8 +6,9 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,11 +23,13 @@ QUICK = ("--nodes", "3", "--concurrency", "4", "--rate", "100", "--nemesis-inter
 
 
 @contextmanager
-def begun(directory: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+def begun(
+    directory: Path, *words: str, command: Sequence[str] = HARNESS
+) -> Iterator[subprocess.Popen[str]]:
     """A run whose load is under way."""
     process = subprocess.Popen(
         # Tests that run in the background have SIGINT ignored, and children inherit that.
-        ["env", "--default-signal=INT", *HARNESS, "test", *QUICK, *words],
+        ["env", "--default-signal=INT", *command, "test", *QUICK, *words],
         cwd=directory,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -79,6 +82,70 @@ def test_ctrl_c_heals_and_leaves_a_history(tmp_path: Path) -> None:
     judged = harness("analyze", "latest", "--json", cwd=tmp_path)
     assert judged.exit_code == 2, judged
     assert "the run came to no end" in judged.results["doubts"][0]
+
+
+STANDS_STILL = """
+import asyncio, os, sys, threading
+from harness.cli import main
+from harness.run.run import _Run
+
+async def stands_still(*_):
+    # As the lock of a buffer that another thread reads into: no signal wakes who waits for it.
+    pipe = open(os.pipe()[0], "rb")
+    threading.Thread(target=pipe.readline, daemon=True).start()
+    await asyncio.sleep(0.1)
+    print("load: none", flush=True)
+    pipe.close()
+
+_Run._load = stands_still
+main(sys.argv[1:])
+"""
+
+
+def test_a_second_ctrl_c_ends_and_heals_a_run_whose_loop_stands_still(tmp_path: Path) -> None:
+    command = (sys.executable, "-c", STANDS_STILL)
+    with begun(tmp_path, "--nemesis", "power", command=command) as process:
+        namespaces = traces.namespaces_of(process.pid)
+        log = tmp_path / "store" / "current" / "harness.log"
+        until_s = time.monotonic() + 30
+        while "goes on" not in log.read_text() and "stood still" not in log.read_text():
+            assert time.monotonic() < until_s, "the watchdog says nothing"
+            time.sleep(0.1)
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 130, out
+        assert out.splitlines()[-1] == "interrupted twice: ended by force"
+        assert left(process.pid, tmp_path, namespaces) == []
+    assert "in stands_still" in (tmp_path / "store" / "current" / "harness.log").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("again_after_s", [None, 0.05, 2.0])
+def test_ctrl_c_at_any_moment_heals_and_ends_with_130(
+    tmp_path: Path, again_after_s: float | None
+) -> None:
+    """While it loads, boots, is under load, in the calm phase, and while it is judged."""
+    dice = random.Random(random.SystemRandom().getrandbits(32))
+    for number in range(8):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        run = rounds.started(directory, *QUICK, "--nemesis", "all", "--time-limit", "6")
+        rounds.watched_for(run, dice.uniform(0, 40))
+        was_over = run.process.poll() is not None
+        run.process.send_signal(signal.SIGINT)
+        if again_after_s is not None:
+            time.sleep(again_after_s)
+            run.process.send_signal(signal.SIGINT)
+        code = run.process.wait(120)
+        out = (directory / "out.txt").read_text()
+        assert was_over or code == 130 or "run it again" in out, out
+        assert code in (0, 1, 2, 130), out
+        assert "StopIteration" not in out
+        assert "Traceback" not in out
+        assert run.left() == [], out
 
 
 def test_after_kill_9_heal_leaves_nothing_and_the_history_can_be_judged(tmp_path: Path) -> None:

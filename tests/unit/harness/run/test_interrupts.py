@@ -1,0 +1,166 @@
+"""Interrupts: one ends a run in good order, two end it whatever it is doing, always with 130."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+
+BEGINNING = """
+import asyncio, os, sys, threading
+from harness.run import interrupts
+from harness.run.interrupts import INTERRUPTS
+interrupts.FORCED_AFTER_S = 0.3
+
+def say(word):
+    os.write(1, f"{word}\\n".encode())
+
+INTERRUPTS.install()
+try:
+    with INTERRUPTS.healed_by(lambda: say("healed by force")):
+        INTERRUPTS.run(main())
+except KeyboardInterrupt as interrupt:
+    say(f"interrupted, {interrupt.__cause__!r}")
+    sys.exit(130)
+say("ended")
+"""
+
+ENDS_WELL = """
+async def main():
+    say("up")
+    try:
+        await asyncio.sleep(60)
+    finally:
+        await asyncio.sleep(0.01)
+        say("healed")
+"""
+
+FAILS_TO_HEAL = """
+async def main():
+    say("up")
+    try:
+        await asyncio.sleep(60)
+    finally:
+        raise OSError("a disk")
+"""
+
+HEALS_FOR_EVER = """
+async def main():
+    say("up")
+    try:
+        await asyncio.sleep(60)
+    finally:
+        say("healing")
+        await asyncio.sleep(60)
+"""
+
+STANDS_STILL = """
+async def main():
+    # As the lock of a buffer that another thread reads into: no signal wakes who waits for it.
+    reading, _ = os.pipe()
+    pipe = open(reading, "rb")
+    threading.Thread(target=pipe.readline, daemon=True).start()
+    await asyncio.sleep(0.1)
+    say("up")
+    pipe.close()
+"""
+
+TAKES_NO_NOTICE = """
+async def main():
+    say("up")
+    for _ in range(100):
+        try:
+            await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            pass
+"""
+
+
+LOADS_SLOWLY = """
+import builtins, runpy, sys, time
+load = __import__
+
+def slowly(name, *rest, **named):
+    if name == "click":
+        print("up", flush=True)
+        time.sleep(60)
+    return load(name, *rest, **named)
+
+builtins.__import__ = slowly
+sys.argv = ["harness", "ls"]
+runpy.run_module("harness", run_name="__main__")
+"""
+
+
+@contextmanager
+def running(script: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        # Tests that run in the background have SIGINT ignored, and children inherit that.
+        ["env", "--default-signal=INT", sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def said(process: subprocess.Popen[str]) -> list[str]:
+    out, _ = process.communicate(timeout=30)
+    return out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("story", "words"),
+    [
+        (ENDS_WELL, ["healed", "interrupted, None"]),
+        (FAILS_TO_HEAL, ["interrupted, OSError('a disk')"]),
+        (TAKES_NO_NOTICE, ["interrupted, None"]),
+    ],
+)
+def test_one_interrupt_cancels_and_ends_with_130(story: str, words: list[str]) -> None:
+    with running(story + BEGINNING) as process:
+        process.send_signal(signal.SIGINT)
+        assert said(process) == words
+        assert process.returncode == 130
+
+
+def test_a_second_interrupt_ends_a_healing_that_does_not_end() -> None:
+    with running(HEALS_FOR_EVER + BEGINNING) as process:
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "healing\n"
+        process.send_signal(signal.SIGINT)
+        assert said(process) == ["healed by force", "interrupted twice: ended by force"]
+        assert process.returncode == 130
+
+
+def test_a_second_interrupt_ends_a_loop_that_stands_still() -> None:
+    with running(STANDS_STILL + BEGINNING) as process:
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.1)
+        assert said(process) == ["healed by force", "interrupted twice: ended by force"]
+        assert process.returncode == 130
+
+
+def test_a_command_that_is_still_loading_ends_with_130() -> None:
+    with running(LOADS_SLOWLY) as process:
+        process.send_signal(signal.SIGINT)
+        assert said(process) == []
+        assert process.returncode == 130
