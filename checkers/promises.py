@@ -155,6 +155,13 @@ _CLAUSES: dict[str, tuple[Clause, ...]] = {
         STRUCK,
         never("What a broker has stored can be read again."),
     ),
+    "unavailable": (
+        UNSAFE,
+        never(
+            "When all is healed, and a majority of the quorum and an eligible replica live, a "
+            "partition has a leader and takes writes."
+        ),
+    ),
     "poll-skip": (
         SUBSCRIBED,
         RETENTION,

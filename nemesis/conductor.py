@@ -84,6 +84,11 @@ class Conductor:
         doubts = doubts_about(self.outcomes, wanted=self._wanted, is_all=self.is_all)
         return [*doubts, *self._unhealed]
 
+    @property
+    def is_healed(self) -> bool:
+        """Whether `heal_all` has undone every fault, and found nothing left to mend."""
+        return self._is_calm and not self._unhealed and not self.scene.in_force
+
     def marks(self) -> Mapping[str, NodeMark]:
         return marks_of(self.scene)
 

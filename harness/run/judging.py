@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers import check
+from checkers.availability import availability
 from checkers.contract import Contract
 from checkers.kept.lists import LIST_APPEND, list_verdict
 from checkers.verdict import Validity, Verdict
@@ -59,6 +60,8 @@ _FORGOTTEN = "what the run itself doubted is not known"
 BROKEN_OFF = "the run was broken off by a finding"
 _NEEDS_ALL_WELL = frozenset({"lost-change"})
 """Also asked of brokers that have not caught up: then their answers may be old."""
+CALM = "calm"
+"""Among the figures: the cluster after the last fault, as harness/run/aftermath.py saw it."""
 _NOT_WELL = ("after healing", "not healed")
 
 
@@ -84,7 +87,7 @@ def judge(
     outcome = Outcome(
         directory=directory,
         command=plan.command(),
-        verdicts=(*verdicts, *more),
+        verdicts=(*verdicts, *_availability(plan, figures), *more),
         doubts=tuple(doubts),
         figures=figures,
     )
@@ -128,6 +131,12 @@ def _write(outcome: Outcome) -> None:
     directory = outcome.directory
     write_inside(directory, RESULTS, json.dumps(outcome.results(), indent=2) + "\n")
     write_inside(directory, "summary.txt", "\n".join(summary(outcome)) + "\n")
+
+
+def _availability(plan: Plan, figures: Mapping[str, Any]) -> list[Verdict]:
+    """Nothing is said of a run that never came to its calm end."""
+    calm = figures.get(CALM)
+    return [] if calm is None else [availability(calm, contract_of(plan))]
 
 
 def _not_to_be_asked(doubts: Sequence[str]) -> frozenset[str]:

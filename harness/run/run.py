@@ -27,6 +27,7 @@ from harness.errors import UsageFailure
 from harness.history.errors import HistoryError
 from harness.history.history import finish
 from harness.history.recorder import Recorder
+from harness.run.aftermath import aftermath, struck_by
 from harness.run.calm import cancelled, doubts_about_reading, doubts_about_replicas, rotate_leaders
 from harness.run.clients import Clients
 from harness.run.cluster_watch import ClusterLog, watched
@@ -34,7 +35,7 @@ from harness.run.environment import environment
 from harness.run.feasible import ground_of
 from harness.run.gathering import gather
 from harness.run.interrupts import INTERRUPTS
-from harness.run.judging import BROKEN_OFF, anomaly_so_far, judge, judge_crash
+from harness.run.judging import BROKEN_OFF, CALM, anomaly_so_far, judge, judge_crash
 from harness.run.last_resort import heal_by_force
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
@@ -256,7 +257,16 @@ class _Run:
         self._watcher.step("calm: heal, rotate leaders, read everything back")
         doubts = self._witnessed.doubts
         await conductor.heal_all()
+        healed_ns = self._stage.now_ns()
         doubts += await doubts_about_replicas(self._cluster, self._topics)
+        self._witnessed.figures[CALM] = await aftermath(
+            self._cluster,
+            self._topics,
+            is_healed=conductor.is_healed,
+            struck=struck_by(conductor.faults),
+            min_isr=self._plan.min_insync_replicas,
+            waited_s=(self._stage.now_ns() - healed_ns) / 1e9,
+        )
         doubts += await rotate_leaders(self._cluster, self._topics)
         keys = {
             key: 0

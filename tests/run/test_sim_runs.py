@@ -290,6 +290,9 @@ def test_no_host_is_left_in_the_store(tmp_path: Path) -> None:
     outcome = run(tmp_path, time_limit_s=5.0, rate=200.0)
     assert outcome.exit_code == 0, outcome.sentence()
     assert not (outcome.directory / "hosts").exists()
+    assert outcome.figures["calm"]["healed"]
+    (available,) = [each for each in outcome.verdicts if each.checker == "availability"]
+    assert available.stats["looked-at"] == outcome.figures["calm"]["partitions"] > 0
 
 
 def test_a_store_that_fills_up_ends_the_run_with_a_sentence_and_keeps_what_is_there(

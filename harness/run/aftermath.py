@@ -1,0 +1,88 @@
+"""What a cluster looks like when all is healed: who answers, and which partitions do not serve.
+
+Plain data for results.json; checkers/availability.py judges it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from harness.cluster import Cluster, Node, PartitionState
+from harness.errors import EnvironmentFailure
+from harness.schedule.faults import (
+    BitFlip,
+    DiskError,
+    DiskFull,
+    DiskReadOnly,
+    Fault,
+    PowerLoss,
+    TruncatedTail,
+)
+
+_STRIKES = (PowerLoss, DiskFull, DiskError, DiskReadOnly, BitFlip, TruncatedTail)
+"""Faults after which a replica may lack something, or its log may be offline."""
+
+
+def struck_by(faults: Iterable[Fault]) -> list[Node]:
+    """Nodes whose disks may have lost something, or may refuse to go on."""
+    return sorted({getattr(each, "node", "") for each in faults if isinstance(each, _STRIKES)})
+
+
+async def aftermath(
+    cluster: Cluster,
+    topics: Sequence[str],
+    *,
+    is_healed: bool,
+    struck: Collection[Node],
+    min_isr: int,
+    waited_s: float,
+) -> dict[str, Any]:
+    """As the cluster describes itself now. A topic that nobody describes is not counted."""
+    found: list[tuple[str, PartitionState]] = []
+    for topic in topics:
+        try:
+            found += [(topic, each) for each in await cluster.partitions(topic)]
+        except (EnvironmentFailure, OSError):
+            continue
+    unwell = [_told(topic, each, min_isr) for topic, each in found if not _serves(each, min_isr)]
+    return {
+        "healed": is_healed,
+        "waited_s": round(waited_s, 1),
+        "nodes": await _answering(cluster, topics) if unwell or not found else _all(cluster),
+        "struck": list(struck),
+        "partitions": len(found),
+        "unwell": unwell,
+    }
+
+
+def _serves(partition: PartitionState, min_isr: int) -> bool:
+    needed = min(min_isr, len(partition.replicas))
+    return partition.leader is not None and len(partition.isr) >= needed
+
+
+def _told(topic: str, partition: PartitionState, min_isr: int) -> dict[str, Any]:
+    return {
+        "partition": f"{topic}-{partition.index}",
+        "leader": partition.leader,
+        "replicas": list(partition.replicas),
+        "isr": list(partition.isr),
+        "min_isr": min(min_isr, len(partition.replicas)),
+    }
+
+
+def _all(cluster: Cluster) -> dict[Node, bool]:
+    """Where all is well nobody has to be asked for evidence."""
+    return dict.fromkeys(cluster.nodes, True)
+
+
+async def _answering(cluster: Cluster, topics: Sequence[str]) -> dict[Node, bool]:
+    answers = {}
+    for node in cluster.nodes:
+        try:
+            await cluster.partitions(topics[0], node)
+        except (EnvironmentFailure, OSError, IndexError):
+            answers[node] = False
+        else:
+            answers[node] = True
+    return answers
