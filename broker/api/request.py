@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine, Generator
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from broker.log.breather import Breather
 from broker.network.interface import Address
 
 Body = TypeVar("Body")
+Result = TypeVar("Result")
 
 HERE = Address("here", 0)
 """The peer of a request that came from this very process."""
+
+
+class Lease(Protocol):
+    """The right of a wide request to work, and the memory that it takes meanwhile."""
+
+    def pass_on(self) -> None:
+        """The next wide request may work. Once more does no harm."""
+        ...
+
+    def end(self) -> None:
+        """The request is answered."""
+        ...
 
 
 @dataclass(slots=True)
@@ -22,7 +37,51 @@ class Request(Generic[Body]):
     peer: Address
     body: Body
     listener: str = ""  # the name of the one that the client came by
+    breather: Breather | None = None
+    """Set for a request whose decoding, answer and encoding take more than a few milliseconds.
+    Its handler returns a coroutine, and pauses after every element."""
+    lease: Lease | None = None
+
+    async def pause(self) -> None:
+        """Call it for each element: lets others work when a wide request has used its slice."""
+        if self.breather is not None:
+            await self.breather.pause()
+
+    def make_wide(self) -> None:
+        """The answer is large, though the request is small."""
+        if self.breather is None:
+            self.breather = Breather()
+
+    def will_wait(self) -> None:
+        """From now on the handler waits for others: the next wide request may begin."""
+        if self.lease is not None:
+            self.lease.pass_on()
 
 
 class CloseConnectionError(Exception):
     """The only answer that the protocol has here is to close the connection."""
+
+
+def at_once_or_in_slices(
+    request: Request[Any], work: Coroutine[Any, Any, Result]
+) -> Result | Coroutine[Any, Any, Result]:
+    """Carries out `work`, which awaits nothing but `request.pause`, now if that is quick."""
+    if request.breather is not None:
+        return work
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: Result = done.value
+        return result
+    raise AssertionError("a handler that only pauses has waited for something else")
+
+
+async def in_slices(steps: Generator[None, None, Result], breather: Breather) -> Result:
+    """Carries out a decoder or an encoder that stops every so often."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: Result = done.value
+            return result
+        await breather.pause()

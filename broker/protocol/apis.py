@@ -114,3 +114,8 @@ def response_header_version(api_key: int, version: int) -> int:
     if api_key == ApiKey.API_VERSIONS:
         return 0
     return request_header_version(api_key, version) - 1
+
+
+def api_name(api_key: int) -> str:
+    """For messages; also for a key that no API has."""
+    return ApiKey(api_key).name if api_key in API_VERSIONS else f"api {api_key}"

@@ -10,8 +10,20 @@ from functools import cache
 from typing import Any
 
 from broker.protocol import messages
-from broker.protocol.compile_decode import Decoder, build_decoder
-from broker.protocol.compile_encode import Encoder, build_encoder
+from broker.protocol.compile_decode import (
+    BoundedDecoder,
+    Decoder,
+    SlicedDecoder,
+    build_bounded_decoder,
+    build_decoder,
+    build_sliced_decoder,
+)
+from broker.protocol.compile_encode import (
+    Encoder,
+    SlicedEncoder,
+    build_encoder,
+    build_sliced_encoder,
+)
 from broker.protocol.errors import MalformedMessageError, UnsupportedVersionError
 from broker.protocol.primitives import Readable
 from broker.protocol.schema import Api, Message
@@ -52,6 +64,32 @@ def response_decoder(api_key: int, version: int) -> Decoder:
 @cache
 def response_encoder(api_key: int, version: int) -> Encoder:
     return encoder(_api(api_key).response.name, version)
+
+
+@cache
+def bounded_request_decoder(api_key: int, version: int) -> BoundedDecoder:
+    """For requests of strangers: refuses more elements than it is told to allow."""
+    message = _known(_api(api_key).request.name, version)
+    return build_bounded_decoder(message, version, messages.classes_of(message))
+
+
+@cache
+def sliced_request_decoder(api_key: int, version: int) -> SlicedDecoder:
+    """Same as `bounded_request_decoder`, in steps, for requests that take long."""
+    message = _known(_api(api_key).request.name, version)
+    return build_sliced_decoder(message, version, messages.classes_of(message))
+
+
+@cache
+def sliced_response_decoder(api_key: int, version: int) -> SlicedDecoder:
+    message = _known(_api(api_key).response.name, version)
+    return build_sliced_decoder(message, version, messages.classes_of(message))
+
+
+@cache
+def sliced_response_encoder(api_key: int, version: int) -> SlicedEncoder:
+    message = _known(_api(api_key).response.name, version)
+    return build_sliced_encoder(message, version, messages.classes_of(message))
 
 
 def decode_request(api_key: int, version: int, view: Readable, offset: int) -> tuple[Any, int]:

@@ -4,12 +4,19 @@ Fields of fixed size that follow each other are unpacked by one call, together w
 prefix after them. A string that reaches beyond the end is not noticed at once: any read after it
 fails, and the end is compared once after the last one. So a short message costs an exception,
 and a good one nothing.
+
+There are three forms of a decoder. `PLAIN` trusts its peer. `BOUNDED` is given how many elements
+all arrays and tagged fields of the message may have together, and refuses the array that would
+exceed it before anything of that array is built: an empty name takes two bytes on the wire and
+fifty times that as an object. `SLICED` counts in the same way and is a generator, which stops
+every `ELEMENTS_PER_STEP` elements, so that a server can do something else in between.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from enum import Enum, auto
 from typing import Any
 
 from broker.protocol import primitives
@@ -19,10 +26,39 @@ from broker.protocol.errors import MalformedMessageError
 from broker.protocol.schema import FIXED_TYPES, Field, Message, Struct, Versions
 
 Decoder = Callable[[primitives.Readable, int], tuple[Any, int]]
+BoundedDecoder = Callable[[primitives.Readable, int, int], tuple[Any, int]]
+"""The third argument is how many elements the message may have. Raises TooManyElementsError."""
+SlicedDecoder = Callable[[primitives.Readable, int, int], Generator[None, None, tuple[Any, int]]]
+"""Same as `BoundedDecoder`, in steps; the second value is how many elements there are."""
+
+ELEMENTS_PER_STEP = 128
+
+
+class Form(Enum):
+    PLAIN = auto()
+    BOUNDED = auto()
+    SLICED = auto()
 
 
 def build_decoder(message: Message, version: int, classes: dict[str, type[Any]]) -> Decoder:
-    decoder: Decoder = _DecoderSource(message, version, classes).build().function("decode")
+    source = _DecoderSource(message, version, classes, Form.PLAIN)
+    decoder: Decoder = source.build().function("decode")
+    return decoder
+
+
+def build_bounded_decoder(
+    message: Message, version: int, classes: dict[str, type[Any]]
+) -> BoundedDecoder:
+    source = _DecoderSource(message, version, classes, Form.BOUNDED)
+    decoder: BoundedDecoder = source.build().function("decode")
+    return decoder
+
+
+def build_sliced_decoder(
+    message: Message, version: int, classes: dict[str, type[Any]]
+) -> SlicedDecoder:
+    source = _DecoderSource(message, version, classes, Form.SLICED)
+    decoder: SlicedDecoder = source.build().function("decode")
     return decoder
 
 
@@ -52,9 +88,12 @@ def minimal_size(field: Field, version: int, flexible: bool) -> int:
 
 
 class _DecoderSource:
-    def __init__(self, message: Message, version: int, classes: dict[str, type[Any]]) -> None:
+    def __init__(
+        self, message: Message, version: int, classes: dict[str, type[Any]], form: Form
+    ) -> None:
         self._message = message
         self._version = version
+        self._form = form
         self._is_flexible = version in message.flexible
         # Without records the message is small, and bytes are cheaper to read than a memoryview.
         self._keeps_view = has_records(message.struct, version)
@@ -67,7 +106,9 @@ class _DecoderSource:
                 "MalformedMessageError": MalformedMessageError,
                 "read_uvarint": primitives.read_uvarint,
                 "skip_tagged_fields": primitives.skip_tagged_fields,
+                "check_tag_count": primitives.check_tag_count,
                 "refuse": primitives.refuse,
+                "too_many": primitives.too_many,
             }
         )
         self._run: list[tuple[str, str]] = []
@@ -75,10 +116,13 @@ class _DecoderSource:
     def build(self) -> Source:
         out = self._out
         name = f"{self._message.name} v{self._version}"
-        with out.block("def decode(data, at):"):
+        arguments = "data, at" if self._form is Form.PLAIN else "data, at, left"
+        with out.block(f"def decode({arguments}):"):
             if not self._keeps_view:
                 out.add("data = bytes(data)")
             out.add("end = len(data)")
+            if self._form is Form.SLICED:
+                out.add("allowed = left; steps = 0")
             with out.block("try:"):
                 self._struct(self._message.struct, "message")
             with out.block("except MALFORMED as problem:"):
@@ -88,7 +132,11 @@ class _DecoderSource:
                 )
             with out.block("if at > end:"):
                 out.add(f"raise MalformedMessageError('{name} ends before its last field')")
-            out.add("return message, at")
+            if self._form is Form.SLICED:
+                out.add("return message, allowed - left")
+                out.add("yield")  # also a decoder of a message without arrays is a generator
+            else:
+                out.add("return message, at")
         return out
 
     def _read(self, letters: str, target: str) -> None:
@@ -191,6 +239,7 @@ class _DecoderSource:
         with self._out.block(self._null_or(length, written_null, field, nullable_target)):
             needed = count if size == 1 else f"({count}) * {size}"
             self._out.add(f"if {needed} > end - at: refuse({field.name!r}, at)")
+            self._count(field.name, count)
             if field.type == "uuid":
                 stop = f"at + {needed}"
                 self._out.add(
@@ -203,6 +252,11 @@ class _DecoderSource:
             else:
                 self._elements(field, target, count)
 
+    def _count(self, what: str, count: str) -> None:
+        if self._form is not Form.PLAIN:
+            self._out.add(f"left -= {count}" if count.isidentifier() else f"left -= ({count})")
+            self._out.add(f"if left < 0: too_many({what!r}, {count})")
+
     def _fixed_elements(self, letter: str, target: str, length: str, count: str) -> None:
         few = self._out.few(letter, "unpack_from")
         with self._out.block(f"if {length} < {FEW}:"):
@@ -214,6 +268,9 @@ class _DecoderSource:
         items, item = self._out.fresh("items"), self._out.fresh("item")
         self._out.add(f"{target} = {items} = []")
         with self._out.block(f"for _ in range({count}):"):
+            if self._form is Form.SLICED:
+                self._out.add("steps += 1")
+                self._out.add(f"if not steps % {ELEMENTS_PER_STEP}: yield")
             if field.struct is not None:
                 self._struct(field.struct, item)
             else:
@@ -226,10 +283,14 @@ class _DecoderSource:
         self._read("B", count)
         self._flush()
         if not fields:
-            self._out.add(f"if {count}: at = skip_tagged_fields(data, at - 1, end)")
+            with self._out.block(f"if {count}:"):
+                self._out.add(f"at, {count} = skip_tagged_fields(data, at - 1, end)")
+                self._count("tagged fields", count)
             return
         with self._out.block(f"if {count}:"):
             self._out.add(f"if {count} > 127: {count}, at = read_uvarint(data, at - 1)")
+            self._out.add(f"check_tag_count({count}, at)")
+            self._count("tagged fields", count)
             with self._out.block(f"for _ in range({count}):"):
                 tag, stop = self._out.fresh("tag"), self._out.fresh("stop")
                 for each in (tag, stop):

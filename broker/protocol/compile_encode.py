@@ -2,37 +2,54 @@
 
 Small pieces are gathered in `parts` and joined once. Records stay what they are: a chunk of
 their own in the list that comes out, so a slice of a file is never read here.
+
+The sliced form of an encoder is a generator. It stops every `ELEMENTS_PER_STEP` elements, and
+joins what it has by then, so that the small pieces of a large answer are not all kept at once.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 from broker.protocol import primitives
-from broker.protocol.compile_decode import has_records
+from broker.protocol.compile_decode import ELEMENTS_PER_STEP, has_records
 from broker.protocol.compile_source import FEW, Source
 from broker.protocol.schema import FIXED_TYPES, Field, Message, Struct
 
 Encoder = Callable[[Any], list[Any]]
+SlicedEncoder = Callable[[Any], Generator[None, None, list[Any]]]
 
 _COPIED_RECORDS_SIZE = 1024
 """Records in memory up to this size are cheaper to copy than to send as a chunk of their own."""
 
 
 def build_encoder(message: Message, version: int, classes: dict[str, type[Any]]) -> Encoder:
-    encoder: Encoder = _EncoderSource(message, version, classes).build().function("encode")
+    source = _EncoderSource(message, version, classes, in_slices=False)
+    encoder: Encoder = source.build().function("encode")
+    return encoder
+
+
+def build_sliced_encoder(
+    message: Message, version: int, classes: dict[str, type[Any]]
+) -> SlicedEncoder:
+    source = _EncoderSource(message, version, classes, in_slices=True)
+    encoder: SlicedEncoder = source.build().function("encode")
     return encoder
 
 
 class _EncoderSource:
-    def __init__(self, message: Message, version: int, classes: dict[str, type[Any]]) -> None:
+    def __init__(
+        self, message: Message, version: int, classes: dict[str, type[Any]], *, in_slices: bool
+    ) -> None:
         self._message = message
         self._version = version
         self._classes = classes
         self._is_flexible = version in message.flexible
-        self._has_records = has_records(message.struct, version)
+        self._in_slices = in_slices
+        self._has_chunks = in_slices or has_records(message.struct, version)
+        self._is_in_tag = False
         self._out = Source(
             {
                 "pack": struct.pack,
@@ -47,13 +64,17 @@ class _EncoderSource:
     def build(self) -> Source:
         with self._out.block("def encode(message):"):
             self._out.add("parts = []")
-            if self._has_records:
+            if self._has_chunks:
                 self._out.add("chunks = []")
+            if self._in_slices:
+                self._out.add("steps = 0")
             self._struct(self._message.struct, "message")
             self._flush()
-            if self._has_records:
+            if self._has_chunks:
                 self._out.add("if parts: chunks.append(join(parts))")
                 self._out.add("return chunks")
+                if self._in_slices:
+                    self._out.add("yield")  # also without arrays it is a generator
             else:
                 self._out.add("return [join(parts)]")
         return self._out
@@ -182,6 +203,17 @@ class _EncoderSource:
                 else:
                     self._value(field, item, can_be_null=False)
                 self._flush()
+                self._stop()
+
+    def _stop(self) -> None:
+        """After an element. What stands in a tagged field is joined by itself, with its length."""
+        if not self._in_slices:
+            return
+        self._out.add("steps += 1")
+        with self._out.block(f"if not steps % {ELEMENTS_PER_STEP}:"):
+            if not self._is_in_tag:
+                self._out.add("chunks.append(join(parts)); parts.clear()")
+            self._out.add("yield")
 
     def _fixed_elements(self, letter: str, name: str) -> None:
         with self._out.block(f"if {name}:"):
@@ -209,8 +241,10 @@ class _EncoderSource:
                 tag = primitives.uvarint(field.tag)
                 with self._out.block(f"if not {is_default}:"):
                     self._out.add("parts = []")
+                    was_in_tag, self._is_in_tag = self._is_in_tag, True
                     self._field(field, f"{name}.{field.name}")
                     self._flush()
+                    self._is_in_tag = was_in_tag
                     self._out.add("body = join(parts)")
                     self._out.add(f"{tagged}.append({tag!r} + uvarint(len(body)) + body)")
             self._out.add(f"parts = {outer}; parts.append(uvarint(len({tagged})))")

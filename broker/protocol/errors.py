@@ -210,6 +210,16 @@ class MalformedMessageError(Exception):
     """Bytes that are no such message: too short, a length beyond the end, not UTF-8 ..."""
 
 
+class TooManyElementsError(MalformedMessageError):
+    """The arrays of a message have more elements than its reader allows."""
+
+    def __init__(self, what: str, count: int) -> None:
+        """`what` is the array that exceeded the bound, with its `count` elements."""
+        super().__init__(f"{count} {what} are more elements than are allowed")
+        self.what = what
+        self.count = count
+
+
 class UnsupportedVersionError(Exception):
     """The codec knows no such API or not this version of it."""
 

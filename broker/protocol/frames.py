@@ -47,7 +47,7 @@ def decode_request_header(view: Readable) -> tuple[RequestHeader, int]:
         elif length < -1:
             refuse("client_id", end)
         if request_header_version(api_key, version) == 2:
-            end = end + 1 if view[end] == 0 else skip_tagged_fields(view, end, len(view))
+            end = end + 1 if view[end] == 0 else skip_tagged_fields(view, end, len(view))[0]
     except (struct.error, IndexError, UnicodeDecodeError) as problem:
         raise MalformedMessageError(f"no request header: {problem}") from problem
     if end > len(view):
@@ -65,7 +65,7 @@ def decode_response_header(
         [correlation_id] = _CORRELATION_ID.unpack_from(view)
         end = _CORRELATION_ID.size
         if response_header_version(api_key, version) == 1:
-            end = end + 1 if view[end] == 0 else skip_tagged_fields(view, end, len(view))
+            end = end + 1 if view[end] == 0 else skip_tagged_fields(view, end, len(view))[0]
     except (struct.error, IndexError) as problem:
         raise MalformedMessageError(f"no response header: {problem}") from problem
     return ResponseHeader(correlation_id=correlation_id), end

@@ -18,6 +18,7 @@ from broker.disk.interface import Buffer, FileSlice
 from broker.network.interface import Connection
 from broker.protocol.errors import MalformedMessageError
 from broker.server.dispatch import Endpoint
+from broker.server.wide_requests import Undecoded
 
 if TYPE_CHECKING:
     from broker.server.server import Server
@@ -252,7 +253,10 @@ class ClientConnection:
         self._began = self.last_active  # when it came, or when the one before it was answered
         try:
             endpoint, request = self._dispatcher.begin(frame, self.peer, self._listener)
-            result = endpoint.handler(self._dispatcher.node, request)
+            if type(request.body) is Undecoded:
+                result = self._server.wide_requests.answer(endpoint, request)
+            else:
+                result = endpoint.handler(self._dispatcher.node, request)
             if type(result) is CoroutineType:
                 work = self._finish(endpoint, request, result)
                 self._busy = self._loop.create_task(work), endpoint
@@ -266,29 +270,47 @@ class ClientConnection:
     ) -> None:
         try:
             result = await answer
+            frame = None
+            if request.breather is not None and result is not None:
+                self._say_throttled(result)
+                frame = await self._dispatcher.frame_in_slices(endpoint, request, result)
             self._busy = None
             if not self._closed:
-                self._reply(endpoint, request, result)
+                self._reply(endpoint, request, result, frame)
                 self._go_on()
         except Exception as error:
             self._busy = None
             self._give_up(error)
+        finally:
+            if request.lease is not None:
+                request.lease.end()
 
-    def _reply(self, endpoint: Endpoint, request: Request[Any], result: Any) -> None:
+    def _reply(
+        self,
+        endpoint: Endpoint,
+        request: Request[Any],
+        result: Any,
+        frame: list[Buffer | FileSlice] | None = None,
+    ) -> None:
+        """`frame` is the result as a response, if that was made already."""
         self.last_active = now = self._loop.time()
         self._dispatcher.done(request, now - self._began)
         if result is None:
             return
-        if self._throttle_ms and hasattr(result, "throttle_time_ms"):
-            result.throttle_time_ms = self._throttle_ms
-            self._server.metrics.request_throttled()
-            self._throttle_ms = 0
-        chunks = self._dispatcher.frame(endpoint, request, result)
+        if self._throttle_ms and frame is None:
+            self._say_throttled(result)
+        chunks = self._dispatcher.frame(endpoint, request, result) if frame is None else frame
         self._replies += chunks
         for chunk in chunks:
             self._reply_bytes += len(chunk)
         if self._reply_bytes > _REPLY_BYTES_TOGETHER:
             self._send_replies()
+
+    def _say_throttled(self, result: Any) -> None:
+        if self._throttle_ms and hasattr(result, "throttle_time_ms"):
+            result.throttle_time_ms = self._throttle_ms
+            self._server.metrics.request_throttled()
+            self._throttle_ms = 0
 
     def _send_replies(self) -> None:
         """The small replies to what one read brought leave together."""

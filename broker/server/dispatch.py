@@ -8,14 +8,17 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from broker.api.prepared_answer import PreparedAnswer
-from broker.api.request import CloseConnectionError, Request
+from broker.api.request import CloseConnectionError, Request, in_slices
 from broker.api.served import Api
 from broker.disk.interface import Buffer, FileSlice
 from broker.network.interface import Address
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
-from broker.protocol.apis import API_VERSIONS, ApiKey, request_header_version
+from broker.protocol.apis import ApiKey, api_name, request_header_version
+from broker.protocol.compile_decode import BoundedDecoder
+from broker.protocol.errors import TooManyElementsError
 from broker.server.request_log import RequestLog
+from broker.server.wide_requests import ELEMENTS_AT_ONCE, Undecoded
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -37,7 +40,7 @@ class Endpoint:
     api: Api
     handler: Callable[[Node, Request[Any]], Any]
     """Gives the answer, a coroutine for it, or None where the client wants none."""
-    decode: Callable[[memoryview, int], tuple[Any, int]]
+    decode: BoundedDecoder
     encode: Callable[[Any], list[Buffer | FileSlice]]
     has_tags: bool
     """In the header of its requests."""
@@ -53,21 +56,25 @@ class Dispatcher:
     def begin(
         self, frame: memoryview, peer: Address, listener: str
     ) -> tuple[Endpoint, Request[Any]]:
+        """The request's body is `Undecoded` if it is a wide one."""
         header, body_at, endpoint = self._usual_header(frame) or self._any_header(frame)
         api_key, version, correlation_id, client_id = header
         if len(frame) > _BYTES_MAX_WITHOUT_RECORDS and api_key != ApiKey.PRODUCE:
             raise CloseConnectionError(
-                f"a request of {_name(api_key)} with {len(frame)} bytes; without records "
+                f"a request of {api_name(api_key)} with {len(frame)} bytes; without records "
                 f"{_BYTES_MAX_WITHOUT_RECORDS} are allowed"
             )
         if endpoint is None:
             # An ApiVersions request of a version from the future: its body cannot be read, and
             # it is answered in version 0, which every client understands.
             endpoint = self._find(api_key, 0)
-            body = m.ApiVersionsRequest()
+            body: Any = m.ApiVersionsRequest()
         else:
             # Bytes behind the end are left unread, as Kafka does: librdkafka 2.16 sends some.
-            body, _ = endpoint.decode(frame, body_at)
+            try:
+                body, _ = endpoint.decode(frame, body_at, ELEMENTS_AT_ONCE)
+            except TooManyElementsError:
+                body = Undecoded(frame, body_at)
         request = Request(api_key, version, correlation_id, client_id, peer, body, listener)
         return endpoint, request
 
@@ -79,6 +86,16 @@ class Dispatcher:
         return frames.response_frame(
             request.api_key, request.version, request.correlation_id, endpoint.encode(answer)
         )
+
+    async def frame_in_slices(
+        self, endpoint: Endpoint, request: Request[Any], answer: Any
+    ) -> list[Buffer | FileSlice]:
+        """Same as `frame`, for a request that has a breather."""
+        if request.breather is None or type(answer) is PreparedAnswer:
+            return self.frame(endpoint, request, answer)
+        encode = codec.sliced_response_encoder(request.api_key, request.version)
+        body = await in_slices(encode(answer), request.breather)
+        return frames.response_frame(request.api_key, request.version, request.correlation_id, body)
 
     def done(self, request: Request[Any], elapsed_s: float) -> None:
         self.node.metrics.request_done(request.api_key, elapsed_s)
@@ -111,12 +128,12 @@ class Dispatcher:
         known = (api_key, version, header.correlation_id, header.client_id)
         api = self._table.get(api_key)
         if api is None:
-            raise CloseConnectionError(f"{_name(api_key)} is not served here")
+            raise CloseConnectionError(f"{api_name(api_key)} is not served here")
         if not api.version_min <= version <= api.version_max:
             if api_key == ApiKey.API_VERSIONS:
                 return known, body_at, None
             raise CloseConnectionError(
-                f"{_name(api_key)} version {version} is not served here, only "
+                f"{api_name(api_key)} version {version} is not served here, only "
                 f"{api.version_min} to {api.version_max}"
             )
         return known, body_at, self._find(api_key, version)
@@ -127,12 +144,8 @@ class Dispatcher:
             endpoint = self._endpoints[api_key, version] = Endpoint(
                 self._table[api_key],
                 self._table[api_key].handler,
-                codec.request_decoder(api_key, version),
+                codec.bounded_request_decoder(api_key, version),
                 codec.response_encoder(api_key, version),
                 request_header_version(api_key, version) >= _FIRST_HEADER_WITH_TAGS,
             )
         return endpoint
-
-
-def _name(api_key: int) -> str:
-    return ApiKey(api_key).name if api_key in API_VERSIONS else f"api {api_key}"

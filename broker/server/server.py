@@ -15,6 +15,7 @@ from broker.server.client_connection import ClientConnection
 from broker.server.connection_limits import ConnectionLimits
 from broker.server.dispatch import Dispatcher
 from broker.server.request_memory import RequestMemory
+from broker.server.wide_requests import WideRequests
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -48,6 +49,7 @@ class Server:
         self.memory = RequestMemory(
             limit if limit > 0 else _DEFAULT_QUEUED_BYTES, asyncio.get_running_loop().call_soon
         )
+        self.wide_requests = WideRequests(node, self.memory)
         self.request_bytes_max = config.socket_request_max_bytes
         self._node = node
         self._on_closed = on_closed

@@ -24,7 +24,13 @@ def test_a_varint_of_six_bytes_is_refused() -> None:
 
 
 def test_tagged_fields_are_skipped_to_the_byte_after_them() -> None:
-    assert skip_tagged_fields(b"\x02\x00\x01a\x05\x02bcREST", 0, 12) == 8
+    assert skip_tagged_fields(b"\x02\x00\x01a\x05\x02bcREST", 0, 12) == (8, 2)
+
+
+def test_a_struct_of_nothing_but_tags_is_refused_before_they_are_skipped() -> None:
+    many = uvarint(4_000_000) + b"\x00\x00" * 4_000_000
+    with pytest.raises(MalformedMessageError, match="4000000 tagged fields"):
+        skip_tagged_fields(many, 0, len(many))
 
 
 def test_a_tagged_field_beyond_the_end_is_refused() -> None:

@@ -1,0 +1,106 @@
+"""Requests with very many elements: decoded, answered and encoded in slices, one at a time.
+
+A frame of 200 kB can name 100,000 topics. Each takes some hundred bytes and some microseconds once
+it is an object, and as much again in the answer. Such a request is served, but in slices, so that
+heartbeats and other clients' requests pass between them; and each API serves one of them at a
+time, so that the memory they take does not grow with the number of clients that send them. A
+request that waits for replicas or for the controller lets the next one begin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from broker.api.request import CloseConnectionError, Request, in_slices
+from broker.log.breather import Breather
+from broker.protocol import codec
+from broker.protocol.apis import api_name
+from broker.protocol.errors import TooManyElementsError
+from broker.server.request_memory import RequestMemory
+
+if TYPE_CHECKING:
+    from broker.node import Node
+    from broker.server.dispatch import Endpoint
+
+ELEMENTS_AT_ONCE = 500
+"""A request with more elements than these is wide. Decoding, answering and encoding one element
+takes up to ten microseconds."""
+
+ELEMENTS_MAX = 100_000
+"""A request with more elements is refused: no client of a cluster that works sends it."""
+
+_BYTES_PER_ELEMENT = 400
+"""In the request and its answer, as objects. Measured with tests/fuzz/huge_counts.py."""
+
+
+class Undecoded:
+    """Stands for the body of a wide request until its turn comes."""
+
+    __slots__ = ("body_at", "frame")
+
+    def __init__(self, frame: memoryview, body_at: int) -> None:
+        """Copies the frame: it lies in a buffer that the next read overwrites."""
+        self.frame = bytearray(frame)
+        self.body_at = body_at
+
+
+class WideRequests:
+    """One for each server."""
+
+    def __init__(self, node: Node, memory: RequestMemory) -> None:
+        self._node = node
+        self._memory = memory
+        self._gates: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def answer(self, endpoint: Endpoint, request: Request[Undecoded]) -> Any:
+        """What the handler answers. The caller ends the request's lease when it is encoded."""
+        frame, body_at = request.body.frame, request.body.body_at
+        request.lease = lease = WorkLease(self._gates[request.api_key], self._memory)
+        lease.hold(len(frame))
+        await lease.take()
+        request.breather = breather = Breather()
+        decode = codec.sliced_request_decoder(request.api_key, request.version)
+        steps = decode(memoryview(frame), body_at, ELEMENTS_MAX)
+        try:
+            request.body, count = await in_slices(steps, breather)
+        except TooManyElementsError as error:
+            raise CloseConnectionError(
+                f"{api_name(request.api_key)} v{request.version} with {error.count} {error.what}; "
+                f"all arrays of a request together may have {ELEMENTS_MAX} elements"
+            ) from error
+        lease.hold(count * _BYTES_PER_ELEMENT)
+        result = endpoint.handler(self._node, request)
+        return await result if type(result) is CoroutineType else result
+
+
+class WorkLease:
+    """One wide request's turn at its API's gate, and what it counts for in the memory."""
+
+    __slots__ = ("_gate", "_held_bytes", "_is_taken", "_memory")
+
+    def __init__(self, gate: asyncio.Lock, memory: RequestMemory) -> None:
+        self._gate = gate
+        self._memory = memory
+        self._held_bytes = 0
+        self._is_taken = False
+
+    def hold(self, size: int) -> None:
+        self._held_bytes += size
+        self._memory.hold(size)
+
+    async def take(self) -> None:
+        await self._gate.acquire()
+        self._is_taken = True
+
+    def pass_on(self) -> None:
+        if self._is_taken:
+            self._is_taken = False
+            self._gate.release()
+
+    def end(self) -> None:
+        self.pass_on()
+        held, self._held_bytes = self._held_bytes, 0
+        self._memory.let_go(held)
