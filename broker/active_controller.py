@@ -16,6 +16,7 @@ from broker.controller.balance import balance_leaders
 from broker.controller.broker_events import fence_brokers
 from broker.controller.liveness import BrokerLiveness
 from broker.controller.topic_rules import TopicRules
+from broker.decision import Decision, made
 from broker.departures import Departures
 from broker.metadata.changes import Change, PartitionsChanged
 from broker.metadata.image import Image
@@ -132,7 +133,7 @@ class ActiveController:
         if not self._quorum.leads or self._quorum.raft.epoch != epoch:
             raise NotLeaderError(f"epoch {epoch} is over")
 
-    async def decide(self, make: Callable[[], Sequence[Change]]) -> None:
+    async def decide(self, make: Decision) -> None:
         """Returns when the changes are committed, and the image has them.
 
         Raises NotLeaderError, and whatever `make` raises.
@@ -146,9 +147,9 @@ class ActiveController:
         task.add_done_callback(self._decided)
         await asyncio.shield(task)
 
-    async def _decide(self, make: Callable[[], Sequence[Change]]) -> None:
+    async def _decide(self, make: Decision) -> None:
         epoch = self._check_active()
-        changes = make()
+        changes = await made(make)
         if changes:
             _check_applicable(self.image, changes)
             isr_changes = list(_isr_changes(self.image, changes))
@@ -188,7 +189,7 @@ class ActiveController:
                 balance_at = self._next_balance(now)
                 await self._decide_unasked(self._balance)
 
-    async def _decide_unasked(self, make: Callable[[], Sequence[Change]]) -> None:
+    async def _decide_unasked(self, make: Decision) -> None:
         """Nobody is there who could ask again when the disk is full."""
         try:
             await self.decide(make)

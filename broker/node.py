@@ -20,6 +20,7 @@ from broker.config import stored
 from broker.config.broker import BrokerConfig
 from broker.config.topic import LogConfig
 from broker.controller.topic_rules import RulesOf, TopicRules
+from broker.decision import Decision, made
 from broker.log.breather import Breather
 from broker.log.identity import WrongDirectoryError
 from broker.log.log_directory import LogDirectory
@@ -230,7 +231,7 @@ class Node:
 
     # Changes
 
-    async def change(self, decide: Callable[[], Sequence[Change]]) -> None:
+    async def change(self, decide: Decision) -> None:
         """As the active controller: durable, in the image, and followed by this node's own logs.
 
         `decide` is called once, when all earlier changes are made. On a node that is no controller
@@ -238,16 +239,16 @@ class Node:
         """
         is_decided = False
 
-        def decide_once() -> Sequence[Change]:
+        async def decide_once() -> Sequence[Change]:
             nonlocal is_decided
             is_decided = True
-            return decide()
+            return await made(decide)
 
         try:
             await self.controller.decide(decide_once)
         except NotLeaderError as problem:
             if not is_decided:
-                decide()
+                await made(decide)
             raise KafkaError(ErrorCode.NOT_CONTROLLER, str(problem)) from problem
         if self.config.is_broker and self.role.is_following:
             await self.role.follower.until_followed()

@@ -11,9 +11,10 @@ Clients that ask without looking (kafka-python with `api_version`) get UNSUPPORT
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
-from broker.api.request import Request
+from broker.api.request import Request, at_once_or_in_slices
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
@@ -30,54 +31,63 @@ def list_groups(node: Node, request: Request[m.ListGroupsRequest]) -> m.ListGrou
     return m.ListGroupsResponse(groups=[])
 
 
-def offset_fetch(node: Node, request: Request[m.OffsetFetchRequest]) -> m.OffsetFetchResponse:
+def offset_fetch(
+    node: Node, request: Request[m.OffsetFetchRequest]
+) -> m.OffsetFetchResponse | Coroutine[Any, Any, m.OffsetFetchResponse]:
+    return at_once_or_in_slices(request, _no_offsets(node, request))
+
+
+async def _no_offsets(node: Node, request: Request[m.OffsetFetchRequest]) -> m.OffsetFetchResponse:
     body = request.body
     if request.version >= _FIRST_BATCHED_VERSION:
         by_id = request.version >= _FIRST_VERSION_WITH_IDS
-        return m.OffsetFetchResponse(
-            groups=[_nothing_of(node, group, by_id=by_id) for group in body.groups]
-        )
-    return m.OffsetFetchResponse(
-        topics=[
-            m.OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=[
-                    m.OffsetFetchResponsePartition(
-                        partition_index=index, committed_offset=_NONE_COMMITTED, metadata=""
-                    )
-                    for index in topic.partition_indexes
-                ],
+        groups = [await _nothing_of(node, group, request, by_id=by_id) for group in body.groups]
+        return m.OffsetFetchResponse(groups=groups)
+    topics: list[m.OffsetFetchResponseTopic] = []
+    for topic in body.topics or ():
+        partitions: list[m.OffsetFetchResponsePartition] = []
+        topics.append(m.OffsetFetchResponseTopic(name=topic.name, partitions=partitions))
+        await request.pause()
+        for index in topic.partition_indexes:
+            await request.pause()
+            partitions.append(
+                m.OffsetFetchResponsePartition(
+                    partition_index=index, committed_offset=_NONE_COMMITTED, metadata=""
+                )
             )
-            for topic in body.topics or ()
-        ]
-    )
+    return m.OffsetFetchResponse(topics=topics)
 
 
-def _nothing_of(
-    node: Node, group: m.OffsetFetchRequestGroup, *, by_id: bool
+async def _nothing_of(
+    node: Node,
+    group: m.OffsetFetchRequestGroup,
+    request: Request[m.OffsetFetchRequest],
+    *,
+    by_id: bool,
 ) -> m.OffsetFetchResponseGroup:
+    await request.pause()
     names_by_id = node.metadata.image.names_by_id
-    return m.OffsetFetchResponseGroup(
-        group_id=group.group_id,
-        topics=[
+    answer = m.OffsetFetchResponseGroup(group_id=group.group_id, topics=[])
+    for topic in group.topics or ():
+        partitions: list[m.OffsetFetchResponsePartitions] = []
+        answer.topics.append(
             m.OffsetFetchResponseTopics(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[
-                    m.OffsetFetchResponsePartitions(
-                        partition_index=index,
-                        committed_offset=_NONE_COMMITTED,
-                        metadata="",
-                        error_code=ErrorCode.UNKNOWN_TOPIC_ID
-                        if by_id and topic.topic_id not in names_by_id
-                        else ErrorCode.NONE,
-                    )
-                    for index in topic.partition_indexes
-                ],
+                name=topic.name, topic_id=topic.topic_id, partitions=partitions
             )
-            for topic in group.topics or ()
-        ],
-    )
+        )
+        await request.pause()
+        is_unknown = by_id and topic.topic_id not in names_by_id
+        for index in topic.partition_indexes:
+            await request.pause()
+            partitions.append(
+                m.OffsetFetchResponsePartitions(
+                    partition_index=index,
+                    committed_offset=_NONE_COMMITTED,
+                    metadata="",
+                    error_code=ErrorCode.UNKNOWN_TOPIC_ID if is_unknown else ErrorCode.NONE,
+                )
+            )
+    return answer
 
 
 # Not advertised: see the head of this file.

@@ -18,6 +18,7 @@ async def alter_configs(
 ) -> m.AlterConfigsResponse:
     results = await alter_resources(
         node,
+        request,
         request.body.resources,
         _replacement,
         make_result=m.AlterConfigsResponseAlterConfigsResourceResponse,

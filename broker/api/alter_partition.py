@@ -24,15 +24,17 @@ async def alter_partition(
     body, controller = request.body, node.controller
     response = m.AlterPartitionResponse(topics=[])
 
-    def decide() -> Sequence[Change]:
+    async def decide() -> Sequence[Change]:
         current_broker(controller.image, body.broker_id, body.broker_epoch)
         changes: list[Change] = []
         for topic in body.topics:
+            await request.pause()
             answers: list[m.AlterPartitionResponsePartitionData] = []
             response.topics.append(
                 m.AlterPartitionResponseTopicData(topic_id=topic.topic_id, partitions=answers)
             )
             for part in topic.partitions:
+                await request.pause()
                 answer = m.AlterPartitionResponsePartitionData(
                     partition_index=part.partition_index, isr=[]
                 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from broker.api.config_effects import with_effects
 from broker.api.config_resources import plan_configs
+from broker.api.request import Request
 from broker.metadata.changes import Change, ConfigChanged
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -25,6 +26,7 @@ Asked = TypeVar("Asked", bound=_Resource)
 
 async def alter_resources(
     node: Node,
+    request: Request[Any],
     resources: Sequence[Asked],
     configs_after: Callable[[Asked], Mapping[str, str]],
     *,
@@ -35,9 +37,10 @@ async def alter_resources(
     asked = Counter((each.resource_type, each.resource_name) for each in resources)
     results: list[Any] = []
 
-    def decide() -> Sequence[Change]:
+    async def decide() -> Sequence[Change]:
         changes: list[ConfigChanged] = []
         for resource in resources:
+            await request.pause()
             key = resource.resource_type, resource.resource_name
             result = make_result(error_message=None, resource_type=key[0], resource_name=key[1])
             results.append(result)
@@ -46,7 +49,7 @@ async def alter_resources(
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the resource is named twice")
                 changes += plan_configs(node, *key, configs_after(resource))
             except KafkaError as error:
-                result.error_code, result.error_message = error.code, error.message
+                result.error_code, result.error_message = error.code, request.explain(error)
         return [] if validate_only else with_effects(node, changes)
 
     try:
@@ -54,5 +57,5 @@ async def alter_resources(
     except KafkaError as error:
         for result in results:
             if result.error_code == ErrorCode.NONE:
-                result.error_code, result.error_message = error.code, error.message
+                result.error_code, result.error_message = error.code, request.explain(error)
     return results

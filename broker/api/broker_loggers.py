@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from broker.api.config_entries import ConfigSource
@@ -31,7 +31,7 @@ _Result = m.IncrementalAlterConfigsResponseAlterConfigsResourceResponse
 
 
 def describe_loggers(
-    node: Node, name: str, wanted: Sequence[str] | None
+    node: Node, name: str, wanted: Collection[str] | None
 ) -> list[m.DescribeConfigsResourceResult]:
     """Raises KafkaError unless the resource is this broker."""
     _check_is_this_broker(node, name)

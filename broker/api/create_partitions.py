@@ -29,17 +29,22 @@ async def create_partitions(
     asked = Counter(topic.name for topic in body.topics)
     results: list[m.CreatePartitionsTopicResult] = []
 
-    def decide() -> Sequence[PartitionsAdded]:
+    async def decide() -> Sequence[PartitionsAdded]:
         changes: list[PartitionsAdded] = []
+        added = 0
         for topic in body.topics:
+            await request.pause()
             result = m.CreatePartitionsTopicResult(name=topic.name, error_message=None)
             results.append(result)
             try:
                 if asked[topic.name] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
-                changes.append(plan_partitions(node, topic))
+                change = plan_partitions(node, topic)
+                check_partition_count(added + len(change.partitions))
+                added += len(change.partitions)
+                changes.append(change)
             except KafkaError as error:
-                result.error_code, result.error_message = error.code, error.message
+                result.error_code, result.error_message = error.code, request.explain(error)
         return [] if body.validate_only else changes
 
     try:
@@ -47,7 +52,7 @@ async def create_partitions(
     except KafkaError as error:
         for result in results:
             if result.error_code == ErrorCode.NONE:
-                result.error_code, result.error_message = error.code, error.message
+                result.error_code, result.error_message = error.code, request.explain(error)
     return m.CreatePartitionsResponse(results=results)
 
 

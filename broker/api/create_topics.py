@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from broker.api.config_entries import topic_entries
 from broker.api.request import Request
+from broker.api.topic_names import TopicNames
 from broker.api.topic_plan import check_partition_count, plan_topic
 from broker.metadata.changes import TopicCreated
 from broker.metadata.ids import ZERO_ID
@@ -17,6 +18,10 @@ from broker.protocol.errors import ErrorCode, KafkaError
 if TYPE_CHECKING:
     from broker.node import Node
 
+_TOPICS_WITH_CONFIGS = 500
+"""The answer tells the configurations of that many topics, each some 1,500 bytes, and is silent
+about those of the others, as for a client that may not see them."""
+
 
 async def create_topics(
     node: Node, request: Request[m.CreateTopicsRequest]
@@ -25,18 +30,25 @@ async def create_topics(
     asked = Counter(topic.name for topic in body.topics)
     results: dict[str, m.CreatableTopicResult] = {}
 
-    def decide() -> Sequence[TopicCreated]:
+    async def decide() -> Sequence[TopicCreated]:
         planned: dict[str, TopicCreated] = {}
+        names = TopicNames(node.metadata.image.topics)
+        count = 0
         for topic in body.topics:
+            await request.pause()
             try:
                 if asked[topic.name] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
-                planned[topic.name] = plan_topic(node, topic, planned)
-                check_partition_count(sum(len(each.partitions) for each in planned.values()))
-                results[topic.name] = _created(node, planned[topic.name], body.validate_only)
+                check_partition_count(count + 1)  # before the work that planning is
+                change = plan_topic(node, topic, names)
+                check_partition_count(count + len(change.partitions))
+                count += len(change.partitions)
+                names.add(topic.name)
+                planned[topic.name] = change
+                with_configs = len(planned) <= _TOPICS_WITH_CONFIGS
+                results[topic.name] = _created(node, change, body.validate_only, with_configs)
             except KafkaError as error:
-                planned.pop(topic.name, None)
-                results[topic.name] = _failed(topic.name, error)
+                results[topic.name] = _failed(topic.name, error.code, request.explain(error))
         return [] if body.validate_only else list(planned.values())
 
     try:
@@ -44,11 +56,13 @@ async def create_topics(
     except KafkaError as error:
         for name, result in results.items():
             if result.error_code == ErrorCode.NONE:
-                results[name] = _failed(name, error)
+                results[name] = _failed(name, error.code, request.explain(error))
     return m.CreateTopicsResponse(topics=list(results.values()))
 
 
-def _created(node: Node, change: TopicCreated, validate_only: bool) -> m.CreatableTopicResult:
+def _created(
+    node: Node, change: TopicCreated, validate_only: bool, with_configs: bool
+) -> m.CreatableTopicResult:
     return m.CreatableTopicResult(
         name=change.name,
         error_message=None,
@@ -64,15 +78,17 @@ def _created(node: Node, change: TopicCreated, validate_only: bool) -> m.Creatab
                 is_sensitive=entry.known.sensitive,
             )
             for entry in topic_entries(node, change.configs)
-        ],
+        ]
+        if with_configs
+        else None,
     )
 
 
-def _failed(name: str, error: KafkaError) -> m.CreatableTopicResult:
+def _failed(name: str, code: ErrorCode, message: str | None) -> m.CreatableTopicResult:
     return m.CreatableTopicResult(
         name=name,
-        error_code=error.code,
-        error_message=error.message,
+        error_code=code,
+        error_message=message,
         num_partitions=-1,
         replication_factor=-1,
         configs=[],

@@ -25,9 +25,11 @@ async def delete_records(
     response = m.DeleteRecordsResponse(topics=[])
     until = asyncio.get_running_loop().time() + request.body.timeout_ms / 1000
     for topic in request.body.topics:
+        await request.pause()
         answers: list[m.DeleteRecordsPartitionResult] = []
         response.topics.append(m.DeleteRecordsTopicResult(name=topic.name, partitions=answers))
         for asked in topic.partitions:
+            await request.pause()
             answer = m.DeleteRecordsPartitionResult(
                 partition_index=asked.partition_index, low_watermark=_NO_OFFSET
             )

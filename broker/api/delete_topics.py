@@ -32,11 +32,12 @@ async def delete_topics(
         states = [m.DeleteTopicState(name=name) for name in request.body.topic_names]
     results: list[m.DeletableTopicResult] = []
 
-    def decide() -> Sequence[TopicDeleted]:
+    async def decide() -> Sequence[TopicDeleted]:
         found = [_find_or_none(node, state) for state in states]
         times = Counter(topic.topic_id for topic in found if topic is not None)
         changes: list[TopicDeleted] = []
         for state in states:
+            await request.pause()
             result = m.DeletableTopicResult(
                 name=state.name, topic_id=state.topic_id, error_message=None
             )
@@ -46,7 +47,7 @@ async def delete_topics(
                 if times[topic.topic_id] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
             except KafkaError as error:
-                result.error_code, result.error_message = error.code, error.message
+                result.error_code, result.error_message = error.code, request.explain(error)
                 continue
             result.name, result.topic_id = topic.name, topic.topic_id
             changes.append(TopicDeleted(topic.name, topic.topic_id))
@@ -65,7 +66,7 @@ async def delete_topics(
     except KafkaError as error:
         for result in results:
             if result.error_code == ErrorCode.NONE:
-                result.error_code, result.error_message = error.code, error.message
+                result.error_code, result.error_message = error.code, request.explain(error)
     return m.DeleteTopicsResponse(responses=results)
 
 

@@ -23,26 +23,34 @@ if TYPE_CHECKING:
     from broker.node import Node
 
 
-def describe_configs(
+async def describe_configs(
     node: Node, request: Request[m.DescribeConfigsRequest]
 ) -> m.DescribeConfigsResponse:
+    """One short resource has up to three hundred configurations, so that answers are wide."""
+    request.make_wide()
     body = request.body
     results: list[m.DescribeConfigsResult] = []
+    seen: set[tuple[int, str]] = set()
     for resource in body.resources:
+        await request.pause()
         result = m.DescribeConfigsResult(
             error_message=None,
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
         )
         results.append(result)
-        wanted = resource.configuration_keys
+        keys = resource.configuration_keys
+        wanted = None if keys is None else set(keys)
         try:
+            if (resource.resource_type, resource.resource_name) in seen:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "the resource is named twice")
+            seen.add((resource.resource_type, resource.resource_name))
             if resource.resource_type == BROKER_LOGGER:
                 result.configs = describe_loggers(node, resource.resource_name, wanted)
                 continue
             entries = _entries(node, resource)
         except KafkaError as error:
-            result.error_code, result.error_message = error.code, error.message
+            result.error_code, result.error_message = error.code, request.explain(error)
             continue
         result.configs = [
             _describe(entry, resource.resource_type, body)

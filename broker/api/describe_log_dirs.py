@@ -19,6 +19,7 @@ _UNKNOWN = -1
 async def describe_log_dirs(
     node: Node, request: Request[m.DescribeLogDirsRequest]
 ) -> m.DescribeLogDirsResponse:
+    request.make_wide()  # it may ask for all partitions there are
     wanted = _wanted(request.body)
     results: list[m.DescribeLogDirsResult] = []
     for path in node.config.log_dirs:
@@ -34,7 +35,7 @@ async def describe_log_dirs(
         if node.partitions.directories[path].is_offline:
             result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
             continue
-        result.topics = _topics(node, path, wanted)
+        result.topics = await _topics(node, path, wanted, request)
     return m.DescribeLogDirsResponse(results=results)
 
 
@@ -44,11 +45,15 @@ def _wanted(body: m.DescribeLogDirsRequest) -> set[tuple[str, int]] | None:
     return {(topic.topic, index) for topic in body.topics for index in topic.partitions}
 
 
-def _topics(
-    node: Node, path: str, wanted: set[tuple[str, int]] | None
+async def _topics(
+    node: Node,
+    path: str,
+    wanted: set[tuple[str, int]] | None,
+    request: Request[m.DescribeLogDirsRequest],
 ) -> list[m.DescribeLogDirsTopic]:
     topics: dict[str, m.DescribeLogDirsTopic] = {}
-    for partition in node.partitions:
+    for partition in list(node.partitions):
+        await request.pause()
         if wanted is not None and (partition.topic, partition.index) not in wanted:
             continue
         log = _log_in(node, partition, path)

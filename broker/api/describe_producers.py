@@ -14,22 +14,30 @@ if TYPE_CHECKING:
     from broker.node import Node
 
 
-def describe_producers(
+async def describe_producers(
     node: Node, request: Request[m.DescribeProducersRequest]
 ) -> m.DescribeProducersResponse:
+    """One short partition may have thousands of producers, so that answers are wide."""
+    request.make_wide()
     response = m.DescribeProducersResponse(topics=[])
+    seen: set[tuple[str, int]] = set()
     for topic in request.body.topics:
+        await request.pause()
         answers: list[m.PartitionResponse] = []
         response.topics.append(m.TopicResponse(name=topic.name, partitions=answers))
         for index in topic.partition_indexes:
+            await request.pause()
             answer = m.PartitionResponse(
                 partition_index=index, error_message=None, active_producers=[]
             )
             answers.append(answer)
             try:
+                if (topic.name, index) in seen:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, "the partition is named twice")
+                seen.add((topic.name, index))
                 answer.active_producers = _producers(partition_to_serve(node, topic.name, index))
             except KafkaError as error:
-                answer.error_code, answer.error_message = error.code, error.message
+                answer.error_code, answer.error_message = error.code, request.explain(error)
     return response
 
 

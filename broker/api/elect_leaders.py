@@ -29,16 +29,17 @@ async def elect_leaders(
         return m.ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
     asks_for_all = request.body.topic_partitions is None
 
-    def decide() -> Sequence[PartitionsChanged]:
+    async def decide() -> Sequence[PartitionsChanged]:
         elected: dict[tuple[str, bytes], list[tuple[int, PartitionInfo]]] = {}
         for name, index in _asked(node, request.body):
+            await request.pause()
             result = m.PartitionResult(partition_id=index, error_message=None)
             try:
                 change = elect_leader(node.metadata.image, name, index, kind, node.topic_rules)
             except KafkaError as error:
                 if asks_for_all and error.code == ErrorCode.ELECTION_NOT_NEEDED:
                     continue
-                result.error_code, result.error_message = error.code, error.message
+                result.error_code, result.error_message = error.code, request.explain(error)
             else:
                 elected.setdefault((name, change.topic_id), []).extend(change.partitions)
             results[name, index] = result
@@ -52,7 +53,7 @@ async def elect_leaders(
     except KafkaError as error:
         for result in results.values():
             if result.error_code == ErrorCode.NONE:
-                result.error_code, result.error_message = error.code, error.message
+                result.error_code, result.error_message = error.code, request.explain(error)
     return _response(results)
 
 

@@ -35,30 +35,36 @@ def take_news(
     """What cannot be served, by topic id and partition; what can be served counts from now on."""
     problems: dict[TargetId, m.FetchResponsePartitionData] = {}
     for target in targets:
-        try:
-            partition = target.partition
-            if partition is None or partition.leader is None:
-                partition = target.partition = _find(node, target)
-            partition.log.check_online()
-            outcome = partition.fetch_arrived(
-                ReplicaFetch(
-                    replica,
-                    broker_epoch,
-                    target.current_leader_epoch,
-                    target.fetch_offset,
-                    target.last_fetched_epoch,
-                    target.log_start_offset,
-                )
-            )
-        except KafkaError as error:
-            problem = _nothing_for(target)
-            problem.error_code = error.code
+        problem = take_news_of(node, target, replica, broker_epoch)
+        if problem is not None:
             problems[target.topic_id, target.index] = problem
-        else:
-            if not isinstance(outcome, Progress):
-                problem = _told(partition.log, target, outcome)
-                problems[target.topic_id, target.index] = problem
     return problems
+
+
+def take_news_of(
+    node: Node, target: FetchTarget, replica: int, broker_epoch: int
+) -> m.FetchResponsePartitionData | None:
+    """Same as `take_news`, for one partition."""
+    try:
+        partition = target.partition
+        if partition is None or partition.leader is None:
+            partition = target.partition = _find(node, target)
+        partition.log.check_online()
+        outcome = partition.fetch_arrived(
+            ReplicaFetch(
+                replica,
+                broker_epoch,
+                target.current_leader_epoch,
+                target.fetch_offset,
+                target.last_fetched_epoch,
+                target.log_start_offset,
+            )
+        )
+    except KafkaError as error:
+        problem = _nothing_for(target)
+        problem.error_code = error.code
+        return problem
+    return None if isinstance(outcome, Progress) else _told(partition.log, target, outcome)
 
 
 def _find(node: Node, target: FetchTarget) -> Partition:

@@ -30,6 +30,8 @@ class Reading:
     partitions: list[Partition] = field(default_factory=list)
     byte_count: int = 0
     must_answer: bool = False
+    left: int = 0
+    """How many bytes more it may find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,42 +75,46 @@ class FetchLimits:
 
 def read_all(node: Node, targets: Iterable[FetchTarget], limits: FetchLimits) -> Reading:
     """Raises ColdReadError when something must be brought into memory first."""
-    reading = Reading()
-    left = limits.max_bytes
+    reading = Reading(left=limits.max_bytes)
     for target in targets:
-        problem = limits.problems.get((target.topic_id, target.index)) if limits.problems else None
-        if problem is not None:
-            reading.answers.append((target, problem))
-            reading.must_answer = True
-            continue
-        quiet = _quiet_partition(target, limits.reader) if limits.only_news else None
-        if quiet is not None:
-            reading.partitions.append(quiet)
-            continue
-        # No records are an empty field and never null: librdkafka takes null for a broken answer.
-        answer = m.FetchResponsePartitionData(
-            partition_index=target.index, high_watermark=-1, records=b""
-        )
-        reading.answers.append((target, answer))
-        try:
-            partition = target.partition = _find(node, target, limits)
-            reading.partitions.append(partition)
-            # The first batch of the first partition with data goes out whole, whatever its size,
-            # or a consumer with small limits could never get past it.
-            first = reading.byte_count == 0
-            _read_one(partition, target, answer, left, limits.reader, first)
-            if limits.client_rack and answer.error_code == ErrorCode.NONE:
-                _prefer(node, partition, target, answer, limits.client_rack)
-        except KafkaError as error:
-            answer.error_code = error.code
-            reading.must_answer = True
-            continue
+        read_target(node, target, limits, reading)
+    return reading
+
+
+def read_target(node: Node, target: FetchTarget, limits: FetchLimits, reading: Reading) -> None:
+    """Adds one partition to the reading. Raises ColdReadError, and has added nothing then."""
+    problem = limits.problems.get((target.topic_id, target.index)) if limits.problems else None
+    if problem is not None:
+        reading.answers.append((target, problem))
+        reading.must_answer = True
+        return
+    quiet = _quiet_partition(target, limits.reader) if limits.only_news else None
+    if quiet is not None:
+        reading.partitions.append(quiet)
+        return
+    # No records are an empty field and never null: librdkafka takes null for a broken answer.
+    answer = m.FetchResponsePartitionData(
+        partition_index=target.index, high_watermark=-1, records=b""
+    )
+    try:
+        partition = target.partition = _find(node, target, limits)
+        # The first batch of the first partition with data goes out whole, whatever its size,
+        # or a consumer with small limits could never get past it.
+        first = reading.byte_count == 0
+        _read_one(partition, target, answer, reading.left, limits.reader, first)
+        if limits.client_rack and answer.error_code == ErrorCode.NONE:
+            _prefer(node, partition, target, answer, limits.client_rack)
+        reading.partitions.append(partition)
+    except KafkaError as error:
+        answer.error_code = error.code
+        reading.must_answer = True
+    else:
         if answer.records:
             reading.byte_count += len(answer.records)
-            left = max(0, left - len(answer.records))
+            reading.left = max(0, reading.left - len(answer.records))
         if answer.diverging_epoch is not None or answer.preferred_read_replica >= 0:
             reading.must_answer = True
-    return reading
+    reading.answers.append((target, answer))
 
 
 def _quiet_partition(target: FetchTarget, reader: Reader) -> Partition | None:

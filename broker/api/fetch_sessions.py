@@ -5,7 +5,7 @@ No I/O and no clock: the caller says what time it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
 from random import Random
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _FINAL_EPOCH = -1
 _INITIAL_EPOCH = 0
 _EPOCH_MAX = 2**31 - 1
+
+_TARGETS_MAX = 1_000_000
+"""Partitions that all sessions remember together, each in some 400 bytes."""
 
 TargetKey = tuple[str | bytes, int]
 
@@ -104,11 +107,11 @@ class FetchSession:
     def read_for_follower(
         self,
         answers: Iterable[tuple[FetchTarget, m.FetchResponsePartitionData]],
-        journal: ChangeJournal,
+        read_up_to: int,
     ) -> None:
-        """What a reading found, in the moment in which it was made."""
+        """What a reading found that began when the journal of changes ended at `read_up_to`."""
         self.looks_through = False
-        self.read_up_to = journal.end
+        self.read_up_to = read_up_to
         served: list[TargetKey] = []
         self.restless = {}
         for target, answer in answers:
@@ -119,9 +122,11 @@ class FetchSession:
                 self.restless[key] = None
         self.restless.update(dict.fromkeys(served))
 
-    def update(self, request: m.FetchRequest) -> None:
+    def update(self, request: m.FetchRequest) -> Iterator[None]:
+        """Stops after every partition, for requests that name very many."""
         self.named = []
         for target in _targets_of(request):
+            yield
             key = self._key(target)
             known = self.targets.get(key)
             if known is not None:
@@ -133,6 +138,7 @@ class FetchSession:
         for topic in request.forgotten_topics_data:
             name: str | bytes = topic.topic_id if self.by_topic_id else topic.topic
             for index in topic.partitions:
+                yield
                 self.targets.pop((name, index), None)
 
     def to_the_back(self, target: FetchTarget) -> None:
@@ -159,10 +165,22 @@ class FetchSessions:
 
     def begin(self, request: m.FetchRequest, *, by_topic_id: bool, now: float) -> FetchSession:
         """The session to answer in; raises what the consumer must be told instead."""
+        steps = self.begin_in_steps(request, by_topic_id=by_topic_id, now=now)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as done:
+                session: FetchSession = done.value
+                return session
+
+    def begin_in_steps(
+        self, request: m.FetchRequest, *, by_topic_id: bool, now: float
+    ) -> Generator[None, None, FetchSession]:
+        """Same as `begin`, for requests that name very many partitions."""
         if request.session_epoch in (_FINAL_EPOCH, _INITIAL_EPOCH):
             self._sessions.pop(request.session_id, None)
             session = FetchSession(0, by_topic_id, now)
-            session.update(request)
+            yield from session.update(request)
             if request.session_epoch == _INITIAL_EPOCH and session.targets:
                 self._admit(session, now)
             return session
@@ -182,14 +200,18 @@ class FetchSessions:
                 ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
                 f"fetch session {found.session_id} does not mix topic names and topic ids",
             )
-        found.update(request)
         found.incremental = True
         found.epoch = 1 if found.epoch == _EPOCH_MAX else found.epoch + 1
         found.last_used = now
         self._sessions[found.session_id] = self._sessions.pop(found.session_id)
+        yield from found.update(request)
         return found
 
     def _admit(self, session: FetchSession, now: float) -> None:
+        """Without a session the consumer names everything each time, and nothing is remembered."""
+        named = sum(len(each.targets) for each in self._sessions.values())
+        if named + len(session.targets) > _TARGETS_MAX:
+            return
         if len(self._sessions) >= self._slots:
             oldest = next(iter(self._sessions.values()), None)
             if oldest is None or now - oldest.last_used < self._eviction_s:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
-from broker.api.request import Request
+from broker.api.request import Request, at_once_or_in_slices
 from broker.network.interface import Address
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
@@ -19,16 +20,21 @@ _FIRST_BATCHED_VERSION = 4
 
 def find_coordinator(
     node: Node, request: Request[m.FindCoordinatorRequest]
+) -> m.FindCoordinatorResponse | Coroutine[Any, Any, m.FindCoordinatorResponse]:
+    return at_once_or_in_slices(request, _answer(node, request))
+
+
+async def _answer(
+    node: Node, request: Request[m.FindCoordinatorRequest]
 ) -> m.FindCoordinatorResponse:
     body = request.body
     address = node.address_for(request.listener)
     if request.version >= _FIRST_BATCHED_VERSION:
-        return m.FindCoordinatorResponse(
-            error_message=None,
-            coordinators=[
-                _find(node, address, body.key_type, key) for key in body.coordinator_keys
-            ],
-        )
+        coordinators = []
+        for key in body.coordinator_keys:
+            await request.pause()
+            coordinators.append(_find(node, address, body.key_type, key))
+        return m.FindCoordinatorResponse(error_message=None, coordinators=coordinators)
     found = _find(node, address, body.key_type, body.key)
     return m.FindCoordinatorResponse(
         error_code=found.error_code,

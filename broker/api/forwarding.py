@@ -7,7 +7,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from broker.api.request import Request
+from broker.api.request import Request, in_slices
+from broker.log.breather import Breather
 from broker.peers.channel import UnansweredError
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
@@ -23,6 +24,8 @@ Handler = Callable[[Any, Any], Any]
 _DEFAULT_PATIENCE_S = 30.0
 _RETRY_S = 0.02
 _PREFIX = 4
+FORWARDED_ELEMENTS_MAX = 100_000
+"""As for a request that comes straight from a client; see broker/server/wide_requests.py."""
 
 
 def at_the_controller(handler: Handler) -> Handler:
@@ -56,7 +59,9 @@ async def _forward(node: Node, request: Request[Any], timeout_s: float) -> Any:
         correlation_id=request.correlation_id,
         client_id=request.client_id,
     )
-    body = codec.encode_request(api_key, version, request.body)
+    breather = request.breather or Breather()
+    encode = codec.sliced_request_encoder(api_key, version)
+    body = await in_slices(encode(request.body), breather)
     wrapped = m.EnvelopeRequest(
         request_data=b"".join(bytes(each) for each in frames.request_frame(header, body))[_PREFIX:],
         request_principal=None,
@@ -69,7 +74,8 @@ async def _forward(node: Node, request: Request[Any], timeout_s: float) -> Any:
         raise UnansweredError(f"the controller refused the envelope: error {answer.error_code}")
     frame = memoryview(answer.response_data)
     _, at = frames.decode_response_header(api_key, version, frame)
-    decoded, _ = codec.decode_response(api_key, version, frame, at)
+    decode = codec.sliced_response_decoder(api_key, version)
+    decoded, _ = await in_slices(decode(frame, at, len(frame)), breather)
     await node.know_what_was_changed(decoded)
     return decoded
 
@@ -80,11 +86,14 @@ def envelope(handlers: Mapping[int, Handler]) -> Handler:
     async def answer(node: Node, request: Request[m.EnvelopeRequest]) -> m.EnvelopeResponse:
         if not node.controller.is_active:
             return m.EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
+        request.make_wide()
         data = memoryview(request.body.request_data)
+        breather = Breather()
         try:
             header, at = frames.decode_request_header(data)
             handler = handlers[header.api_key]
-            body, _ = codec.request_decoder(header.api_key, header.api_version)(data, at)
+            decode = codec.sliced_request_decoder(header.api_key, header.api_version)
+            body, _ = await in_slices(decode(data, at, FORWARDED_ELEMENTS_MAX), breather)
         except (MalformedMessageError, KeyError):
             return m.EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST)
         inner = Request(
@@ -94,12 +103,14 @@ def envelope(handlers: Mapping[int, Handler]) -> Handler:
             header.client_id,
             request.peer,
             body,
+            breather=breather,
         )
         try:
             answered = await handler(node, inner)
         except NotLeaderError:
             return m.EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
-        encoded = codec.response_encoder(header.api_key, header.api_version)(answered)
+        encode = codec.sliced_response_encoder(header.api_key, header.api_version)
+        encoded = await in_slices(encode(answered), breather)
         chunks = frames.response_frame(
             header.api_key, header.api_version, header.correlation_id, encoded
         )

@@ -34,6 +34,7 @@ async def incremental_alter_configs(
 ) -> m.IncrementalAlterConfigsResponse:
     results = await alter_resources(
         node,
+        request,
         request.body.resources,
         lambda resource: _after(node, resource),
         make_result=m.IncrementalAlterConfigsResponseAlterConfigsResourceResponse,

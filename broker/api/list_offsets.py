@@ -38,9 +38,11 @@ async def list_offsets(node: Node, request: Request[m.ListOffsetsRequest]) -> m.
     )
     response = m.ListOffsetsResponse(topics=[])
     for topic in body.topics:
+        await request.pause()
         answers: list[m.ListOffsetsPartitionResponse] = []
         response.topics.append(m.ListOffsetsTopicResponse(name=topic.name, partitions=answers))
         for part in topic.partitions:
+            await request.pause()
             answer = m.ListOffsetsPartitionResponse(partition_index=part.partition_index)
             answers.append(answer)
             try:

@@ -14,7 +14,7 @@ from broker.api.cluster_view import (
 from broker.api.create_topics import create_topics
 from broker.api.forwarding import at_the_controller
 from broker.api.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from broker.api.request import Request
+from broker.api.request import Request, at_once_or_in_slices
 from broker.api.topic_names import INTERNAL_TOPICS, check_topic_name
 from broker.metadata.ids import ZERO_ID
 from broker.metadata.image import PartitionInfo, TopicInfo
@@ -30,6 +30,7 @@ _FIRST_VERSION_WITH_NULL = 1
 _FIRST_VERSION_WITH_CHOICE = 4
 _FIRST_VERSION_BY_ID = 12
 _CREATION_TIMEOUT_MS = 10_000
+_PARTITIONS_AT_ONCE = 500
 
 _create = at_the_controller(create_topics)
 
@@ -39,7 +40,24 @@ def metadata(
 ) -> m.MetadataResponse | Coroutine[Any, Any, m.MetadataResponse]:
     """At once, unless a topic has to be created first."""
     missing = _to_create(node, request)
-    return _create_and_answer(node, request, missing) if missing else _answer(node, request)
+    if missing:
+        return _create_and_answer(node, request, missing)
+    if _has_many_partitions(node, request):
+        request.make_wide()
+    return at_once_or_in_slices(request, _answer(node, request))
+
+
+def _has_many_partitions(node: Node, request: Request[m.MetadataRequest]) -> bool:
+    asked, known = request.body.topics, node.metadata.image.topics
+    if _wants_all(request):
+        return sum(len(topic.partitions) for topic in known.values()) > _PARTITIONS_AT_ONCE
+    names = {topic.name for topic in asked or () if topic.name in known}
+    return sum(len(known[name].partitions) for name in names if name) > _PARTITIONS_AT_ONCE
+
+
+def _wants_all(request: Request[m.MetadataRequest]) -> bool:
+    topics = request.body.topics
+    return topics is None or (not topics and request.version < _FIRST_VERSION_WITH_NULL)
 
 
 def _to_create(node: Node, request: Request[m.MetadataRequest]) -> list[str]:
@@ -68,29 +86,28 @@ async def _create_and_answer(
         node, Request(key, version, 0, request.client_id, request.peer, asked)
     )
     failures = {each.name: each.error_code for each in created.topics}
-    answer = _answer(node, request)
+    request.make_wide()
+    answer = await _answer(node, request)
     for topic in answer.topics:
         if topic.error_code and failures.get(topic.name or ""):
             topic.error_code = failures[topic.name or ""]
     return answer
 
 
-def _answer(node: Node, request: Request[m.MetadataRequest]) -> m.MetadataResponse:
+async def _answer(node: Node, request: Request[m.MetadataRequest]) -> m.MetadataResponse:
     body = request.body
     with_operations = body.include_topic_authorized_operations
-    wants_all = body.topics is None or (
-        not body.topics and request.version < _FIRST_VERSION_WITH_NULL
-    )
-    if wants_all:
-        topics = [
-            describe_topic(node, topic, with_operations)
-            for topic in node.metadata.image.topics_sorted()
-        ]
+    topics: list[m.MetadataResponseTopic] = []
+    if _wants_all(request):
+        for topic in node.metadata.image.topics_sorted():
+            topics.append(await describe_topic(node, topic, with_operations, request))
     else:
-        topics = [
-            _asked_topic(node, asked, request.version, with_operations)
-            for asked in body.topics or ()
-        ]
+        # A topic that is named twice is described once, as Kafka does.
+        for name, topic_id in dict.fromkeys(
+            (each.name, each.topic_id) for each in body.topics or ()
+        ):
+            asked = m.MetadataRequestTopic(name=name, topic_id=topic_id)
+            topics.append(await _asked_topic(node, asked, request, with_operations))
     brokers = brokers_for(node, request.listener)
     return m.MetadataResponse(
         brokers=[
@@ -108,12 +125,16 @@ def _answer(node: Node, request: Request[m.MetadataRequest]) -> m.MetadataRespon
     )
 
 
-def _asked_topic(
-    node: Node, asked: m.MetadataRequestTopic, version: int, with_operations: bool
+async def _asked_topic(
+    node: Node,
+    asked: m.MetadataRequestTopic,
+    request: Request[m.MetadataRequest],
+    with_operations: bool,
 ) -> m.MetadataResponseTopic:
+    await request.pause()
     image = node.metadata.image
     if asked.name is None or asked.topic_id != ZERO_ID:
-        if version < _FIRST_VERSION_BY_ID:
+        if request.version < _FIRST_VERSION_BY_ID:
             # Their answers cannot carry a null name, so an empty one stands for it.
             return m.MetadataResponseTopic(
                 error_code=ErrorCode.INVALID_REQUEST, name=asked.name or "", topic_id=asked.topic_id
@@ -123,10 +144,10 @@ def _asked_topic(
             return m.MetadataResponseTopic(
                 error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=asked.topic_id
             )
-        return describe_topic(node, topic, with_operations)
+        return await describe_topic(node, topic, with_operations, request)
     topic = image.topic(asked.name)
     if topic is not None:
-        return describe_topic(node, topic, with_operations)
+        return await describe_topic(node, topic, with_operations, request)
     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     try:
         check_topic_name(asked.name)
@@ -135,15 +156,19 @@ def _asked_topic(
     return m.MetadataResponseTopic(error_code=error, name=asked.name)
 
 
-def describe_topic(node: Node, topic: TopicInfo, with_operations: bool) -> m.MetadataResponseTopic:
+async def describe_topic(
+    node: Node, topic: TopicInfo, with_operations: bool, request: Request[Any]
+) -> m.MetadataResponseTopic:
+    partitions = []
+    for index, info in enumerate(topic.partitions):
+        partitions.append(_partition(node, topic.name, index, info))
+        await request.pause()
     return m.MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.name in INTERNAL_TOPICS,
         topic_authorized_operations=TOPIC_OPERATIONS if with_operations else NOT_ASKED,
-        partitions=[
-            _partition(node, topic.name, index, info) for index, info in enumerate(topic.partitions)
-        ],
+        partitions=partitions,
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from broker.api.leadership import partition_to_serve
-from broker.api.request import Request
+from broker.api.request import Request, at_once_or_in_slices
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -15,12 +16,20 @@ if TYPE_CHECKING:
 
 def offset_for_leader_epoch(
     node: Node, request: Request[m.OffsetForLeaderEpochRequest]
+) -> m.OffsetForLeaderEpochResponse | Coroutine[Any, Any, m.OffsetForLeaderEpochResponse]:
+    return at_once_or_in_slices(request, _answer(node, request))
+
+
+async def _answer(
+    node: Node, request: Request[m.OffsetForLeaderEpochRequest]
 ) -> m.OffsetForLeaderEpochResponse:
     response = m.OffsetForLeaderEpochResponse(topics=[])
     for topic in request.body.topics:
+        await request.pause()
         answers: list[m.OffsetForLeaderEpochResponseEpochEndOffset] = []
         response.topics.append(m.OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
         for asked in topic.partitions:
+            await request.pause()
             answer = m.OffsetForLeaderEpochResponseEpochEndOffset(
                 partition=asked.partition, leader_epoch=-1, end_offset=-1
             )

@@ -26,14 +26,16 @@ async def alter_partition_reassignments(
         responses=[],
     )
 
-    def decide() -> Sequence[PartitionsChanged]:
+    async def decide() -> Sequence[PartitionsChanged]:
         moved: dict[tuple[str, bytes], dict[int, PartitionInfo]] = {}
         for topic in body.topics:
+            await request.pause()
             answers: list[m.ReassignablePartitionResponse] = []
             response.responses.append(
                 m.ReassignableTopicResponse(name=topic.name, partitions=answers)
             )
             for part in topic.partitions:
+                await request.pause()
                 answer = m.ReassignablePartitionResponse(
                     partition_index=part.partition_index, error_message=None
                 )
@@ -48,7 +50,7 @@ async def alter_partition_reassignments(
                         allow_factor_change=body.allow_replication_factor_change,
                     )
                 except KafkaError as error:
-                    answer.error_code, answer.error_message = error.code, error.message
+                    answer.error_code, answer.error_message = error.code, request.explain(error)
                     continue
                 for change in changes:
                     moved.setdefault((change.name, change.topic_id), {}).update(change.partitions)
@@ -63,20 +65,22 @@ async def alter_partition_reassignments(
         for topic in response.responses:
             for answer in topic.partitions:
                 if answer.error_code == ErrorCode.NONE:
-                    answer.error_code, answer.error_message = error.code, error.message
+                    answer.error_code, answer.error_message = error.code, request.explain(error)
     return response
 
 
-def list_partition_reassignments(
+async def list_partition_reassignments(
     node: Node, request: Request[m.ListPartitionReassignmentsRequest]
 ) -> m.ListPartitionReassignmentsResponse:
     """What this node's metadata know of; `kafka-topics --describe` asks each time."""
+    request.make_wide()  # it looks at all partitions there are
     asked = request.body.topics
     wanted = None
     if asked is not None:
         wanted = {(topic.name, index) for topic in asked for index in topic.partition_indexes}
     topics: dict[str, m.OngoingTopicReassignment] = {}
-    for each in ongoing_reassignments(node.metadata.image):
+    for each in list(ongoing_reassignments(node.metadata.image)):
+        await request.pause()
         if wanted is not None and (each.topic, each.index) not in wanted:
             continue
         if each.topic not in topics:

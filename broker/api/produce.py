@@ -44,6 +44,27 @@ Answer = m.ProduceResponse | Coroutine[Any, Any, m.ProduceResponse | None] | Non
 AnswerToOne = PreparedAnswer | Coroutine[Any, Any, PreparedAnswer | m.ProduceResponse] | None
 
 
+class _Pending:
+    """What one request has come to so far."""
+
+    __slots__ = ("partitions", "response", "uncommitted", "waiting")
+
+    def __init__(self) -> None:
+        self.response = m.ProduceResponse(responses=[])
+        self.waiting: list[Waiting] = []
+        self.partitions: set[Partition] = set()  # those of `waiting`
+        self.uncommitted: list[Uncommitted] = []
+
+    def begin(self, topic: m.TopicProduceData) -> list[m.PartitionProduceResponse]:
+        answers: list[m.PartitionProduceResponse] = []
+        self.response.responses.append(
+            m.TopicProduceResponse(
+                name=topic.name, topic_id=topic.topic_id, partition_responses=answers
+            )
+        )
+        return answers
+
+
 def produce(node: Node, request: Request[m.ProduceRequest]) -> Answer | AnswerToOne:
     topics = request.body.topic_data
     budget = WorkBudget()
@@ -51,6 +72,8 @@ def produce(node: Node, request: Request[m.ProduceRequest]) -> Answer | AnswerTo
         answer = _produce_one(node, request, topics[0], budget)
         if answer is not None:
             return answer
+    if request.breather is not None:
+        return _produce_wide(node, request)
     return _produce_all(node, request, budget)
 
 
@@ -113,52 +136,68 @@ async def _answer_when_committed(
 
 
 def _produce_all(node: Node, request: Request[m.ProduceRequest], budget: WorkBudget) -> Answer:
-    body = request.body
-    response = m.ProduceResponse(responses=[])
-    waiting: list[Waiting] = []
-    uncommitted: list[Uncommitted] = []
-    for topic in body.topic_data:
-        answers: list[m.PartitionProduceResponse] = []
-        response.responses.append(
-            m.TopicProduceResponse(
-                name=topic.name, topic_id=topic.topic_id, partition_responses=answers
-            )
-        )
+    pending = _Pending()
+    for topic in request.body.topic_data:
+        answers = pending.begin(topic)
         for data in topic.partition_data:
-            answer = m.PartitionProduceResponse(index=data.index, error_code=0, base_offset=-1)
-            answers.append(answer)
-            try:
-                name = _topic_name(node, request.version, topic)
-                partition = partition_to_serve(node, name, data.index)
-                records = _one_batch(data.records, request.version)
-                _check_acks(body, partition)
-                # A partition that is named twice waits twice, or its batches would change order.
-                waits = any(each[0] is partition for each in waiting)
-                appended = None if waits else partition.append_at_once(records, budget)
-                if appended is None:
-                    # The view is of the connection's buffer, which the next read overwrites.
-                    waiting.append((partition, memoryview(bytearray(records)), answer))
+            answers.append(_append_one(node, request, topic, data, pending, budget))
+    if pending.waiting or pending.uncommitted:
+        return _finish_later(node, pending, request.body)
+    return _as_asked(pending.response, request.body.acks)
+
+
+async def _produce_wide(node: Node, request: Request[m.ProduceRequest]) -> m.ProduceResponse | None:
+    """Same as `_produce_all`, for very many partitions: in slices."""
+    pending = _Pending()
+    for topic in request.body.topic_data:
+        await request.pause()
+        answers = pending.begin(topic)
+        for data in topic.partition_data:
+            await request.pause()
+            answers.append(_append_one(node, request, topic, data, pending, WorkBudget()))
+    request.will_wait()
+    return await _finish_later(node, pending, request.body)
+
+
+def _append_one(
+    node: Node,
+    request: Request[m.ProduceRequest],
+    topic: m.TopicProduceData,
+    data: m.PartitionProduceData,
+    pending: _Pending,
+    budget: WorkBudget,
+) -> m.PartitionProduceResponse:
+    body = request.body
+    answer = m.PartitionProduceResponse(index=data.index, error_code=0, base_offset=-1)
+    try:
+        name = _topic_name(node, request.version, topic)
+        partition = partition_to_serve(node, name, data.index)
+        records = _one_batch(data.records, request.version)
+        _check_acks(body, partition)
+        # A partition that is named twice waits twice, or its batches would change order.
+        waits = partition in pending.partitions
+        appended = None if waits else partition.append_at_once(records, budget)
+        if appended is None:
+            # The view is of the connection's buffer, which the next read overwrites.
+            pending.waiting.append((partition, memoryview(bytearray(records)), answer))
+            pending.partitions.add(partition)
+        else:
+            _fill(node, partition, records, answer, appended)
+            if body.acks == ACKS_ALL:
+                if partition.is_committed(_end(appended)):
+                    partition.acknowledged(_end(appended))
                 else:
-                    _fill(node, partition, records, answer, appended)
-                    if body.acks == ACKS_ALL:
-                        if partition.is_committed(_end(appended)):
-                            partition.acknowledged(_end(appended))
-                        else:
-                            uncommitted.append(_wait_for_commit(partition, appended, answer, body))
-            except KafkaError as error:
-                _fill_error(node, topic.name, answer, error, len(data.records or b""))
-    if waiting or uncommitted:
-        return _finish_later(node, waiting, uncommitted, response, body)
-    return _as_asked(response, body.acks)
+                    pending.uncommitted.append(_wait_for_commit(partition, appended, answer, body))
+    except KafkaError as error:
+        _fill_error(node, topic.name, answer, error, len(data.records or b""))
+        answer.error_message = request.explain(error)
+    return answer
 
 
 async def _finish_later(
-    node: Node,
-    waiting: list[Waiting],
-    uncommitted: list[Uncommitted],
-    response: m.ProduceResponse,
-    body: m.ProduceRequest,
+    node: Node, pending: _Pending, body: m.ProduceRequest
 ) -> m.ProduceResponse | None:
+    waiting, uncommitted = pending.waiting, pending.uncommitted
     held_bytes = sum(len(records) for _, records, _ in waiting)
     node.server.memory.hold(held_bytes)
     breather = Breather()
@@ -180,7 +219,7 @@ async def _finish_later(
             _fill_uncommitted(node, partition, end, answer, code)
         else:
             partition.acknowledged(end)
-    return _as_asked(response, body.acks)
+    return _as_asked(pending.response, body.acks)
 
 
 def _wait_for_commit(

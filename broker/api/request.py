@@ -8,9 +8,12 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from broker.log.breather import Breather
 from broker.network.interface import Address
+from broker.protocol.errors import KafkaError
 
 Body = TypeVar("Body")
 Result = TypeVar("Result")
+
+_EXPLAINED = 1000
 
 HERE = Address("here", 0)
 """The peer of a request that came from this very process."""
@@ -41,11 +44,20 @@ class Request(Generic[Body]):
     """Set for a request whose decoding, answer and encoding take more than a few milliseconds.
     Its handler returns a coroutine, and pauses after every element."""
     lease: Lease | None = None
+    explained: int = 0
 
     async def pause(self) -> None:
         """Call it for each element: lets others work when a wide request has used its slice."""
         if self.breather is not None:
             await self.breather.pause()
+
+    def explain(self, error: KafkaError) -> str | None:
+        """The message for one element's error; none for the thousandth of a wide request.
+
+        It quotes the name of a topic, which stands in the request only once for many partitions.
+        """
+        self.explained += 1
+        return error.message if self.breather is None or self.explained < _EXPLAINED else None
 
     def make_wide(self) -> None:
         """The answer is large, though the request is small."""

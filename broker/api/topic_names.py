@@ -29,11 +29,18 @@ def check_topic_name(name: str) -> None:
     raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, what)
 
 
-def check_collision(name: str, existing: Iterable[str]) -> None:
-    """Names that differ only by '.' and '_' would share their metrics' names in Kafka."""
-    folded = _fold(name)
-    for other in existing:
-        if other != name and _fold(other) == folded:
+class TopicNames:
+    """Names that exist. Those that differ only by '.' and '_' share metrics' names in Kafka."""
+
+    def __init__(self, existing: Iterable[str]) -> None:
+        self._by_folded = {_fold(name): name for name in existing}
+
+    def add(self, name: str) -> None:
+        self._by_folded[_fold(name)] = name
+
+    def check_collision(self, name: str) -> None:
+        other = self._by_folded.get(_fold(name), name)
+        if other != name:
             raise KafkaError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {name!r} collides with topic {other!r}"
             )

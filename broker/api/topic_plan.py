@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from broker.api.topic_names import CLUSTER_METADATA_TOPIC, check_collision, check_topic_name
+from broker.api.topic_names import CLUSTER_METADATA_TOPIC, TopicNames, check_topic_name
 from broker.config.topic import check_overrides
 from broker.controller.partition_change import first_state
 from broker.controller.placement import place_replicas
@@ -23,10 +23,12 @@ _UNSAID = -1
 _PARTITIONS_MAX = 10_000  # in one request, as Kafka's controller has it
 
 
-def plan_topic(node: Node, topic: m.CreatableTopic, planned: Iterable[str] = ()) -> TopicCreated:
+def plan_topic(
+    node: Node, topic: m.CreatableTopic, names: TopicNames | None = None
+) -> TopicCreated:
     """Raises KafkaError for everything that the client got wrong.
 
-    `planned` are the names that the same request creates before this one.
+    `names` are those of all topics, and those that the same request creates before this one.
     """
     check_topic_name(topic.name)
     if topic.name == CLUSTER_METADATA_TOPIC:
@@ -34,8 +36,7 @@ def plan_topic(node: Node, topic: m.CreatableTopic, planned: Iterable[str] = ())
     image = node.metadata.image
     if image.topic(topic.name) is not None:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic.name!r} already exists")
-    check_collision(topic.name, image.topics)
-    check_collision(topic.name, planned)
+    (names or TopicNames(image.topics)).check_collision(topic.name)
     return TopicCreated(
         topic.name,
         new_id(node.world.random),

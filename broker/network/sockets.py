@@ -98,6 +98,7 @@ class SocketConnection:
         if count == 0:
             self._close(None)
             return
+        del buffers  # or the receiver could not make its buffer longer
         try:
             self._receiver.received(count)
         except Exception as error:

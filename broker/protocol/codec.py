@@ -81,6 +81,12 @@ def sliced_request_decoder(api_key: int, version: int) -> SlicedDecoder:
 
 
 @cache
+def sliced_request_encoder(api_key: int, version: int) -> SlicedEncoder:
+    message = _known(_api(api_key).request.name, version)
+    return build_sliced_encoder(message, version, messages.classes_of(message))
+
+
+@cache
 def sliced_response_decoder(api_key: int, version: int) -> SlicedDecoder:
     message = _known(_api(api_key).response.name, version)
     return build_sliced_decoder(message, version, messages.classes_of(message))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _read_length = Struct(">i").unpack_from
 _SMALLEST_REQUEST = 8  # api key, version and correlation id
 _FIRST_BUFFER_BYTES = 2 << 20
+_GROWS_IN_PLACE_BYTES = 8 << 20
 _SCRATCH_BEHIND_A_FRAME = 64 << 10
 _BYTES_BEHIND_A_BUSY_REQUEST = 16 << 10
 """Read on that far while a request is under way, to notice a client that goes away."""
@@ -170,6 +171,7 @@ class ClientConnection:
         assert self._buffer is not None
         view = memoryview(self._buffer)
         self._start = self._handle_requests(view, self._start, self._have)
+        view.release()
         if self._closed:
             return
         if self._start == self._have:
@@ -213,16 +215,22 @@ class ClientConnection:
             self._refuse_length(wanted - 4)
             return
         # A length that is only claimed gets two megabytes; more comes as the bytes do.
-        size = min(wanted, max(_FIRST_BUFFER_BYTES, 2 * have))
+        # From some size on the buffer grows in place, by steps: to copy, or only to clear, fifty
+        # megabytes at once would keep all other connections waiting.
+        grows = self._start == 0 and len(self._buffer) >= _GROWS_IN_PLACE_BYTES
+        step = have + _GROWS_IN_PLACE_BYTES if grows else 2 * have
+        size = min(wanted, max(_FIRST_BUFFER_BYTES, step))
         if self._start + size > len(self._buffer):
+            taken = size - len(self._buffer) if grows else size
             if not self._memory.may_take(
-                self, size, request_bytes=wanted, held_bytes=len(self._buffer)
+                self, taken, request_bytes=wanted, held_bytes=len(self._buffer)
             ):
                 self._held_since = self._loop.time()
                 self._memory.wait(self, request_bytes=wanted)
                 self._connection.pause_reading()
                 return
-            self._move_buffer(size)
+            if not (grows and self._memory.grow(self._buffer, size, self)):
+                self._move_buffer(size)
 
     def _pause_if_enough_waits(self) -> None:
         waits = self._have - self._start

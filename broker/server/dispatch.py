@@ -18,7 +18,7 @@ from broker.protocol.apis import ApiKey, api_name, request_header_version
 from broker.protocol.compile_decode import BoundedDecoder
 from broker.protocol.errors import TooManyElementsError
 from broker.server.request_log import RequestLog
-from broker.server.wide_requests import ELEMENTS_AT_ONCE, Undecoded
+from broker.server.wide_requests import ELEMENTS_AT_ONCE, ELEMENTS_MAX, Undecoded, too_wide
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -73,7 +73,9 @@ class Dispatcher:
             # Bytes behind the end are left unread, as Kafka does: librdkafka 2.16 sends some.
             try:
                 body, _ = endpoint.decode(frame, body_at, ELEMENTS_AT_ONCE)
-            except TooManyElementsError:
+            except TooManyElementsError as error:
+                if error.count > ELEMENTS_MAX:
+                    raise too_wide(api_key, version, error) from error
                 body = Undecoded(frame, body_at)
         request = Request(api_key, version, correlation_id, client_id, peer, body, listener)
         return endpoint, request

@@ -106,10 +106,24 @@ class RequestMemory:
         self._count(rounded, taker)
         return buffer
 
+    def grow(self, buffer: bytearray, size: int, taker: Waiting) -> bool:
+        """Makes a large buffer longer where it lies: the system moves its pages, not its bytes.
+
+        Impossible, and so False, while somebody has a view of it.
+        """
+        more = size - len(buffer)
+        try:
+            buffer.extend(bytes(more))
+        except BufferError:
+            return False
+        self._count(more, taker)
+        return True
+
     def give_back(self, buffer: bytearray, taker: Waiting) -> None:
         size = len(buffer)
         self._count(-size, taker)
-        if size >= _SMALLEST_SPARE and self.spare_bytes + size <= _SPARE_BYTES_MAX:
+        is_class = size & (size - 1) == 0  # not one that grew
+        if is_class and size >= _SMALLEST_SPARE and self.spare_bytes + size <= _SPARE_BYTES_MAX:
             self.spare_bytes += size
             self._spare.setdefault(size, []).append(buffer)
         self._wake()

@@ -47,6 +47,13 @@ class Undecoded:
         self.body_at = body_at
 
 
+def too_wide(api_key: int, version: int, error: TooManyElementsError) -> CloseConnectionError:
+    return CloseConnectionError(
+        f"a request of {api_name(api_key)} v{version} has {error.count} {error.what}; "
+        f"all arrays of a request together may have {ELEMENTS_MAX} elements"
+    )
+
+
 class WideRequests:
     """One for each server."""
 
@@ -67,10 +74,7 @@ class WideRequests:
         try:
             request.body, count = await in_slices(steps, breather)
         except TooManyElementsError as error:
-            raise CloseConnectionError(
-                f"{api_name(request.api_key)} v{request.version} with {error.count} {error.what}; "
-                f"all arrays of a request together may have {ELEMENTS_MAX} elements"
-            ) from error
+            raise too_wide(request.api_key, request.version, error) from error
         lease.hold(count * _BYTES_PER_ELEMENT)
         result = endpoint.handler(self._node, request)
         return await result if type(result) is CoroutineType else result

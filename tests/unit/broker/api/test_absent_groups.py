@@ -7,6 +7,7 @@ from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from tests.nodes import running_node as listening_node
 from tests.nodes import wire
+from tests.unit.broker.api.at_once import at_once
 from tests.unit.broker.api.nodes import ask, create_topic, running_node
 
 REFUSED = (
@@ -28,7 +29,7 @@ async def test_no_offset_is_committed_in_either_form_of_the_question() -> None:
         topic_id = await create_topic(node, "t", 2)
         topic = m.OffsetFetchRequestTopic(name="t", partition_indexes=[0, 1])
         old = m.OffsetFetchRequest(group_id="g", topics=[topic])
-        told = offset_fetch(node, ask(ApiKey.OFFSET_FETCH, old, 7))
+        told = at_once(offset_fetch(node, ask(ApiKey.OFFSET_FETCH, old, 7)))
         [answer] = told.topics
         offsets = [(p.partition_index, p.committed_offset, p.error_code) for p in answer.partitions]
         assert (told.error_code, offsets) == (0, [(0, -1, 0), (1, -1, 0)])
@@ -38,7 +39,7 @@ async def test_no_offset_is_committed_in_either_form_of_the_question() -> None:
         ]
         group = m.OffsetFetchRequestGroup(group_id="g", topics=asked)
         new = m.OffsetFetchRequest(groups=[group, m.OffsetFetchRequestGroup(topics=None)])
-        known, everything = offset_fetch(node, ask(ApiKey.OFFSET_FETCH, new, 10)).groups
+        known, everything = at_once(offset_fetch(node, ask(ApiKey.OFFSET_FETCH, new, 10))).groups
         parts = [topic.partitions[0] for topic in known.topics]
         assert [(part.committed_offset, part.error_code) for part in parts] == [
             (-1, ErrorCode.NONE),

@@ -12,6 +12,7 @@ from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.at_once import at_once
 from tests.unit.broker.api.nodes import ask, create_topic, running_node
 
 SET, DELETE, APPEND = Operation.SET, Operation.DELETE, Operation.APPEND
@@ -56,7 +57,7 @@ def levels(node: Node, *names: str) -> list[tuple[str, str | None, int]]:
         resource_type=8, resource_name="1", configuration_keys=list(names) or None
     )
     body = m.DescribeConfigsRequest(resources=[asked])
-    [result] = describe_configs(node, ask(ApiKey.DESCRIBE_CONFIGS, body)).results
+    [result] = at_once(describe_configs(node, ask(ApiKey.DESCRIBE_CONFIGS, body))).results
     assert result.error_code == ErrorCode.NONE
     return [(each.name, each.value, each.config_source) for each in result.configs]
 

@@ -8,6 +8,7 @@ from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.at_once import at_once
 from tests.unit.broker.api.nodes import ask, create_topic, running_node
 
 TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
@@ -27,7 +28,7 @@ def describe(
     body = m.DescribeConfigsRequest(
         resources=[resource], include_synonyms=True, include_documentation=documentation
     )
-    return describe_configs(node, ask(ApiKey.DESCRIBE_CONFIGS, body)).results[0]
+    return at_once(describe_configs(node, ask(ApiKey.DESCRIBE_CONFIGS, body))).results[0]
 
 
 def entry(node: Node, resource_type: int, name: str, key: str) -> m.DescribeConfigsResourceResult:

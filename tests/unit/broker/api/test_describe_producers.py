@@ -4,6 +4,7 @@ from broker.api.describe_producers import describe_producers
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.at_once import at_once
 from tests.unit.broker.api.nodes import append, ask, create_topic, running_node
 
 
@@ -14,7 +15,7 @@ async def test_a_producer_is_told_with_its_last_sequence() -> None:
         append(node, "t", 1)
         asked = m.DescribeProducersRequestTopicRequest(name="t", partition_indexes=[0, 5])
         body = m.DescribeProducersRequest(topics=[asked])
-        [topic] = describe_producers(node, ask(ApiKey.DESCRIBE_PRODUCERS, body)).topics
+        [topic] = at_once(describe_producers(node, ask(ApiKey.DESCRIBE_PRODUCERS, body))).topics
         known, missing = topic.partitions
         [producer] = known.active_producers
         assert (producer.producer_id, producer.producer_epoch, producer.last_sequence) == (42, 0, 2)

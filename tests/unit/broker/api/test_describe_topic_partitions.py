@@ -7,6 +7,7 @@ from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.at_once import at_once
 from tests.unit.broker.api.nodes import ask, create_topic, running_node
 
 
@@ -25,7 +26,7 @@ def page(
             topic_name=cursor.topic_name, partition_index=cursor.partition_index
         ),
     )
-    return describe_topic_partitions(node, ask(ApiKey.DESCRIBE_TOPIC_PARTITIONS, body))
+    return at_once(describe_topic_partitions(node, ask(ApiKey.DESCRIBE_TOPIC_PARTITIONS, body)))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])

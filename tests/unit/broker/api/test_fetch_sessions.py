@@ -170,7 +170,7 @@ async def test_a_follower_reads_again_only_where_something_may_be_new() -> None:
     def found(**of: bytes) -> None:
         targets = {f"p{target.index}": target for target in session.targets.values()}
         session.read_for_follower(
-            [(targets[name], answer(records=data)) for name, data in of.items()], journal
+            [(targets[name], answer(records=data)) for name, data in of.items()], journal.end
         )
 
     assert read() == [0, 1, 2, 3]
@@ -202,7 +202,7 @@ async def test_a_follower_that_fell_far_back_reads_everything(
     changing = await leading(directory="t-1", journal=journal)
     session = begin(cache, request(0, 1))
     session.told_by_follower(1.0, every_s=1.0)
-    session.read_for_follower([], journal)
+    session.read_for_follower([], journal.end)
     begin(cache, request(session_id=session.session_id, epoch=1))
     session.told_by_follower(1.1, every_s=1.0)
     assert list(session.to_read_for_follower(journal)) == []

@@ -6,6 +6,7 @@ from broker.api.find_coordinator import find_coordinator
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.at_once import at_once
 from tests.unit.broker.api.nodes import ask, running_node
 
 
@@ -13,7 +14,7 @@ from tests.unit.broker.api.nodes import ask, running_node
 async def test_one_key_is_answered_in_the_old_form(key_type: int) -> None:
     async with running_node() as node:
         body = m.FindCoordinatorRequest(key="g", key_type=key_type)
-        found = find_coordinator(node, ask(ApiKey.FIND_COORDINATOR, body, 3))
+        found = at_once(find_coordinator(node, ask(ApiKey.FIND_COORDINATOR, body, 3)))
         assert (found.error_code, found.node_id, found.host, found.port) == (
             0,
             1,
@@ -25,7 +26,7 @@ async def test_one_key_is_answered_in_the_old_form(key_type: int) -> None:
 async def test_many_keys_are_answered_each() -> None:
     async with running_node() as node:
         body = m.FindCoordinatorRequest(key_type=0, coordinator_keys=["g", "h"])
-        found = find_coordinator(node, ask(ApiKey.FIND_COORDINATOR, body))
+        found = at_once(find_coordinator(node, ask(ApiKey.FIND_COORDINATOR, body)))
         assert [(each.key, each.node_id, each.error_message) for each in found.coordinators] == [
             ("g", 1, None),
             ("h", 1, None),
@@ -35,5 +36,5 @@ async def test_many_keys_are_answered_each() -> None:
 async def test_an_unknown_kind_of_coordinator_is_refused() -> None:
     async with running_node() as node:
         body = m.FindCoordinatorRequest(key_type=2, coordinator_keys=["g"])
-        [found] = find_coordinator(node, ask(ApiKey.FIND_COORDINATOR, body)).coordinators
+        [found] = at_once(find_coordinator(node, ask(ApiKey.FIND_COORDINATOR, body))).coordinators
         assert (found.error_code, found.node_id) == (ErrorCode.INVALID_REQUEST, -1)

@@ -9,6 +9,7 @@ from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.at_once import at_once
 from tests.unit.broker.api.nodes import append, ask, create_topic, running_node
 
 
@@ -22,7 +23,7 @@ def end_of(
         topics=[m.OffsetForLeaderTopic(topic=topic, partitions=[asked])]
     )
     request = ask(ApiKey.OFFSET_FOR_LEADER_EPOCH, body)
-    return offset_for_leader_epoch(node, request).topics[0].partitions[0]
+    return at_once(offset_for_leader_epoch(node, request)).topics[0].partitions[0]
 
 
 async def test_an_epoch_ends_where_the_next_begins_and_the_running_one_at_the_end() -> None:

@@ -10,6 +10,7 @@ from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.at_once import at_once
 from tests.unit.broker.api.nodes import ask, create_topic, running_node
 from tests.unit.broker.api.other_brokers import let_in
 
@@ -31,7 +32,9 @@ def under_way(
     node: Node, asked: list[m.ListPartitionReassignmentsTopics] | None = None
 ) -> list[tuple[str, int, list[int], list[int], list[int]]]:
     body = m.ListPartitionReassignmentsRequest(topics=asked)
-    answer = list_partition_reassignments(node, ask(ApiKey.LIST_PARTITION_REASSIGNMENTS, body))
+    answer = at_once(
+        list_partition_reassignments(node, ask(ApiKey.LIST_PARTITION_REASSIGNMENTS, body))
+    )
     assert answer.error_code == 0
     return [
         (

@@ -1,0 +1,126 @@
+"""Requests with very many elements are served in slices, and refused above the bound."""
+
+import asyncio
+import logging
+
+import pytest
+
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
+from tests.nodes import running_node, wire
+
+NARROW, WIDE, TOO_WIDE = 400, 3000, 100_001
+
+
+def named(count: int) -> m.MetadataRequest:
+    return m.MetadataRequest(
+        topics=[m.MetadataRequestTopic(name=f"t{n}") for n in range(count)],
+        allow_auto_topic_creation=False,
+    )
+
+
+async def test_a_wide_request_is_answered_for_every_element() -> None:
+    async with running_node() as node, wire(node) as client:
+        for count in (NARROW, WIDE):
+            answer = await client.ask(ApiKey.METADATA, 8, named(count))
+            assert [topic.name for topic in answer.topics] == [f"t{n}" for n in range(count)]
+        assert node.server.memory.used_bytes == 0
+
+
+async def test_others_are_answered_while_a_wide_request_is_worked_on() -> None:
+    async with running_node() as node, wire(node) as greedy, wire(node) as other:
+        partitions = [m.ListOffsetsPartition(partition_index=n) for n in range(90_000)]
+        body = m.ListOffsetsRequest(topics=[m.ListOffsetsTopic(name="t", partitions=partitions)])
+        greedy.writer.write(greedy.frame(ApiKey.LIST_OFFSETS, 7, body))
+        asked = asyncio.create_task(greedy.answer(ApiKey.LIST_OFFSETS, 7))
+        passed = 0
+        while not asked.done():
+            await other.ask(ApiKey.API_VERSIONS, 0, m.ApiVersionsRequest())
+            passed += 1
+        _, answer = await asked
+        assert len(answer.topics[0].partitions) == 90_000
+        assert passed > 10
+
+
+async def test_one_element_too_many_closes_the_connection_with_a_line_that_says_why(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING)
+    async with running_node() as node, wire(node) as client:
+        client.writer.write(client.frame(ApiKey.METADATA, 8, named(TOO_WIDE)))
+        assert await client.is_closed()
+        assert node.server.memory.used_bytes == 0
+    assert "METADATA v8 has 100001 topics" in caplog.text
+    assert "may have 100000 elements" in caplog.text
+
+
+async def test_many_arrays_are_too_many_together() -> None:
+    async with running_node() as node, wire(node) as client:
+        partitions = [m.ListOffsetsPartition(partition_index=n) for n in range(300)]
+        topics = [m.ListOffsetsTopic(name="t", partitions=partitions)] * 400
+        client.writer.write(
+            client.frame(ApiKey.LIST_OFFSETS, 7, m.ListOffsetsRequest(topics=topics))
+        )
+        assert await client.is_closed()
+
+
+async def test_a_client_that_leaves_a_wide_request_lets_the_next_one_begin() -> None:
+    async with running_node() as node:
+        async with wire(node) as gone:
+            gone.writer.write(gone.frame(ApiKey.METADATA, 8, named(50_000)))
+            await gone.writer.drain()
+        async with wire(node) as client:
+            answer = await client.ask(ApiKey.METADATA, 8, named(WIDE))
+            assert len(answer.topics) == WIDE
+
+
+async def test_a_wide_fetch_finds_what_there_is_and_errors_for_the_rest() -> None:
+    async with running_node() as node, wire(node) as client:
+        await client.ask(
+            ApiKey.CREATE_TOPICS,
+            5,
+            m.CreateTopicsRequest(
+                topics=[m.CreatableTopic(name="t", num_partitions=2, replication_factor=1)],
+                timeout_ms=5000,
+            ),
+        )
+        asked = [m.FetchPartition(partition=n, partition_max_bytes=1000) for n in range(WIDE)]
+        body = m.FetchRequest(
+            max_wait_ms=50, session_epoch=0, topics=[m.FetchTopic(topic="t", partitions=asked)]
+        )
+        answer = await client.ask(ApiKey.FETCH, 11, body)
+        codes = [each.error_code for each in answer.responses[0].partitions]
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert codes == [ErrorCode.NONE] * 2 + [unknown] * (WIDE - 2)
+        assert answer.session_id > 0
+
+
+async def test_a_wide_produce_is_answered_for_every_partition() -> None:
+    async with running_node() as node, wire(node) as client:
+        data = [m.PartitionProduceData(index=n, records=None) for n in range(WIDE)]
+        topic = m.TopicProduceData(name="t", partition_data=data)
+        body = m.ProduceRequest(acks=1, timeout_ms=1000, topic_data=[topic])
+        answer = await client.ask(ApiKey.PRODUCE, 8, body)
+        partitions = answer.responses[0].partition_responses
+        assert [each.index for each in partitions] == list(range(WIDE))
+        assert {each.error_code for each in partitions} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+        # The sentence quotes the topic's name, and so would multiply it.
+        assert sum(each.error_message is not None for each in partitions) < 1000
+
+
+async def test_a_large_buffer_grows_where_it_lies() -> None:
+    async with running_node() as node, wire(node) as client:
+        body = m.ProduceRequest(
+            acks=1,
+            topic_data=[
+                m.TopicProduceData(
+                    name="t",
+                    partition_data=[m.PartitionProduceData(index=0, records=bytes(40 << 20))],
+                )
+            ],
+        )
+        answer = await client.ask(ApiKey.PRODUCE, 8, body)
+        [partition] = answer.responses[0].partition_responses
+        assert partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert node.server.memory.used_bytes == 0
