@@ -175,8 +175,9 @@ class WorkerClients:
     async def close(self) -> None:
         self.is_over = True
         self._release()
-        for worker in self._workers.values():
-            worker.close()
+        workers = list(self._workers.values())
+        await asyncio.gather(*(worker.close() for worker in workers))
+        for worker in workers:
             self._tally.abandon(time.monotonic_ns(), worker.process, "the run was over first")
 
     def _start(self, number: int, *, process: int, ordinal: int) -> WorkerProcess:

@@ -111,9 +111,14 @@ class WorkerProcess:
                 self._news.put_nowait((frame[1], frame[2]))
 
     def _ended(self) -> None:
+        """It has closed its pipe, so it is on its way; a thread waits for the rest of it."""
+        self._loop.remove_reader(self._stdout)
+        gone = self._loop.run_in_executor(None, self._popen.wait)
+        gone.add_done_callback(lambda _: self._bury())
+
+    def _bury(self) -> None:
         if self.is_open:
             self._forget()
-            self._popen.wait()
             self._news.put_nowait(("ended", None))
             self._on_end(self)
 
@@ -172,17 +177,23 @@ class WorkerProcess:
         what = f"the process of client {self.number + 1} {what}"
         await wait_until(is_seen, within_s=_SIGNAL_WITHIN_S, what=what, every_s=_LOOK_EVERY_S)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """At once, and with all it started. What it said before is heard."""
-        if self.is_open:
-            with suppress(ProcessLookupError):
-                os.killpg(self._popen.pid, signal.SIGKILL)
-            self._popen.wait()
-            with suppress(BlockingIOError):
-                while data := os.read(self._stdout, _READ_BYTES):
-                    self._take(data)
-            self._forget()
-            self._news.put_nowait(("ended", None))
+        if not self.is_open:
+            return
+        self.is_open = False
+        self._loop.remove_reader(self._stdout)
+        with suppress(ProcessLookupError):
+            os.killpg(self._popen.pid, signal.SIGKILL)
+        # One that waits for a disk survives that; what it has said is read all the same.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SIGNAL_WITHIN_S):
+                await self._loop.run_in_executor(None, self._popen.wait)
+        with suppress(BlockingIOError):
+            while data := os.read(self._stdout, _READ_BYTES):
+                self._take(data)
+        self._forget()
+        self._news.put_nowait(("ended", None))
 
 
 def _are_stopped(group: int) -> bool:

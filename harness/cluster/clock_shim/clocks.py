@@ -112,7 +112,7 @@ class ShimmedClocks:
 
             async def feels(process: RunningProcess = process, maps: Path = maps) -> bool:
                 # It may be on its way yet, from one program to the next.
-                return _maps(maps, clock.file.path) or not await process.is_running()
+                return await _maps(maps, clock.file.path) or not await process.is_running()
 
             try:
                 await wait_until(feels, within_s=_STARTED_WITHIN_S, what="", every_s=0.02)
@@ -121,7 +121,7 @@ class ShimmedClocks:
                     f"process {process.pid} of {node} does not live by the clock that was shifted;"
                     " is it statically linked?"
                 ) from None
-            if not _maps(maps, clock.file.path):
+            if not await _maps(maps, clock.file.path):
                 clock.processes.remove((process, maps))
 
     def _environment(self, node: Node) -> tuple[str, str]:
@@ -134,9 +134,11 @@ class ShimmedClocks:
         return self._clocks[node]
 
 
-def _maps(maps: Path, file: Path) -> bool:
+async def _maps(maps: Path, file: Path) -> bool:
+    """In a thread: the kernel tells it when the process lets go of its memory map, and that may
+    wait for a disk."""
     try:
-        return str(file) in maps.read_text(errors="replace")
+        return str(file) in await asyncio.to_thread(maps.read_text, errors="replace")
     except OSError:
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import sys
@@ -25,6 +26,7 @@ _BALLAST = "ballast"
 _SMALLEST_BYTES = 4096
 _SLOWEST_S = 1.0
 _PROBES = 3
+_ANSWER_WITHIN_S = 60.0
 
 _ROOTLESS: dict[DiskFault, str] = {
     "power": "without root a host's disk is in memory, and a loss of power would take all of it",
@@ -166,12 +168,16 @@ class HostDisks:
             raise FaultMissedError(f"the disk of {node} has another fault: {problem}")
 
     async def _told(self, node: Node, act: Callable[[], _Result]) -> _Result:
-        """In a thread, as a file on a disk that is broken may be waited for without end.
+        """In a thread, and not for ever: a broken disk may never answer.
 
-        Raises FaultMissedError with what the disk answers.
+        Raises FaultMissedError with what it answers.
         """
         try:
-            return await self._fleet.call(act)
+            async with asyncio.timeout(_ANSWER_WITHIN_S):
+                return await self._fleet.call(act)
+        except TimeoutError:
+            why = f"the disk of {node} does not answer within {_ANSWER_WITHIN_S:g} s"
+            raise FaultMissedError(why) from None
         except OSError as error:
             raise FaultMissedError(f"the disk of {node} answers {error}") from error
 

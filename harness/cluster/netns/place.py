@@ -24,7 +24,15 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from harness.cluster.base import Completed, Host, Place
-from harness.cluster.capabilities import Capability, Clocks, Disks, Network, Node, Wire
+from harness.cluster.capabilities import (
+    Capability,
+    Clocks,
+    Disks,
+    Network,
+    Node,
+    PacketFault,
+    Wire,
+)
 from harness.cluster.clock_shim.build import shim, why_no_shim
 from harness.cluster.clock_shim.clocks import ShimmedClocks
 from harness.cluster.errors import NoAnswerError
@@ -99,6 +107,8 @@ class NetnsPlace:
 
     async def up(self, count: int) -> Sequence[Host]:
         await self._fleet.up(count)
+        # Found out by trying, once, and not on the loop: later it is asked there.
+        await self._fleet.call(lambda: self._network.why_not(PacketFault(duplicate=0.5)))
         self._askers = ThreadsInside(
             network_of(self._fleet.host(CLIENTS).machine.pid), name=CLIENTS, count=_THREADS
         )

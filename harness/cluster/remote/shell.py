@@ -32,6 +32,7 @@ _KILLED = 128 + 9
 _NO_EXIT_CODE = -1
 _GRACE_S = 15.0
 _LOGIN_WITHIN_S = 15.0
+_TRANSFER_WITHIN_S = 120.0
 _KEEPALIVE_S = 5
 _CHUNK_BYTES = 1 << 16
 
@@ -96,7 +97,7 @@ class Shell:
 
     async def script(self, text: str, *, within_s: float = 30) -> Answer:
         """What sh there makes of it; who is killed there counts 128 more."""
-        return await self._in_thread(lambda: self._scripted(text, within_s))
+        return await self._in_thread(lambda: self._scripted(text, within_s), within_s)
 
     async def put(self, content: bytes, target: PurePosixPath) -> None:
         """Whole or not at all: it is written beside its target, and then takes its name."""
@@ -126,8 +127,15 @@ class Shell:
         if connection is not None:
             connection.close()
 
-    async def _in_thread(self, act: Callable[[], _Result]) -> _Result:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, act)
+    async def _in_thread(
+        self, act: Callable[[], _Result], within_s: float = _TRANSFER_WITHIN_S
+    ) -> _Result:
+        """Not for ever: ssh itself waits without end for a host that stands still."""
+        try:
+            async with asyncio.timeout(within_s + _GRACE_S):
+                return await asyncio.get_running_loop().run_in_executor(self._threads, act)
+        except TimeoutError:
+            raise NoAnswerError(f"{self.name} did not answer over ssh in time") from None
 
     def _scripted(self, text: str, within_s: float) -> Answer:
         until_s = time.monotonic() + within_s
