@@ -73,5 +73,6 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except Exception:
         traceback.print_exc()
         code = EXIT_CRASH
+    INTERRUPTS.is_over()
     end_for_sure(code)
     sys.exit(code)

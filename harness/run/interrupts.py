@@ -13,6 +13,7 @@ Signals belong to a process, and so does `INTERRUPTS`, the one instance.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import signal
 import sys
@@ -33,6 +34,7 @@ _Result = TypeVar("_Result")
 class Interrupts:
     def __init__(self) -> None:
         self.count = 0
+        self._is_over = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[Any] | None = None
         self._heal_by_force: Callable[[], None] | None = None
@@ -44,6 +46,7 @@ class Interrupts:
         Not where they are ignored, as for a command in the background of a shell.
         """
         self.count = 0
+        self._is_over = False
         is_main = threading.current_thread() is threading.main_thread()
         if not is_main or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             return
@@ -55,7 +58,13 @@ class Interrupts:
             # A forked child would count its own interrupts as ours.
             os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
             threading.Thread(target=self._listen, name="interrupts", daemon=True).start()
+            # An interpreter that ends gives signals back to the kernel, which would end it by one.
+            atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGINT, self._handle)
+
+    def is_over(self) -> None:
+        """The exit code stands: no interrupt changes it any more."""
+        self._is_over = True
 
     def run(self, main: Coroutine[Any, Any, _Result]) -> _Result:
         """asyncio.run, but that an interrupt cancels `main` and raises when all is ended."""
@@ -97,7 +106,7 @@ class Interrupts:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
-        if self.count > 1:
+        if self.count > 1 or self._is_over:
             return
         loop, main = self._loop, self._main
         if loop is None:

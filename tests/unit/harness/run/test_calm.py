@@ -84,3 +84,15 @@ def test_what_was_not_read_or_answered_is_a_doubt() -> None:
         "not everything could be read back within 60 s: all of t-0, 1,200 of t-1 is left",
         "last questions without an answer within 60 s: 1, describe a",
     ]
+
+
+async def test_moves_end_with_the_run_that_is_interrupted_meanwhile() -> None:
+    """One that went on would ask a cluster that has come down."""
+    before = asyncio.all_tasks()
+    rotating = asyncio.create_task(rotated(FakeCluster(answers=False)))
+    await asyncio.sleep(0.01)
+    assert len(asyncio.all_tasks() - before) == 3, "itself and a move for each partition"
+    rotating.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await rotating
+    assert asyncio.all_tasks() == before

@@ -84,6 +84,27 @@ async def main():
 """
 
 
+ENDS_SLOWLY = """
+import time
+
+async def main():
+    say("up")
+    await asyncio.sleep(60)
+
+class Late:
+    def __del__(self):
+        self.say("ending")
+        self.sleep(0.3)
+        self.say("gone")
+
+late = Late()
+# Modules are empty when the last objects go, long after signals are the kernel's again.
+Late.say = staticmethod(lambda word, write=__import__("os").write: write(1, f"{word}\\n".encode()))
+Late.sleep = staticmethod(time.sleep)
+sys = __import__("sys")
+sys.late, late = late, None
+"""
+
 LOADS_SLOWLY = """
 import builtins, runpy, sys, time
 load = __import__
@@ -156,6 +177,17 @@ def test_a_second_interrupt_ends_a_loop_that_stands_still() -> None:
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(0.1)
         assert said(process) == ["healed by force", "interrupted twice: ended by force"]
+        assert process.returncode == 130
+
+
+def test_a_second_interrupt_while_the_interpreter_ends_changes_nothing() -> None:
+    with running(ENDS_SLOWLY + BEGINNING) as process:
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        while process.stdout.readline() != "ending\n":
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert said(process) == ["gone"]
         assert process.returncode == 130
 
 
