@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import cast
 
 from broker.config.definitions import BROKER_PROPERTIES
 from broker.config.derive import derive
@@ -195,6 +196,9 @@ def _build(
     derived = derive(values, fail, warnings.append)
     if problems:
         raise ConfigError(problems)
+    for name in ("node.id", "broker.id"):  # as in Kafka, each says what the other says
+        values[name] = cast("int", derived["node_id"])
+        given = {name: str(derived["node_id"]), **given}
     typed = {
         each.name: derived.get(each.name, values.get(each.name.replace("_", ".")))
         for each in fields(BrokerConfig)

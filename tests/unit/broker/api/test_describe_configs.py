@@ -146,6 +146,13 @@ async def test_what_has_neither_value_nor_default_has_no_synonyms() -> None:
         assert (found.value, found.config_source, synonyms(found)) == (None, 5, [])
 
 
+async def test_the_older_name_of_the_nodes_id_says_the_same() -> None:
+    async with running_node() as node:
+        found = entry(node, BROKER, "1", "broker.id")
+        assert (found.value, found.config_source) == ("1", 4)
+        assert synonyms(found) == [("broker.id", "1", 4), ("broker.id", "-1", 5)]
+
+
 async def test_a_value_for_one_listener_is_shown_by_its_whole_name() -> None:
     name = "listener.name.plaintext.max.connections"
     async with running_node({name: "9"}) as node:

@@ -268,6 +268,19 @@ async def test_silent_connections_are_closed_in_time() -> None:
         assert node.server.connection_count == 0
 
 
+async def test_a_flood_of_malformed_requests_leaves_few_lines(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running_node() as node:
+        for _ in range(30):
+            async with wire(node) as client:
+                client.writer.write(bytes(4))
+                assert await client.is_closed()
+    lines = [each.getMessage() for each in caplog.records if "closing the" in each.getMessage()]
+    assert len(lines) == 6
+    assert lines[-1].startswith("left out 25 more lines like this one: closing the connection of")
+
+
 async def test_connections_beyond_the_limit_are_refused() -> None:
     async with running_node({"max.connections.per.ip": "3"}) as node:
         allowed = [await Wire.connect(node.advertised) for _ in range(3)]
