@@ -161,15 +161,16 @@ class ReplicaMoves:
 
         async def make_of(source: Log) -> Log:
             await self._catch_up(source, copy, is_limited=False)
-            for epoch, start_offset in source.epochs.entries:
-                copy.epochs.assign(epoch, start_offset)  # also one that wrote nothing yet
             if (copy.start_offset, copy.end_offset) != (source.start_offset, source.end_offset):
                 raise KafkaError(
                     ErrorCode.KAFKA_STORAGE_ERROR,
                     f"the copy has {copy.start_offset} to {copy.end_offset}, not "
                     f"{source.start_offset} to {source.end_offset}",
                 )
-            return await take_over(directory, copy, self._random)
+            log = await take_over(directory, copy, self._random)
+            for epoch, start_offset in source.epochs.entries:
+                log.epochs.assign(epoch, start_offset)  # one that wrote nothing is in no batch
+            return log
 
         before = await partition.move_log(make_of, move.target)
         _log.info("%s is in %s now, no longer in %s", before.directory, move.target, left)

@@ -9,6 +9,7 @@ from contextlib import suppress
 import pytest
 
 from broker.disk.memory import MemoryDisk
+from broker.log.checkpoints import LOG_START
 from broker.metadata.changes import ConfigChanged, ResourceType
 from broker.node import Node
 from broker.partition import Partition
@@ -185,11 +186,13 @@ async def test_a_log_that_is_cut_off_meanwhile_is_cut_off_in_its_copy() -> None:
         records = batch(b"other", offset=4, leader_epoch=partition.leader_epoch + 7)
         partition.log.append_replicated(records)
         partition.log.advance_high_watermark(5)
+        partition.log.epochs.assign(partition.leader_epoch + 9, 5)  # and has written nothing yet
         await set_speed(node, "1000000000")
         await wait_until(lambda: held(node).log_dir == target)
         log = held(node).log
         assert (log.end_offset, log.high_watermark) == (5, 5)
-        assert log.epochs.entries[-1] == (partition.leader_epoch + 7, 4)
+        last_epoch = partition.leader_epoch + 9
+        assert log.epochs.entries[-2:] == ((last_epoch - 2, 4), (last_epoch, 5))
 
 
 async def test_deleted_records_stay_deleted() -> None:
@@ -203,8 +206,8 @@ async def test_deleted_records_stay_deleted() -> None:
         await wait_until(lambda: held(node).log_dir == target)
         log = held(node).log
         assert (log.start_offset, log.end_offset, log.high_watermark) == (6, 10, 10)
-        disks[target].power_loss()
-        # The checkpoint was written before the move was over.
+        # Or a crash right after the move would bring them back.
+        assert b"\nt 0 6\n" in await disks[target].read(LOG_START)
     async with running_node(disks=dict(disks)) as node:
         assert held(node).log.start_offset == 6
 
@@ -289,6 +292,9 @@ async def moved_with_a_crash(is_due: Callable[[str, str], bool]) -> bool:
         await fill(client, 6, 8)
         log_dirs = [path for path, each in node.partitions.directories.items() if each.logs]
         assert log_dirs == [held(node).log_dir]
+        for directory in node.partitions.directories.values():
+            await directory.sweep()
+        assert not [each for each in await directories_of(disks) if each.endswith("-future")]
     async with running_node(disks=dict(disks)) as node, wire(node) as client:
         assert await values(client) == 8
     named = [each for each in await directories_of(disks) if each.endswith("/t-0")]
