@@ -1,4 +1,4 @@
-"""Compiles the broker's walk over records while the project is installed or packed.
+"""Compiles the broker's hottest loops while the project is installed or packed.
 
 Without a C compiler or Python's headers the project installs all the same, with a warning: its
 broker then checks records in Python, which takes about 25 times as long.
@@ -15,15 +15,15 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = "broker/protocol/_record_walk.c"
-LIBRARY = "broker/protocol/_record_walk.abi3.so"
+SOURCE = "broker/protocol/_native.c"
+LIBRARY = "broker/protocol/_native.abi3.so"
 PURE = "LOG_TRIAL_PURE"
 """Set to anything: a wheel for other machines than this one, without compiled code."""
 
 COMPILE_WITHIN_S = 60
 
 
-class CompileRecordWalk(BuildHookInterface[Any]):
+class CompileNative(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel" or os.environ.get(PURE):
             return

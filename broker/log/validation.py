@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import NamedTuple, cast
 
+from broker.config.property import LONG_MAX
 from broker.config.topic import LogConfig
 from broker.log.breather import Breather
 from broker.log.origin import Origin
@@ -35,7 +36,7 @@ from broker.protocol.checksum import crc32c
 from broker.protocol.compression import Codec, decompress
 from broker.protocol.control import EndTransactionMarker, read_marker
 from broker.protocol.errors import ErrorCode, KafkaError
-from broker.protocol.record_walk import largest_delta
+from broker.protocol.record_walk import is_plain, largest_delta
 from broker.protocol.records import SMALLEST_RECORD, iterate_records
 
 MAX_RECORDS_PER_BYTE = 8
@@ -63,6 +64,26 @@ def plain_header(
     That is one batch without a producer id that is stored as it came. None for anything else, good
     or bad: `check` tells which.
     """
+    size = len(records)
+    if (
+        size > config.max_message_bytes
+        or config.cleanup_compact
+        or config.compression_type != "producer"
+        or config.message_timestamp_type != "CreateTime"
+    ):
+        return None
+    if config.record_validation_enable and size <= AT_ONCE_BYTES:
+        latest_ms = min(now_ms + config.timestamp_after_max_ms, LONG_MAX)
+        if is_plain(records, now_ms - config.timestamp_before_max_ms, latest_ms):
+            if budget is not None:
+                budget.spend(size)
+            return read_header(records)
+    return _plain_header_by_steps(records, config, now_ms, budget)
+
+
+def _plain_header_by_steps(
+    records: memoryview, config: LogConfig, now_ms: int, budget: WorkBudget | None
+) -> BatchHeader | None:
     try:
         header = read_header(records)
     except CorruptBatchError:
@@ -79,10 +100,6 @@ def plain_header(
         or producer_id >= 0
         or count != last_offset_delta + 1
         or not 0 < count <= (size - HEADER_SIZE) * MAX_RECORDS_PER_BYTE
-        or size > config.max_message_bytes
-        or config.cleanup_compact
-        or config.compression_type != "producer"
-        or config.message_timestamp_type != "CreateTime"
         or crc32c(records[CRC_START:]) != crc
     ):
         return None

@@ -5,7 +5,7 @@ and headers. Kafka reads all of it before it stores a batch, because a consumer 
 it cannot read is stuck for good. The offset deltas count from 0 without a gap: Kafka numbers
 compressed records anew when they do not, and stores others as they are; here both are refused.
 
-The walk is compiled from `_record_walk.c` when the project is installed and a C compiler is there.
+The walk is compiled from `_native.c` when the project is installed and a C compiler is there.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 from broker.protocol.record_walk_python import Problem
 
 if TYPE_CHECKING:
-    from broker.protocol._record_walk import RecordWalk, largest_delta
+    from broker.protocol._native import RecordWalk, is_plain, largest_delta
 
     COMPILED = True
 else:
     try:
-        from broker.protocol._record_walk import RecordWalk, largest_delta
+        from broker.protocol._native import RecordWalk, is_plain, largest_delta
 
         COMPILED = True
     except ImportError:
-        from broker.protocol.record_walk_python import RecordWalk, largest_delta
+        from broker.protocol.record_walk_python import RecordWalk, is_plain, largest_delta
 
         COMPILED = False
 
-__all__ = ["COMPILED", "RecordWalk", "describe", "largest_delta"]
+__all__ = ["COMPILED", "RecordWalk", "describe", "is_plain", "largest_delta"]
 
 _SENTENCES = {
     Problem.VARINT_TOO_LONG: "holds a number that is too long",

@@ -1,6 +1,6 @@
 """The walk over the records of a batch in Python, for machines without the compiled one.
 
-It takes about 25 times as long as `_record_walk.c`, and finds exactly the same.
+It takes about 25 times as long as `_native.c`, and finds exactly the same.
 """
 
 from __future__ import annotations
@@ -185,3 +185,9 @@ def largest_delta(
     if walk.finish() or walk.rejected_count:
         return None
     return walk.largest
+
+
+def is_plain(batch: _Bytes, earliest: int, latest: int, /) -> bool:
+    """Whether the batch is uncompressed, without a producer id, and good in every respect, with
+    timestamps from `earliest` to `latest`. In Python there is no shorter way to say yes."""
+    return False

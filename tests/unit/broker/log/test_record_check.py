@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 import tracemalloc
 from random import Random
 
@@ -11,18 +12,22 @@ import zstandard
 
 from broker.config.topic import LogConfig
 from broker.disk.memory import MemoryDisk
+from broker.log import validation
 from broker.log.breather import Breather
 from broker.log.log import Log, Origin
 from broker.log.record_check import RejectedRecordsError, TakesLongError, WorkBudget
 from broker.protocol.batch import (
+    CRC_START,
     HEADER_SIZE,
     PREFIX_SIZE,
     read_header,
     rewrite_crc,
     write_header,
 )
+from broker.protocol.checksum import crc32c
 from broker.protocol.compression import Codec, compress
 from broker.protocol.errors import ErrorCode, KafkaError
+from broker.protocol.record_walk import COMPILED, is_plain
 from broker.protocol.records import Record, build_batch
 from tests.unit.broker.log.builders import NOW_MS, append, batch, open_log, read_all, values
 
@@ -205,3 +210,25 @@ async def test_a_budget_is_shared_by_the_batches_of_a_request() -> None:
     with pytest.raises(TakesLongError):
         append_within(log, batch(bytes(6000), codec=Codec.ZSTD), budget)
     assert log.end_offset == 1
+
+
+@pytest.mark.skipif(not COMPILED, reason="no compiled code: make setup needs gcc and python3-dev")
+async def test_the_short_way_to_a_plain_header_takes_nothing_that_the_long_way_refuses() -> None:
+    taken = 0
+    random = Random(7)
+    config = LogConfig(timestamp_before_max_ms=100_000)
+    for _ in range(3000):
+        sent = batch(*[b"v" * random.randint(0, 3)] * random.randint(1, 3))
+        for _ in range(random.choice([0, 1, 1, 2])):
+            sent[random.randrange(len(sent))] = random.randrange(256)
+        if random.random() < 0.8:
+            rewrite_crc_of(sent)
+        is_short = is_plain(sent, NOW_MS - 100_000, NOW_MS + config.timestamp_after_max_ms)
+        header = validation._plain_header_by_steps(sent, config, NOW_MS, None)
+        assert not is_short or header is not None, bytes(sent)
+        taken += is_short
+    assert 300 < taken < 2500
+
+
+def rewrite_crc_of(sent: memoryview) -> None:
+    struct.pack_into(">I", sent, CRC_START - 4, crc32c(sent[CRC_START:]))
