@@ -22,8 +22,9 @@ _log = logging.getLogger(__name__)
 _ACCEPTS_PER_EVENT = 64
 _ACCEPT_PAUSE_S = 0.1
 _BUFFERS_PER_SENDMSG = 64
-_SENDFILE_MAX = 256 * 1024
-"""Sent of files in one turn of the loop: readers that catch up must delay nobody."""
+_SENDFILE_MAX = 1024 * 1024
+"""Sent of files in one turn of the loop, which takes a fifth of a millisecond or so: readers that
+catch up must delay nobody. A quarter of it costs 1.6 times the CPU for each byte, in calls."""
 _SENDFILE_MIN = 32 * 1024
 """What each of many such readers may send of it, or it would be calls and no data."""
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
