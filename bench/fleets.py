@@ -24,6 +24,7 @@ from bench.rows import (
     CEILING,
     MOCK,
     OURS,
+    OURS_TRUSTING,
     OURS_X1,
     OURS_X3,
     OURS_X5,
@@ -41,6 +42,12 @@ MEMORY_ROW = "RSS growth"
 
 SYSTEMS: Mapping[str, Callable[[Path], System]] = {
     OURS: lambda home: OurBroker(home, SERVER_CPUS),
+    OURS_TRUSTING: lambda home: OurBroker(
+        home,
+        SERVER_CPUS,
+        name=OURS_TRUSTING,
+        own_settings={"log.record.validation.enable": "false"},
+    ),
     APACHE: lambda home: Apache(home, SERVER_CPUS),
     MOCK: lambda _: mock_cluster(SERVER_CPUS),
     OURS_X1: lambda home: our_cluster(OURS_X1, home, SERVER_CPUS, 1),
@@ -48,7 +55,7 @@ SYSTEMS: Mapping[str, Callable[[Path], System]] = {
     OURS_X5: lambda home: our_cluster(OURS_X5, home, SERVER_CPUS, 5),
     APACHE_X3: lambda home: apache_cluster(APACHE_X3, home, SERVER_CPUS, 3),
 }
-SINGLES = (OURS, APACHE, MOCK)
+SINGLES = (OURS, OURS_TRUSTING, APACHE, MOCK)
 FLEETS = (SINGLES, (OURS_X3, APACHE_X3), (OURS_X1, OURS_X3, OURS_X5))
 
 
@@ -103,14 +110,15 @@ class StorageRun:
                 continue
             with started(names, self.home / str(number)) as running:
                 self.found.versions |= {name: one.version for name, one in running.items()}
+                compared = {name: one for name, one in running.items() if name != OURS_TRUSTING}
                 if is_single and self._is_cold_due():
-                    self._run_cold(running)
+                    self._run_cold(compared)
                 for row in rows:
                     self._run_row(row, running)
                 if is_single and self._is_memory_due():
-                    self._run_memory(running)
+                    self._run_memory(compared)
                 if is_single and self._is_ramp_due():
-                    for system in running.values():
+                    for system in compared.values():
                         self.found.steps += ramp(system, self.plan)
 
     def _wants(self, row: Row) -> bool:

@@ -6,7 +6,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -47,6 +47,7 @@ class OurBroker:
     name: str = "ours"
     replication_factor: int = 1
     version: str = f"this tree, Python {platform.python_version()}"
+    own_settings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.home.mkdir(parents=True)
@@ -58,6 +59,7 @@ class OurBroker:
             "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}",
             "log.dirs": str(self.logs[0]),
             **SETTINGS,
+            **self.own_settings,
         }
         config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         command = str(Path(sys.executable).with_name("broker"))
