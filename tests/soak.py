@@ -45,6 +45,9 @@ _VERDICTS = {0: "valid", 1: "invalid", 2: "unknown", 254: "refused"}
 _ALL_TIME_LIMITS_S = (8, 9, 10)
 _MATRIX_TIME_LIMIT_S = 15
 _SIM_SHARE = 0.8
+_SIM_RATE = 60
+"""Operations a second: after each step of a simulated run every invariant is asked, which at the
+default rate takes most of a minute."""
 _UNKNOWN_SHARE = 0.02
 _STACKS_WITHIN_S = 3.0
 _ENDED_WITHIN_S = 60.0
@@ -88,6 +91,7 @@ class Cell:
         return [
             *("test", "-w", self.workload, "--nemesis", self.nemesis, "--on", self.place),
             *("--time-limit", str(self.time_limit_s), "--seed", str(self.seed)),
+            *(("--rate", str(_SIM_RATE)) if self.place == "sim" else ()),
         ]
 
 
