@@ -24,7 +24,7 @@ from tests.netns import traces
 from tests.run.commands import HARNESS, Said, harness
 
 ROOT = Path(__file__).parents[2]
-DEMO = ("--nemesis", "partition", "--time-limit", "30")
+DEMO = ("--nemesis", "partition@leader", "--time-limit", "30")
 DEMO_S_MAX = 90.0
 """From the return key to the prompt."""
 _BROKEN = ("--nemesis", "partition,kill", "--time-limit", "60")
