@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from random import Random
 from typing import ClassVar
 
@@ -37,6 +38,8 @@ _STILL_WITHIN_S = 20.0
 """For jobs that were under way already."""
 _ROLLED_WITHIN_S = 3.0
 """Of writing: brokers hear the word, segment.ms passes, and the next record is put elsewhere."""
+_BEGUN_WITHIN_S = 5.0
+"""Of a load, as long as the intervals of nemeses are what they usually are."""
 
 Sizes = dict[tuple[Node, int], int]
 
@@ -61,9 +64,16 @@ class Compaction:
         return None
 
     def why_never(self, ground: Ground) -> str | None:
-        if not any(is_compacting(each) for each in ground.topic_configs.values()):
+        compacted = [each for each in ground.topic_configs.values() if is_compacting(each)]
+        if not compacted:
             return "the workload has no compacted topic; try -w register, which has one"
-        return None
+        needed_s = min(map(_quiet_s, compacted)) + _ROLLED_WITHIN_S
+        if ground.length_ms >= needed_s * 1000:
+            return None
+        return (
+            f"it takes {needed_s:g} s of load to see that a log shrinks by its word and not by "
+            f"itself; --time-limit {ceil(needed_s + _BEGUN_WITHIN_S)} would do"
+        )
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         compacted = [topic for topic in scene.topics if is_compacted(scene, topic)]
@@ -84,7 +94,7 @@ class Compaction:
         system, topic = scene.cluster.system, fault.topic
         await system.alter_topic(topic, _WAIT)
         logs = _Logs(scene, topic)
-        quiet_s = _QUIET_S + min(_USUAL_MAX_S, _own_segment_s(scene, topic))
+        quiet_s = _quiet_s(scene.topic_configs.get(topic, {}))
         if not await logs.stand_still(quiet_s):
             why = f"{topic} is compacted though it was told to wait, so no word of ours is needed"
             raise missed(scene, fault, why)
@@ -119,10 +129,13 @@ def is_compacting(configs: Mapping[str, str]) -> bool:
     return "compact" in configs.get("cleanup.policy", "")
 
 
-def _own_segment_s(scene: Scene, topic: str) -> float:
-    """How long a record may wait, by the topic's own setting, until it can be compacted at all."""
-    said = scene.topic_configs.get(topic, {}).get("segment.ms")
-    return 0.0 if said is None else float(said) / 1000
+def _quiet_s(configs: Mapping[str, str]) -> float:
+    """How long no log may shrink before the word is given: longer than it takes the topic itself.
+
+    By its own setting a record waits so long, until it can be compacted at all.
+    """
+    own_s = float(configs.get("segment.ms", 0)) / 1000
+    return _QUIET_S + min(_USUAL_MAX_S, own_s)
 
 
 class _Logs:

@@ -202,7 +202,8 @@ class _Run:
         def note(f: str, value: Any) -> None:
             tally.note(self._stage.now_ns(), f, value)
 
-        ground = ground_of(plan)
+        # A stored schedule has its faults already, whatever its plan would draw today.
+        ground = None if plan.schedule else ground_of(plan)
         conductor = Conductor(scene, parse(plan.nemesis), Decisions(plan.seed), note, ground)
         missing = conductor.unavailable
         if missing and plan.nemesis != ALL:

@@ -29,6 +29,7 @@ def refusal(nemesis: str, **wanted: Any) -> str:
     [
         ("compact", {"workload": "latest"}, "try -w register"),
         ("compact", {"topic_config": {"cleanup.policy": "delete"}, "workload": "register"}, "-w"),
+        ("compact", {"workload": "register", "time_limit_s": 6.5}, "--time-limit 12 would do"),
         ("retention", {"workload": "register"}, "only compacted topics"),
         ("retention", {"workload": "append"}, "never polls"),
         ("kill@n9", {}, "there is no n9: the nodes are n1 to n5"),
@@ -85,6 +86,7 @@ def test_whatever_can_strike_is_not_refused(workload: str) -> None:
         ("membership", {"nodes": 3, "replication_factor": 2}),
         ("partition:one-way@majority,partition:bridge", {"nodes": 3}),
         ("kill,pause,partition", {"time_limit_s": 2, "nemesis_interval_s": 1}),
+        ("compact", {"workload": "register", "time_limit_s": 12}),
         ("all", {"time_limit_s": 5}),
         ("none", {"time_limit_s": 1}),
         ("compact", {"schedule": "stored.json"}),
