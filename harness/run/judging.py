@@ -83,7 +83,8 @@ def judge(
         verdicts = _verdicts(history, plan, _not_to_be_asked(doubts))
         is_write = _are_writes(history)
         doubts = [*doubts, *_too_few(int(is_write.sum()))]
-        figures = {**figures, **_survived(directory, plan, history, is_write)}
+        if figures:  # a run that came to no end has none, and has survived nothing
+            figures = {**figures, **_survived(directory, plan, history, is_write)}
     outcome = Outcome(
         directory=directory,
         command=plan.command(),

@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
+from harness.history.op import NEMESIS
 from harness.history.recorder import Recorder
-from harness.run.judging import BROKEN_OFF, NOT_READ_BACK, anomaly_so_far, judge
+from harness.run.judging import (
+    BROKEN_OFF,
+    NOT_READ_BACK,
+    anomaly_so_far,
+    judge,
+    judge_again,
+    summary,
+)
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 
@@ -112,3 +120,17 @@ def test_a_loss_is_judged_by_the_contract_that_was_asked_for(
     stored(tmp_path, *appends(60), read(*range(60)), read(*range(50), 55), polled(*range(50), 55))
     plan: dict[str, Any] = {"acks": "1", "enable_idempotence": False, "contract": contract}
     assert judged(tmp_path, **plan).exit_code == exit_code
+
+
+def test_a_run_that_came_to_no_end_has_no_figures_and_can_be_told(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "history")
+    recorder.record(0, NEMESIS, "info", "start-kill", {"kind": "kill", "name": "kill 1/n1"})
+    recorder.record(1, NEMESIS, "info", "start-kill", {"fault": "kill 1/n1", "proof": "gone"})
+    recorder.close()
+    outcome = judge_again(tmp_path, Plan(workload="append", nemesis="kill"))
+    assert outcome.figures == {}
+    assert summary(outcome)[0].startswith("unknown: the run came to no end")
+
+    counts = {"ok": 0, "fail": 0, "info": 0, "acknowledged": 0, "read": 0}
+    ended = judge(tmp_path, Plan(workload="append", nemesis="kill"), (), counts)
+    assert ended.figures["survived"] == {"faults": {"kill": 1}, "writes": 0}
