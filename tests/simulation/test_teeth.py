@@ -6,10 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
+from broker.log import truncation
+from broker.log.breather import Breather
 from broker.log.broker_life import Life
+from broker.log.log import Log
 from broker.log.log_directory import LogDirectory
 from broker.protocol.errors import ErrorCode
 from broker.raft import elections
+from broker.raft.events import QuorumState
+from broker.raft.member_state import MemberState
 from broker.replication import follower, leader
 from broker.replication.fetch_check import Diverging
 from broker.replication.log_view import LogView
@@ -79,6 +84,39 @@ def a_deposed_leader_says_that_it_is_done(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WaitingProduces, "take_all", all_is_well)
 
 
+def commits_below_the_minimum(patch: pytest.MonkeyPatch) -> None:
+    """Before KIP-966: the high watermark moves however few are in sync."""
+    real = leader.LeaderState._advance
+
+    def advance(self: leader.LeaderState, now: float) -> bool:
+        is_under, self.is_under_min_isr = self.is_under_min_isr, False
+        try:
+            return real(self, now)
+        finally:
+            self.is_under_min_isr = is_under
+
+    patch.setattr(leader.LeaderState, "_advance", advance)
+
+
+def forgets_its_vote_at_a_start(patch: pytest.MonkeyPatch) -> None:
+    """Q01: the epoch comes back from the disk, and the vote in it does not."""
+    real = MemberState.restore
+
+    def restore(self: MemberState, state: QuorumState, now: float) -> None:
+        real(self, QuorumState(state.epoch, None, state.leader_id), now)
+
+    patch.setattr(MemberState, "restore", restore)
+
+
+def remembers_what_was_cut_off(patch: pytest.MonkeyPatch) -> None:
+    """A truncation leaves the producers as they were."""
+
+    async def rebuild(log: Log, breather: Breather) -> None:
+        return None
+
+    patch.setattr(truncation, "rebuild_producers", rebuild)
+
+
 LACKING = ("W-CAND", "W-LEADC", "W-SUPERSET", "W-HWACK", "lost")
 """Somebody who counts for complete is not."""
 
@@ -89,6 +127,9 @@ QUICKLY_FOUND: list[tuple[Break, Findings]] = [
 FOUND: list[tuple[Break, Findings]] = [
     (compares_offsets_alone, (*LACKING, "W-LOGMATCH")),
     (votes_again_in_one_epoch, ("W-ELECT",)),
+    (commits_below_the_minimum, ("W-MINISR",)),
+    (forgets_its_vote_at_a_start, ("W-ELECT",)),
+    (remembers_what_was_cut_off, ("W-SEQ",)),
     (trusts_what_a_power_loss_left, LACKING),
     (a_deposed_leader_says_that_it_is_done, (*LACKING, "W-DURABLE")),
 ]
