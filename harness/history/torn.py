@@ -5,13 +5,15 @@ there as a whole. That is the end of the file and no damage. A message that is a
 be read is damage, and so is anything that no message begins with.
 
 An Arrow IPC message is 0xFFFFFFFF, the length of its metadata, the metadata (a flatbuffer, which
-holds the length of the body) and the body: https://arrow.apache.org/docs/format/Columnar.html
+holds the kind of the message and the length of its body) and the body. A batch is one message for
+each new dictionary, then its own: https://arrow.apache.org/docs/format/Columnar.html
 """
 
 from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import BinaryIO
 
 from harness.history.errors import HistoryError
 
@@ -19,48 +21,60 @@ _CONTINUES = b"\xff\xff\xff\xff"
 _PREFIX_BYTES = 8
 _METADATA_MAX = 1 << 20
 """Ours have a few hundred bytes."""
-_BODY_LENGTH_ENTRY = 10
-"""Of field 3 in the vtable of a Message, behind the two sizes."""
+_KIND_ENTRY, _BODY_ENTRY = 6, 10
+"""Of fields 1 and 3 in the vtable of a Message, behind its two sizes."""
+_DICTIONARY = 2
 _LOOKED_AT_ONCE = 1 << 20
 
 
 def refuse_unless_torn(path: Path, at: int) -> None:
-    """HistoryError unless the message that begins at this byte was cut off by the file's end."""
+    """HistoryError unless the batch that begins at this byte was cut off by the file's end."""
     size = path.stat().st_size
     with path.open("rb") as file:
-        file.seek(at)
-        prefix = file.read(_PREFIX_BYTES)
-        if not _CONTINUES.startswith(prefix[:4]):
-            # A file system that lost its power may have kept a length and no bytes.
-            file.seek(at)
-            if not any(any(piece) for piece in iter(lambda: file.read(_LOOKED_AT_ONCE), b"")):
+        while at < size:
+            end = _end_of_dictionary(path, file, at, size)
+            if end is None:
                 return
+            at = end
+
+
+def _end_of_dictionary(path: Path, file: BinaryIO, at: int, size: int) -> int | None:
+    """Where the next message begins; None if this one is torn. Of a batch the rest is to come."""
+    file.seek(at)
+    prefix = file.read(_PREFIX_BYTES)
+    if not _CONTINUES.startswith(prefix[:4]):
+        # A file system that lost its power may have kept a length and no bytes.
+        file.seek(at)
+        if any(any(piece) for piece in iter(lambda: file.read(_LOOKED_AT_ONCE), b"")):
             raise _damaged(path, at, "no message of an Arrow stream begins here")
-        if len(prefix) < _PREFIX_BYTES:
-            return
-        (length,) = struct.unpack_from("<i", prefix, 4)
-        if not 0 < length <= _METADATA_MAX:
-            raise _damaged(path, at, f"no message has {length} bytes of metadata")
-        metadata = file.read(length)
+        return None
+    if len(prefix) < _PREFIX_BYTES:
+        return None
+    (length,) = struct.unpack_from("<i", prefix, 4)
+    if not 0 < length <= _METADATA_MAX:
+        raise _damaged(path, at, f"no message has {length} bytes of metadata")
+    metadata = file.read(length)
     if len(metadata) < length:
-        return
+        return None
     try:
-        body = _body_length(metadata)
-    except (struct.error, IndexError):
+        kind, body = _field(metadata, _KIND_ENTRY, "<B"), _field(metadata, _BODY_ENTRY, "<q")
+    except struct.error:
         raise _damaged(path, at, "the metadata of the message make no sense") from None
-    if at + _PREFIX_BYTES + length + body <= size:
+    end = at + _PREFIX_BYTES + length + max(0, body)
+    if end > size:
+        return None
+    if kind != _DICTIONARY:
         raise _damaged(path, at, "the message that begins here cannot be read")
+    return end
 
 
-def _body_length(metadata: bytes) -> int:
+def _field(metadata: bytes, entry: int, form: str) -> int:
+    """A number of the flatbuffer's root table; 0 where it is left out."""
     (table,) = struct.unpack_from("<I", metadata, 0)
     (back,) = struct.unpack_from("<i", metadata, table)
     (entries,) = struct.unpack_from("<H", metadata, table - back)
-    if entries <= _BODY_LENGTH_ENTRY:
-        return 0
-    (field,) = struct.unpack_from("<H", metadata, table - back + _BODY_LENGTH_ENTRY)
-    (length,) = struct.unpack_from("<q", metadata, table + field) if field else (0,)
-    return max(0, int(length))
+    (at,) = struct.unpack_from("<H", metadata, table - back + entry) if entries > entry else (0,)
+    return int(struct.unpack_from(form, metadata, table + at)[0]) if at else 0
 
 
 def _damaged(path: Path, at: int, what: str) -> HistoryError:
