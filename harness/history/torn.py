@@ -50,7 +50,7 @@ def _end_of_dictionary(path: Path, file: BinaryIO, at: int, size: int) -> int | 
         return None
     if len(prefix) < _PREFIX_BYTES:
         return None
-    (length,) = struct.unpack_from("<i", prefix, 4)
+    length = int(struct.unpack_from("<i", prefix, 4)[0])
     if not 0 < length <= _METADATA_MAX:
         raise _damaged(path, at, f"no message has {length} bytes of metadata")
     metadata = file.read(length)

@@ -187,24 +187,12 @@ def test_many_killed_recordings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_bytes_that_no_recorder_left_are_refused(tmp_path: Path, name: str) -> None:
-    """Where they stand in for the file, behind its schema, and in the middle of its last batch."""
+    """In place of the file, and behind its schema."""
     recorded(tmp_path)
     path = tmp_path / name
     whole, noise = path.read_bytes(), Random(7).randbytes(4096)
     schema = 8 + int.from_bytes(whole[4:8], "little")
-    end = len(whole) - 8  # of the stream, which is marked by eight bytes
-    for damaged, where in {
-        noise: "byte 0",
-        whole[:schema] + noise: f"byte {schema:,}",
-        whole[: end - 24] + bytes(byte ^ 0x5A for byte in whole[end - 24 : end]) + whole[end:]: "",
-    }.items():
+    for damaged, at in ((noise, 0), (whole[:schema] + noise, schema)):
         path.write_bytes(damaged)
-        if where:
-            with pytest.raises(HistoryError, match=rf"{name}, {where}: it is damaged"):
-                read_chunks(tmp_path)
-        else:
-            # What is changed within a batch is noticed or is another value, and never ends a file.
-            try:
-                assert len(read_chunks(tmp_path).ops) == FLUSHED[-1]
-            except HistoryError as error:
-                assert name in str(error) or str(tmp_path) in str(error)
+        with pytest.raises(HistoryError, match=rf"{name}, byte {at:,}: it is damaged"):
+            read_chunks(tmp_path)
