@@ -84,10 +84,11 @@ def _batches(directory: Path, name: str) -> Iterator[tuple[pa.RecordBatch, dict[
         return
     # Not mapped: the run may still be recording, and a file cut short under a map is a crash.
     with pa.OSFile(str(path)) as file:
+        size = file.size()
         try:
             stream = pa.ipc.open_stream(file)
         except (pa.ArrowException, OSError):
-            refuse_unless_torn(path, 0)
+            refuse_unless_torn(path, 0, size)
             return
         if not stream.schema.equals(FILES[name]):
             raise HistoryError(
@@ -102,6 +103,6 @@ def _batches(directory: Path, name: str) -> Iterator[tuple[pa.RecordBatch, dict[
             except StopIteration:
                 return
             except (pa.ArrowException, OSError):
-                refuse_unless_torn(path, at)
+                refuse_unless_torn(path, at, size)
                 return
             yield batch, {key.decode(): text.decode() for key, text in (says or {}).items()}

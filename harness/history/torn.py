@@ -27,9 +27,12 @@ _DICTIONARY = 2
 _LOOKED_AT_ONCE = 1 << 20
 
 
-def refuse_unless_torn(path: Path, at: int) -> None:
-    """HistoryError unless the batch that begins at this byte was cut off by the file's end."""
-    size = path.stat().st_size
+def refuse_unless_torn(path: Path, at: int, size: int) -> None:
+    """HistoryError unless the batch that begins at this byte was cut off by the file's end.
+
+    `size` is that of the file before it was read: a run may be recording, and what was torn then
+    may be whole by now.
+    """
     with path.open("rb") as file:
         while at < size:
             end = _end_of_dictionary(path, file, at, size)
