@@ -56,6 +56,7 @@ _SLOW_MS = (50.0, 100.0, 250.0, 500.0)
 _LOG = re.compile(r"(?P<key>[^\s/]+-\d+)/\d{20}\.log")
 _ROLL_MS = "500"
 _ROLLED_WITHIN_S = 10.0
+_FLIP_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,13 +222,24 @@ async def _free(scene: Scene, node: Node) -> int:
 
 
 async def _flip(scene: Scene, fault: BitFlip) -> str:
-    """In a segment that nobody writes to any more, so one may have to be closed first."""
-    if not await _has_closed_segments(scene, fault.node):
-        raise NothingToStrikeError(f"{fault.node} has no closed segment to flip a bit in")
-    await take_down(scene, fault.node)
-    where = await _damaged(scene, fault, the(scene.cluster.disk).flip_bit)
-    await _try_to_start(scene, fault.node, fault)
-    return where
+    """In a segment that nobody writes to any more, so one may have to be closed first.
+
+    Of a compacted topic it may be gone again before the node is: then another one is looked for.
+    """
+    for attempts_left in reversed(range(_FLIP_ATTEMPTS)):
+        if not await _has_closed_segments(scene, fault.node):
+            break
+        await take_down(scene, fault.node)
+        where = ""
+        try:
+            where = await _damaged(scene, fault, the(scene.cluster.disk).flip_bit)
+        except FaultMissedError:
+            if not attempts_left:
+                raise
+        await _try_to_start(scene, fault.node, fault)
+        if where:
+            return where
+    raise NothingToStrikeError(f"{fault.node} has no closed segment to flip a bit in")
 
 
 async def _truncate(scene: Scene, fault: TruncatedTail) -> str:

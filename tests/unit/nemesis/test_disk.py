@@ -74,6 +74,24 @@ async def test_where_no_replica_can_be_spared_no_damage_is_drawn(stage: Stage) -
 
 
 @on_stage(3, configs=SMALL_SEGMENTS)
+async def test_a_segment_that_is_compacted_away_is_not_the_last_one(stage: Stage) -> None:
+    stage.keep_busy()
+    await asyncio.sleep(5)
+    flip_bit, looks = StoredLogs.flip_bit, list[float]()
+
+    def gone_at_first(self: StoredLogs, draw: float) -> str | None:
+        looks.append(draw)
+        return None if len(looks) == 1 else flip_bit(self, draw)
+
+    with pytest.MonkeyPatch.context() as sabotage:
+        sabotage.setattr(StoredLogs, "flip_bit", gone_at_first)
+        _, (proof,) = await strike(stage, "disk:bit-flip@n1")
+    assert "was flipped at byte" in proof
+    assert len(looks) == 2
+    assert await stage.process.is_running("n1")
+
+
+@on_stage(3, configs=SMALL_SEGMENTS)
 async def test_a_flipped_bit_is_gone_when_the_replica_was_copied_anew(stage: Stage) -> None:
     stage.keep_busy()
     await asyncio.sleep(5)
