@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers import check
-from checkers.availability import availability
+from checkers.availability import CHECKER, availability
 from checkers.contract import Contract
 from checkers.kept.lists import LIST_APPEND, list_verdict
 from checkers.verdict import Validity, Verdict
@@ -137,7 +137,14 @@ def _write(outcome: Outcome) -> None:
 def _availability(plan: Plan, figures: Mapping[str, Any]) -> list[Verdict]:
     """Nothing is said of a run that never came to its calm end."""
     calm = figures.get(CALM)
-    return [] if calm is None else [availability(calm, contract_of(plan))]
+    if calm is None:
+        return []
+    try:
+        return [availability(calm, contract_of(plan))]
+    except (KeyError, TypeError, AttributeError, ValueError) as damage:
+        # A stored run that is judged again may have been changed by hand.
+        why = f"figures.{CALM} of {RESULTS} is damaged: {damage!r}"
+        return [Verdict(checker=CHECKER, validity=Validity.UNKNOWN, why=why)]
 
 
 def _not_to_be_asked(doubts: Sequence[str]) -> frozenset[str]:

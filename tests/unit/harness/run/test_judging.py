@@ -134,3 +134,33 @@ def test_a_run_that_came_to_no_end_has_no_figures_and_can_be_told(tmp_path: Path
     counts = {"ok": 0, "fail": 0, "info": 0, "acknowledged": 0, "read": 0}
     ended = judge(tmp_path, Plan(workload="append", nemesis="kill"), (), counts)
     assert ended.figures["survived"] == {"faults": {"kill": 1}, "writes": 0}
+
+
+WELL = {
+    "healed": True,
+    "waited_s": 0.4,
+    "nodes": {"n1": True},
+    "struck": [],
+    "partitions": 2,
+    "unwell": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("calm", "exit_code"),
+    [
+        (WELL, 0),
+        ({**WELL, "waited_s": 61, "unwell": [{"partition": "t-0", "leader": None, "isr": ["n1"],
+                                              "replicas": ["n1"], "min_isr": 1}]}, 1),
+        ({**WELL, "partitions": 0}, 2),
+        ({"healed": True}, 2),
+        ([], 2),
+    ],
+)  # fmt: skip
+def test_a_cluster_that_does_not_come_back_is_a_finding(
+    tmp_path: Path, calm: Any, exit_code: int
+) -> None:
+    stored(tmp_path, *appends(60), read(*range(60)), polled(*range(60)))
+    outcome = judge(tmp_path, Plan(workload="append"), (), {"calm": calm})
+    assert outcome.exit_code == exit_code, outcome.sentence()
+    assert types(outcome) == ({"unavailable"} if exit_code == 1 else set())
