@@ -145,6 +145,8 @@ def test_ctrl_c_at_any_moment_heals_and_ends_with_130(
         assert code in (0, 1, 2, 130), out
         assert "StopIteration" not in out
         assert "Traceback" not in out
+        # Their numbers may be another run's by now; they live by processes, which are looked for.
+        run.namespaces = frozenset()
         assert run.left() == [], out
 
 
