@@ -83,6 +83,22 @@ async def test_a_loss_of_power_takes_what_was_not_synced_and_nothing_else(tmp_pa
         assert ("n2", "n1") in await network_of(place).reachable()
 
 
+async def test_a_host_has_a_boot_id_of_its_own_and_another_after_a_loss_of_power(
+    tmp_path: Path,
+) -> None:
+    """By it a broker knows whether it was killed, or lost what it had not synced."""
+    boot_id = ["cat", "/proc/sys/kernel/random/boot_id"]
+    machine = await asyncio.to_thread(Path(boot_id[1]).read_text)
+    async with hosts(tmp_path, 2) as place:
+        first, other = await shown(place, "n1", *boot_id), await shown(place, "n2", *boot_id)
+        assert first == await shown(place, "n1", *boot_id)
+        await disks_of(place).lose_power("n1")
+        await disks_of(place).restore_power("n1")
+        second = await shown(place, "n1", *boot_id)
+        assert len({first, other, second, machine.strip()}) == 4
+        assert other == await shown(place, "n2", *boot_id)
+
+
 async def test_a_kill_takes_nothing(tmp_path: Path) -> None:
     """Which is why a loss of power is worth the trouble."""
     async with hosts(tmp_path, 1) as place:

@@ -53,6 +53,9 @@ mount -n --bind {state}/passwd /etc/passwd
 mount -n --bind {state}/shadow /etc/shadow
 mount -n --bind {state}/../hosts /etc/hosts
 {disk}
+# Hosts share this machine's kernel, but a broker tells a loss of power from a kill by the boot id.
+cat /proc/sys/kernel/random/uuid >{state}/run/host/boot_id
+mount -n --bind {state}/run/host/boot_id /proc/sys/kernel/random/boot_id
 mount -n --move {state}/run /run
 echo born
 read -r go
