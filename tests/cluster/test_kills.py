@@ -60,13 +60,13 @@ def show(totals: dict[str, int], capsys: pytest.CaptureFixture[str]) -> None:
         print(f"\n  {shown}")  # noqa: T201 - the totals are what a reader looks for
 
 
-async def test_five_rounds_of_kills_lose_nothing(
+async def test_two_rounds_of_kills_lose_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    totals = await kept_through(tmp_path, nodes=3, replicas=3, rounds=5, at_once=1, seed=1)
+    totals = await kept_through(tmp_path, nodes=3, replicas=3, rounds=2, at_once=1, seed=1)
     show(totals, capsys)
-    assert totals["kills"] >= 5
-    assert totals["acknowledged"] > 200
+    assert totals["kills"] >= 2
+    assert totals["acknowledged"] > 100
     assert totals["unknown"] == 0
 
 

@@ -181,7 +181,7 @@ class CompactedStorageMachine(StorageMachine):
 
 TestCompactedStorage = CompactedStorageMachine.TestCase
 TestCompactedStorage.settings = settings(
-    max_examples=100,
+    max_examples=40,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -10,7 +10,7 @@ from tests.property.storage_rules import StorageMachine
 
 TestStorage = StorageMachine.TestCase
 TestStorage.settings = settings(
-    max_examples=150,
+    max_examples=60,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -55,9 +55,9 @@ def told(hash_seed: int, first: int, last: int, length_ms: float) -> list[str]:
 
 
 def test_a_drawn_schedule_gives_the_same_run_whatever_the_hash_seed() -> None:
-    runs = told(1, 11, 14, SHORT_MS)
-    assert runs == told(4242, 11, 14, SHORT_MS)
-    assert len(set(runs)) == 3
+    runs = told(1, 11, 13, SHORT_MS)
+    assert runs == told(4242, 11, 13, SHORT_MS)
+    assert len(set(runs)) == 2
 
 
 @pytest.mark.sweep
