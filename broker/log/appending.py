@@ -54,8 +54,7 @@ def append(
         plain = validation.plain_header(records, config, now_ms, budget)
         if plain is not None and len(records) <= config.segment_bytes:
             offset = log.end_offset
-            patch(records, 0, offset, leader_epoch)
-            _write(log, records, [(plain, offset, None)], [], now_ms)
+            _write_led(log, records, leader_epoch, [(plain, offset, None)], [], now_ms)
             return Appended(offset, log.end_offset - 1, -1, log.start_offset, False)
     if checked is None:
         checked = validation.check(records, config, now_ms, origin, budget)
@@ -87,9 +86,7 @@ def append(
         offset += header.last_offset_delta + 1
         has_producer = has_producer or header.producer_id >= 0
     steps = log.producers.plan(placed, log.uptime_ms(), origin) if has_producer else []
-    for (_, position, _), (_, base_offset, _) in zip(batches, placed, strict=True):
-        patch(records, position, base_offset, leader_epoch)
-    _write(log, records, placed, steps, now_ms)
+    _write_led(log, records, leader_epoch, placed, steps, now_ms)
     if leader_epoch != log.epochs.latest:
         log.epochs.assign(leader_epoch, first_offset)
     return Appended(first_offset, offset - 1, append_time_ms, log.start_offset, False)
@@ -178,6 +175,32 @@ def fits(log: Log, records: memoryview) -> bool:
 
 def _is_within_reach(log: Log, offset: int) -> bool:
     return offset - log.active.base_offset <= LARGEST_RELATIVE_OFFSET
+
+
+def _write_led(
+    log: Log,
+    records: memoryview,
+    leader_epoch: int,
+    placed: list[Placed],
+    steps: list[Step],
+    now_ms: int,
+) -> None:
+    """Gives the batches, which lie side by side, their offsets and writes them.
+
+    When that fails they are again what the client sent: the caller may check and append them again.
+    """
+    position = 0
+    for header, base_offset, _ in placed:
+        patch(records, position, base_offset, leader_epoch)
+        position += header.size
+    try:
+        _write(log, records, placed, steps, now_ms)
+    except KafkaError:
+        position = 0
+        for header, _, _ in placed:
+            patch(records, position, header.base_offset, header.leader_epoch)
+            position += header.size
+        raise
 
 
 def _write(
