@@ -17,9 +17,18 @@ from harness.cluster import Cluster
 from harness.cluster.capabilities import ClientProcesses, Node
 from harness.cluster.errors import FaultMissedError
 from harness.errors import EnvironmentFailure
-from harness.schedule.faults import BrokerLeaves, Fault, Kill, PowerLoss, Stop
+from harness.schedule.faults import (
+    BrokerLeaves,
+    DiskError,
+    DiskFull,
+    DiskReadOnly,
+    Fault,
+    Kill,
+    PowerLoss,
+    Stop,
+)
 
-_OUTAGES = (Kill, PowerLoss, Stop, BrokerLeaves)
+_HOLDING_DOWN = (Kill, PowerLoss, Stop, BrokerLeaves, DiskError, DiskFull, DiskReadOnly)
 _Fault = TypeVar("_Fault", bound=Fault)
 _Capability = TypeVar("_Capability")
 
@@ -123,13 +132,17 @@ class Scene:
     def is_held_down(self, node: Node, but: Fault) -> bool:
         """Whether another fault wants the node to be down: the last of them starts it again.
 
-        Without power nothing starts, so whoever brings the power back starts the node, too.
+        Without power nothing starts, so whoever brings the power back starts the node, too. Nor is
+        a broker ready on a disk that takes no writes: whoever mends the disk starts the node.
         """
         powerless = [each for each in self.in_force.values() if isinstance(each, PowerLoss)]
         waiting = [] if isinstance(but, PowerLoss) else powerless
         return any(
             getattr(other, "node", None) == node
-            for other in (*(each for kind in _OUTAGES for each in self.others(but, kind)), *waiting)
+            for other in (
+                *(each for kind in _HOLDING_DOWN for each in self.others(but, kind)),
+                *waiting,
+            )
         )
 
 
