@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cluster import Cluster, Node
-from harness.cluster.errors import NoAnswerError, NodeFailedError
+from harness.cluster.errors import NoAnswerError, NodeFailedError, RefusedConfigError
 from harness.cluster.local import LocalPlace
 from harness.cluster.process_table import is_alive
 from harness.cluster.reference_broker import ReferenceBroker
@@ -109,7 +109,7 @@ async def test_the_one_node_leads_and_controls(tmp_path: Path) -> None:
 async def test_a_node_that_refuses_to_start_says_why_and_is_not_left_behind(tmp_path: Path) -> None:
     place = LocalPlace(tmp_path)
     refused = Settings(properties={"node.id": "one"})
-    with pytest.raises(NodeFailedError, match=r"n1 could not be formatted(.|\n)*node\.id"):
+    with pytest.raises(RefusedConfigError, match=r"n1 could not be formatted(.|\n)*node\.id"):
         async with Cluster(ReferenceBroker(place, refused), count=1):
             pass
     assert place.hosts == ()

@@ -7,7 +7,12 @@ import asyncio
 import pytest
 
 from harness.cluster import Cluster
-from harness.cluster.errors import NoAnswerError, NodeFailedError, NotInTimeError
+from harness.cluster.errors import (
+    NoAnswerError,
+    NodeFailedError,
+    NotInTimeError,
+    RefusedConfigError,
+)
 from harness.cluster.server_properties import QUICK_FAILOVER, Settings
 from harness.cluster.waiting import wait_until
 from harness.sim.node_process import NodeProcess
@@ -92,7 +97,9 @@ def test_a_node_that_cannot_be_configured_says_why() -> None:
         place = SimPlace(simulation)
 
         async def main() -> None:
-            with pytest.raises(NodeFailedError, match=r"n1 could not be formatted(.|\n)*node\.id"):
+            with pytest.raises(
+                RefusedConfigError, match=r"n1 could not be formatted(.|\n)*node\.id"
+            ):
                 async with Cluster(SimBroker(place, refused), count=1):
                     pass
             assert place.hosts == ()
