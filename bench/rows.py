@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 OURS, APACHE, MOCK, CEILING = "ours", "Apache Kafka", "librdkafka mock", "ceiling"
-OURS_TRUSTING = "ours, trusting"
+OURS_TRUSTING = "ours trusting"
 """With log.record.validation.enable=false: beside `ours` it shows what reading records costs."""
 OURS_X1, OURS_X3, OURS_X5, APACHE_X3 = "ours x1", "ours x3", "ours x5", "Apache Kafka x3"
 RIVALS = {OURS: APACHE, OURS_X3: APACHE_X3}
