@@ -11,6 +11,7 @@ from typing import IO
 from broker.cli.errors import EnvironmentFailure
 from broker.observe.metrics import ProcessFigures
 
+_OTHER_FILES_MIN = 64
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -31,6 +32,13 @@ def raise_file_limit() -> int:
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
+
+
+def segments_to_keep_open(file_limit: int) -> int | None:
+    """A quarter of all files, at least 64, are for connections and for what is opened briefly."""
+    if file_limit == resource.RLIM_INFINITY:
+        return None
+    return file_limit - max(_OTHER_FILES_MIN, file_limit // 4)
 
 
 def lock_directory(path: str) -> IO[bytes]:

@@ -16,11 +16,18 @@ import click
 from broker.cli.config_file import config_option, override_option, read_config
 from broker.cli.errors import INTERRUPTED, OK, EnvironmentFailure, sentence
 from broker.cli.lasting import leave_out, leave_out_what_lasts
-from broker.cli.process import boot_id, lock_directory, process_figures, raise_file_limit
+from broker.cli.process import (
+    boot_id,
+    lock_directory,
+    process_figures,
+    raise_file_limit,
+    segments_to_keep_open,
+)
 from broker.clock import SystemClock
 from broker.config.broker import BrokerConfig
 from broker.disk.files import FileDisk
 from broker.disk.interface import Disk
+from broker.disk.open_files import OpenFiles
 from broker.disk.unreadable import UnreadableDisk
 from broker.log.identity import NotFormattedError, WrongDirectoryError, read_identity
 from broker.membership import RefusedError
@@ -62,9 +69,9 @@ def start(path: Path, overrides: Sequence[str], log_level: str) -> int:
             "records are checked by Python code, about 25 times slower than compiled code; "
             "install a C compiler and Python's headers, then install the broker again"
         )
-    raise_file_limit()
+    open_files = OpenFiles(segments_to_keep_open(raise_file_limit()))
     try:
-        return asyncio.run(_run(config, path, clock))
+        return asyncio.run(_run(config, path, clock, open_files))
     except (WrongDirectoryError, WrongClusterError, RefusedError) as error:
         raise EnvironmentFailure(str(error)) from None
     except (QuorumStateError, SnapshotCorruptError) as error:
@@ -75,8 +82,12 @@ def start(path: Path, overrides: Sequence[str], log_level: str) -> int:
         raise EnvironmentFailure(f"cannot start: {error}") from None
 
 
-async def _run(config: BrokerConfig, config_path: Path, clock: SystemClock) -> int:
-    disks: dict[str, Disk] = {path: FileDisk(path) for path in config.log_dirs}
+async def _run(
+    config: BrokerConfig, config_path: Path, clock: SystemClock, open_files: OpenFiles
+) -> int:
+    disks: dict[str, Disk] = {
+        path: FileDisk(path, open_files=open_files) for path in config.log_dirs
+    }
     await _check_identity(config, config_path, disks)
     with ExitStack() as locks:
         for path, disk in disks.items():

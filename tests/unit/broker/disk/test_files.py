@@ -6,30 +6,15 @@ import asyncio
 import errno
 import os
 import resource
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from broker.disk.files import FileDisk, OpenFile
+from broker.disk.files import FileDisk
+from broker.disk.open_file import OpenFile
+from tests.open_descriptors import open_below, settle
 
 MEGABYTE = 1 << 20
-
-
-def open_files(root: Path) -> int:
-    targets = []
-    for entry in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):
-            targets.append(entry.readlink())
-    return sum(target.is_relative_to(root) for target in targets)
-
-
-async def settle(files: FileDisk, root: Path) -> None:
-    """A thread may hold its last result for a moment after it has told us."""
-    for _ in range(1000):
-        if not open_files(root):
-            return
-        await files.list("")
 
 
 async def cold_file(files: FileDisk) -> OpenFile:
@@ -97,9 +82,9 @@ async def test_nothing_half_written_stays_when_the_disk_refuses(files: FileDisk)
 
 async def test_a_closed_file_gives_its_descriptor_back(files: FileDisk, tmp_path: Path) -> None:
     file = await files.create("a.log")
-    assert open_files(tmp_path) == 1
+    assert open_below(tmp_path) == 1
     file.close()
-    assert open_files(tmp_path) == 0
+    assert open_below(tmp_path) == 0
     file.close()
 
 
@@ -110,16 +95,14 @@ async def test_the_last_slice_closes_a_closed_file(files: FileDisk, tmp_path: Pa
     file.close()
     del file
     assert piece.read() == b"abc"
-    assert open_files(tmp_path) == 1
+    assert open_below(tmp_path) == 1
     del piece
-    await settle(files, tmp_path)
-    assert open_files(tmp_path) == 0
+    await settle(tmp_path)
 
 
 async def test_a_file_that_nobody_holds_is_closed(files: FileDisk, tmp_path: Path) -> None:
     await files.create("a.log")
-    await settle(files, tmp_path)
-    assert open_files(tmp_path) == 0
+    await settle(tmp_path)
 
 
 async def test_a_sync_under_way_keeps_the_descriptor_although_the_file_is_closed(

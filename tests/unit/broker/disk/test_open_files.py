@@ -1,0 +1,192 @@
+"""A bound on open files: who is closed for a while, and what never changes by it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from broker.disk.files import FileDisk
+from broker.disk.open_file import OpenFile
+from broker.disk.open_files import OpenFiles
+from tests.open_descriptors import open_below
+
+LIMIT = 16
+
+
+async def written(disk: FileDisk, count: int) -> list[OpenFile]:
+    await disk.make_directory("d")
+    files = []
+    for number in range(count):
+        file = await disk.create(f"d/{number}.log")
+        file.append([b"first of %d " % number])
+        files.append(file)
+    return files
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> FileDisk:
+    return FileDisk(str(tmp_path), threads=2, open_files=OpenFiles(LIMIT))
+
+
+async def test_many_files_are_written_and_read_with_few_open(
+    disk: FileDisk, tmp_path: Path
+) -> None:
+    files = await written(disk, 100)
+    for turn in range(3):
+        for file in files:
+            file.append([b"turn %d " % turn])
+            assert open_below(tmp_path) <= LIMIT + 20
+    await asyncio.gather(*(file.fdatasync() for file in files))
+    for number, file in enumerate(files):
+        assert file.pread(100, 0) == b"first of %d turn 0 turn 1 turn 2 " % number
+    await disk.close()
+    assert open_below(tmp_path) <= LIMIT + 20
+
+
+async def test_a_slice_in_flight_keeps_its_descriptor(disk: FileDisk) -> None:
+    [held, *_] = files = await written(disk, 1)
+    piece = held.slice(0, 5)
+    number = held.fileno()
+    others = [await disk.create(f"d/other{n}.log") for n in range(3 * LIMIT)]
+    assert held.fileno() == number >= 0
+    assert os.pread(number, 5, 0) == b"first" == piece.read()
+    assert sum(other.is_open for other in others) < 2 * LIMIT
+    await disk.close()
+    assert len(files) == 1
+
+
+async def test_more_slices_at_once_than_files_may_be_open(disk: FileDisk, tmp_path: Path) -> None:
+    files = await written(disk, 100)
+    await asyncio.gather(*(file.fdatasync() for file in files))
+    pieces = [file.slice(0, 5) for file in files]
+    assert open_below(tmp_path) <= LIMIT + 20
+    assert {piece.read() for piece in pieces} == {b"first"}
+    in_flight = [piece for piece in pieces if piece.data is None]
+    assert in_flight
+    for piece in in_flight:
+        assert isinstance(piece.file, OpenFile)
+        assert os.pread(piece.file.fileno(), 5, 0) == b"first"
+    await disk.close()
+
+
+async def test_a_file_that_was_renamed_is_found_again(disk: FileDisk) -> None:
+    files = await written(disk, 3 * LIMIT)
+    assert not all(file.is_open for file in files)
+    await disk.rename("d", "e")
+    await disk.rename("e/0.log", "e/moved.log")
+    for number, file in enumerate(files):
+        file.append([b"more"])
+        assert file.pread(100, 0) == b"first of %d more" % number
+    assert await disk.read("e/moved.log") == b"first of 0 more"
+    await disk.close()
+
+
+async def test_a_file_that_was_deleted_stays_readable_and_is_no_other(disk: FileDisk) -> None:
+    files = await written(disk, 3 * LIMIT)
+    await disk.delete("d/0.log")
+    new = await disk.create("d/0.log")
+    new.append([b"another"])
+    _ = [await disk.create(f"d/more{n}.log") for n in range(2 * LIMIT)]
+    assert files[0].pread(100, 0) == b"first of 0 "
+    await disk.delete_directory("d")
+    assert new.pread(100, 0) == b"another"
+    await disk.close()
+
+
+async def test_another_file_of_the_same_name_is_never_taken_for_it(
+    disk: FileDisk, tmp_path: Path
+) -> None:
+    files = await written(disk, 3 * LIMIT)
+    closed = next(file for file in files if not file.is_open)
+    (tmp_path / "stranger").write_bytes(b"a stranger's")
+    (tmp_path / "stranger").replace(tmp_path / closed.path)
+    with pytest.raises(OSError, match="another file") as refused:
+        closed.append([b"x"])
+    assert refused.value.errno == errno.ESTALE
+    assert (tmp_path / closed.path).read_bytes() == b"a stranger's"
+    await disk.close()
+
+
+async def test_what_is_let_go_is_synced_first_and_its_error_is_kept(
+    disk: FileDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a descriptor the kernel may forget that the write-back failed."""
+    synced: list[int] = []
+
+    def failing(number: int) -> None:
+        synced.append(number)
+        raise OSError(errno.EIO, "the device is gone")
+
+    monkeypatch.setattr(os, "fdatasync", failing)
+    files = await written(disk, 3 * LIMIT)
+    for _ in range(100):
+        await asyncio.sleep(0.01)
+        if any(not file.is_open for file in files):
+            break
+    assert synced
+    closed = next(file for file in files if not file.is_open)
+    monkeypatch.undo()
+    with pytest.raises(OSError, match="the device is gone"):
+        await closed.fdatasync()
+    await closed.fdatasync()
+    await disk.close()
+
+
+async def test_an_error_met_before_closing_fails_the_sync_that_waits_for_it(
+    disk: FileDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel reports a failed write-back once: the second sync of a descriptor succeeds."""
+    [file] = await written(disk, 1)
+    is_asked, may_go_on = threading.Event(), threading.Event()
+    results = iter([OSError(errno.EIO, "the device is gone"), None])
+
+    def once_failing(number: int) -> None:
+        result = next(results)
+        if result is not None:
+            is_asked.set()
+            may_go_on.wait(10)
+            raise result
+
+    monkeypatch.setattr(os, "fdatasync", once_failing)
+    before_closing = asyncio.create_task(file.sync_later())
+    await asyncio.to_thread(is_asked.wait, 10)
+    asked = asyncio.create_task(file.fdatasync())
+    await asyncio.wait([asked], timeout=0.02)
+    may_go_on.set()
+    with pytest.raises(OSError, match="the device is gone"):
+        await asked
+    await before_closing
+    await disk.close()
+
+
+async def test_a_file_closed_before_its_sync_began_is_left_alone(disk: FileDisk) -> None:
+    [file] = await written(disk, 1)
+    before_closing = asyncio.create_task(file.sync_later())
+    file.close()
+    await before_closing
+    await disk.close()
+
+
+async def test_when_the_system_refuses_a_file_others_are_closed(
+    disk: FileDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Connections have taken the descriptors: fewer are left than the bound says."""
+    files = await written(disk, LIMIT - 1)
+    really_open = os.open
+
+    def refusing(path: str | Path, flags: int, mode: int = 0o777) -> int:
+        if all(file.is_open for file in files):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return really_open(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", refusing)
+    new = await disk.create("d/new.log")
+    new.append([b"new"])
+    assert not all(file.is_open for file in files)
+    monkeypatch.undo()
+    await disk.close()
