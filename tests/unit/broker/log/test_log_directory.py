@@ -19,6 +19,7 @@ from broker.log.broker_life import Life
 from broker.log.log_directory import LogDirectory
 from broker.log.side_by_side import AT_ONCE
 from broker.protocol.errors import ErrorCode, KafkaError
+from tests.open_descriptors import settle
 from tests.unit.broker.log.builders import Clock, append, batch
 
 
@@ -172,10 +173,6 @@ async def test_a_sweep_waits_for_the_checkpoint_that_forgets_what_it_deletes(
     assert (await loaded(memory, boot_id="monday")).last_life == Life(7, is_unharmed=True)
 
 
-def open_files() -> set[Path]:
-    return set(Path("/proc/self/fd").iterdir())
-
-
 async def test_a_load_that_fails_leaves_no_file_open(tmp_path: Path) -> None:
     disk = FileDisk(str(tmp_path))
     directory = await loaded(disk)
@@ -188,10 +185,10 @@ async def test_a_load_that_fails_leaves_no_file_open(tmp_path: Path) -> None:
     segment.mkdir()
     (segment / "something").touch()
     directory = unloaded(disk)
-    before = open_files()
+    await settle(tmp_path)
     # Whoever goes on without the directory keeps the problem, with all that its frames hold.
     with pytest.raises(OSError, match="Is a directory") as kept:
         await directory.load(lambda _: LogConfig())
     assert kept.tb is not None
-    assert open_files() == before
+    await settle(tmp_path)
     await disk.close()
