@@ -93,22 +93,30 @@ async def _nothing_of(
 # Not advertised: see the head of this file.
 
 
-def offset_commit(node: Node, request: Request[m.OffsetCommitRequest]) -> m.OffsetCommitResponse:
-    return m.OffsetCommitResponse(
-        topics=[
+def offset_commit(
+    node: Node, request: Request[m.OffsetCommitRequest]
+) -> m.OffsetCommitResponse | Coroutine[Any, Any, m.OffsetCommitResponse]:
+    return at_once_or_in_slices(request, _nothing_committed(request))
+
+
+async def _nothing_committed(request: Request[m.OffsetCommitRequest]) -> m.OffsetCommitResponse:
+    topics: list[m.OffsetCommitResponseTopic] = []
+    for topic in request.body.topics:
+        await request.pause()
+        partitions: list[m.OffsetCommitResponsePartition] = []
+        topics.append(
             m.OffsetCommitResponseTopic(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[
-                    m.OffsetCommitResponsePartition(
-                        partition_index=part.partition_index, error_code=_REFUSAL
-                    )
-                    for part in topic.partitions
-                ],
+                name=topic.name, topic_id=topic.topic_id, partitions=partitions
             )
-            for topic in request.body.topics
-        ]
-    )
+        )
+        for part in topic.partitions:
+            await request.pause()
+            partitions.append(
+                m.OffsetCommitResponsePartition(
+                    partition_index=part.partition_index, error_code=_REFUSAL
+                )
+            )
+    return m.OffsetCommitResponse(topics=topics)
 
 
 def join_group(node: Node, request: Request[m.JoinGroupRequest]) -> m.JoinGroupResponse:

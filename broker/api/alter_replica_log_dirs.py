@@ -18,47 +18,64 @@ async def alter_replica_log_dirs(
     node: Node, request: Request[m.AlterReplicaLogDirsRequest]
 ) -> m.AlterReplicaLogDirsResponse:
     """Answered when the moves have begun. DescribeLogDirs shows how far they are."""
-    asked = [
-        (directory.path, topic.name, index)
-        for directory in request.body.dirs
-        for topic in directory.topics
-        for index in topic.partitions
-    ]
-    times = Counter((topic, index) for _, topic, index in asked)
+    times = await _times_named(request)
     results: dict[str, m.AlterReplicaLogDirTopicResult] = {}
-    for path, topic, index in asked:
-        part = m.AlterReplicaLogDirPartitionResult(partition_index=index)
-        result = results.setdefault(
-            topic, m.AlterReplicaLogDirTopicResult(topic_name=topic, partitions=[])
-        )
-        result.partitions.append(part)
-        try:
-            if times[topic, index] > 1:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "the replica is named twice")
-            await _begin(node, path, topic, index)
-        except KafkaError as error:
-            part.error_code = error.code
+    for asked in request.body.dirs:
+        await request.pause()
+        target = _directory(node, asked.path)
+        for topic in asked.topics:
+            await request.pause()
+            for index in topic.partitions:
+                await request.pause()
+                part = m.AlterReplicaLogDirPartitionResult(partition_index=index)
+                if topic.name not in results:
+                    results[topic.name] = m.AlterReplicaLogDirTopicResult(
+                        topic_name=topic.name, partitions=[]
+                    )
+                results[topic.name].partitions.append(part)
+                if times[topic.name, index] > 1:
+                    part.error_code = ErrorCode.INVALID_REQUEST
+                elif isinstance(target, ErrorCode):
+                    part.error_code = target
+                else:
+                    part.error_code = await _begin(node, target, topic.name, index)
     return m.AlterReplicaLogDirsResponse(results=list(results.values()))
 
 
-async def _begin(node: Node, path: str, topic: str, index: int) -> None:
-    """Raises KafkaError."""
-    target = _directory(node, path)
+async def _times_named(
+    request: Request[m.AlterReplicaLogDirsRequest],
+) -> Counter[tuple[str, int]]:
+    times: Counter[tuple[str, int]] = Counter()
+    for asked in request.body.dirs:
+        await request.pause()
+        for topic in asked.topics:
+            await request.pause()
+            for index in topic.partitions:
+                await request.pause()
+                times[topic.name, index] += 1
+    return times
+
+
+async def _begin(node: Node, target: str, topic: str, index: int) -> ErrorCode:
     partition = node.partitions.find(topic, index)
     if partition is None:
         # It may be on its way: then it begins there.
         node.partitions.prefer(topic, index, target)
-        raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{topic}-{index} is not on this broker")
-    partition.log.check_online()
-    if target in node.config.cordoned_log_dirs and target != partition.log_dir:
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{target} is cordoned")
-    await node.role.moves.begin(partition, target)
+        return ErrorCode.REPLICA_NOT_AVAILABLE
+    try:
+        partition.log.check_online()
+        if target in node.config.cordoned_log_dirs and target != partition.log_dir:
+            return ErrorCode.INVALID_REPLICA_ASSIGNMENT
+        await node.role.moves.begin(partition, target)
+    except KafkaError as error:
+        return error.code
+    return ErrorCode.NONE
 
 
-def _directory(node: Node, path: str) -> str:
+def _directory(node: Node, path: str) -> str | ErrorCode:
+    """The path as `log.dirs` has it, or why nothing can be moved there."""
+    wanted = normpath(path)
     for known, directory in node.partitions.directories.items():
-        if normpath(known) == normpath(path):
-            if directory.is_offline:
-                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline")
-            return known
-    raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"{path} is not one of log.dirs")
+        if normpath(known) == wanted:
+            return ErrorCode.KAFKA_STORAGE_ERROR if directory.is_offline else known
+    return ErrorCode.LOG_DIR_NOT_FOUND

@@ -5,10 +5,14 @@ import logging
 
 import pytest
 
+from broker.api.table import API_TABLE
+from broker.log.breather import CALLS_PER_SLICE, Breather
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from tests.nodes import running_node, wire
+from tests.unit.broker.api.nodes import ask
+from tests.unit.broker.api.nodes import running_node as unconnected_node
 
 NARROW, WIDE, TOO_WIDE = 400, 3000, 100_001
 
@@ -41,6 +45,32 @@ async def test_others_are_answered_while_a_wide_request_is_worked_on() -> None:
         _, answer = await asked
         assert len(answer.topics[0].partitions) == 90_000
         assert passed > 10
+
+
+def of_one_topic(key: ApiKey, count: int) -> object:
+    if key is ApiKey.OFFSET_COMMIT:
+        parts = [m.OffsetCommitRequestPartition(partition_index=n) for n in range(count)]
+        return m.OffsetCommitRequest(
+            topics=[m.OffsetCommitRequestTopic(name="t", partitions=parts)]
+        )
+    topic = m.AlterReplicaLogDirTopic(name="t", partitions=list(range(count)))
+    return m.AlterReplicaLogDirsRequest(dirs=[m.AlterReplicaLogDir(path="/no", topics=[topic])])
+
+
+@pytest.mark.parametrize("key", [ApiKey.OFFSET_COMMIT, ApiKey.ALTER_REPLICA_LOG_DIRS])
+async def test_a_handler_of_a_wide_request_pauses(key: ApiKey) -> None:
+    async with unconnected_node() as node:
+        request = ask(key, of_one_topic(key, WIDE))
+        request.breather = Breather()
+        answer = asyncio.ensure_future(API_TABLE[key].handler(node, request))
+        pauses = 0
+        while not answer.done():
+            await asyncio.sleep(0)
+            pauses += 1
+        assert pauses >= WIDE // CALLS_PER_SLICE
+        told = await answer
+        [topic] = told.topics if key is ApiKey.OFFSET_COMMIT else told.results
+        assert [part.partition_index for part in topic.partitions] == list(range(WIDE))
 
 
 async def test_one_element_too_many_closes_the_connection_with_a_line_that_says_why(
