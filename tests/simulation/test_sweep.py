@@ -15,6 +15,10 @@ REGRESSIONS = (2, 26, 35, 132)
 """Failed once: 2 was left without anybody who might lead, 26 and 35 followed a new leader while
 they stopped, 132 lost the answer of a creation."""
 
+OF_EVERYTHING = (1011, 1013, 1016, 1018)
+"""Power losses that lose bytes, truncations, snapshots and moves: together with the regressions
+each figure is seen in two seeds at least, so a change of the draw does not empty one at once."""
+
 
 def check(seeds: list[int], capsys: pytest.CaptureFixture[str]) -> None:
     totals, failures, vacuous = Totals(), [], set[str]()
@@ -36,7 +40,7 @@ def check(seeds: list[int], capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.timeout(400)
 def test_a_few_seeds(capsys: pytest.CaptureFixture[str]) -> None:
-    check([*REGRESSIONS, *range(1001, 1019)], capsys)
+    check([*REGRESSIONS, *OF_EVERYTHING], capsys)
 
 
 @pytest.mark.slow
