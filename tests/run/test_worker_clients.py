@@ -221,7 +221,11 @@ def test_a_paused_one_that_is_killed_goes_on_as_another(tmp_path: Path) -> None:
     """By a fault, which tells of it, or by somebody else, of which the run has to."""
 
     async def act(workers: WorkerClients, tally: Tally) -> None:
-        await progress(tally)
+        for idle in workers.names:
+            # Each of them does something before it is killed.
+            await workers.pause(idle)
+            await progress(tally)
+            await workers.resume(idle)
         for client in workers.names:
             await workers.pause(client)
         await workers.kill("c1")

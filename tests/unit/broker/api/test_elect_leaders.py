@@ -11,6 +11,7 @@ from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from tests.unit.broker.api.nodes import ask, running_node
 from tests.unit.broker.api.other_brokers import let_in
+from tests.virtual_time import in_virtual_time
 
 PREFERRED, UNCLEAN = 0, 1
 
@@ -42,6 +43,7 @@ def leaders(node: Node) -> list[int]:
     return [each.leader for each in node.metadata.image.topics["t"].partitions]
 
 
+@in_virtual_time
 async def test_the_preferred_replica_leads_again() -> None:
     async with running_node() as node:
         await let_in(node, 2)

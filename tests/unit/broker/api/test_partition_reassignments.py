@@ -13,6 +13,7 @@ from broker.protocol.errors import ErrorCode
 from tests.unit.broker.api.at_once import at_once
 from tests.unit.broker.api.nodes import ask, create_topic, running_node
 from tests.unit.broker.api.other_brokers import let_in
+from tests.virtual_time import in_virtual_time
 
 
 async def move(node: Node, replicas: list[int] | None, index: int = 0, topic: str = "t") -> int:
@@ -56,6 +57,7 @@ async def test_nothing_moves_unless_somebody_asks() -> None:
         assert await move(node, None) == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
 
 
+@in_virtual_time
 async def test_a_move_is_listed_until_the_new_replica_is_in_sync() -> None:
     async with running_node() as node:
         await create_topic(node, "t", 2)
@@ -68,6 +70,7 @@ async def test_a_move_is_listed_until_the_new_replica_is_in_sync() -> None:
         assert len(under_way(node, [this])) == 1
 
 
+@in_virtual_time
 async def test_a_move_can_be_called_off() -> None:
     async with running_node() as node:
         await create_topic(node, "t")
