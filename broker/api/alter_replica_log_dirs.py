@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
+from broker.api.repeated import repeated
 from broker.api.request import Request
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -18,9 +18,12 @@ async def alter_replica_log_dirs(
     node: Node, request: Request[m.AlterReplicaLogDirsRequest]
 ) -> m.AlterReplicaLogDirsResponse:
     """Answered when the moves have begun. DescribeLogDirs shows how far they are."""
-    times = await _times_named(request)
+    dirs = request.body.dirs
+    topics = (topic for asked in dirs for topic in asked.topics)
+    replicas = ((topic.name, index) for topic in topics for index in topic.partitions)
+    twice = await repeated(replicas, request)
     results: dict[str, m.AlterReplicaLogDirTopicResult] = {}
-    for asked in request.body.dirs:
+    for asked in dirs:
         await request.pause()
         target = _directory(node, asked.path)
         for topic in asked.topics:
@@ -33,27 +36,13 @@ async def alter_replica_log_dirs(
                         topic_name=topic.name, partitions=[]
                     )
                 results[topic.name].partitions.append(part)
-                if times[topic.name, index] > 1:
+                if (topic.name, index) in twice:
                     part.error_code = ErrorCode.INVALID_REQUEST
                 elif isinstance(target, ErrorCode):
                     part.error_code = target
                 else:
                     part.error_code = await _begin(node, target, topic.name, index)
     return m.AlterReplicaLogDirsResponse(results=list(results.values()))
-
-
-async def _times_named(
-    request: Request[m.AlterReplicaLogDirsRequest],
-) -> Counter[tuple[str, int]]:
-    times: Counter[tuple[str, int]] = Counter()
-    for asked in request.body.dirs:
-        await request.pause()
-        for topic in asked.topics:
-            await request.pause()
-            for index in topic.partitions:
-                await request.pause()
-                times[topic.name, index] += 1
-    return times
 
 
 async def _begin(node: Node, target: str, topic: str, index: int) -> ErrorCode:

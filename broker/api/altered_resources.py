@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from broker.api.config_effects import with_effects
 from broker.api.config_resources import plan_configs
+from broker.api.repeated import repeated
 from broker.api.request import Request
 from broker.metadata.changes import Change, ConfigChanged
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -34,7 +34,8 @@ async def alter_resources(
     validate_only: bool,
 ) -> list[Any]:
     """`configs_after` says what a resource's configurations shall be; it may raise KafkaError."""
-    asked = Counter((each.resource_type, each.resource_name) for each in resources)
+    names = ((each.resource_type, each.resource_name) for each in resources)
+    twice = await repeated(names, request)
     results: list[Any] = []
 
     async def decide() -> Sequence[Change]:
@@ -45,7 +46,7 @@ async def alter_resources(
             result = make_result(error_message=None, resource_type=key[0], resource_name=key[1])
             results.append(result)
             try:
-                if asked[key] > 1:
+                if key in twice:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the resource is named twice")
                 changes += plan_configs(node, *key, configs_after(resource))
             except KafkaError as error:

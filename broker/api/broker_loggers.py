@@ -7,13 +7,13 @@ restart forgets them.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from broker.api.config_entries import ConfigSource
 from broker.api.forwarding import Handler
 from broker.api.incremental_alter_configs import Operation
+from broker.api.repeated import repeated
 from broker.api.request import Request
 from broker.observe.log_levels import LEVELS, ROOT, logger_levels, set_level
 from broker.protocol import messages as m
@@ -53,13 +53,14 @@ def loggers_here(others: Handler) -> Handler:
 
     async def answer(node: Node, request: Request[m.IncrementalAlterConfigsRequest]) -> Any:
         body = request.body
-        times = Counter((each.resource_type, each.resource_name) for each in body.resources)
         here = [each for each in body.resources if each.resource_type == BROKER_LOGGER]
         if not here:
             return await others(node, request)
+        twice = await repeated((each.resource_name for each in here), request)
         results = []
         for resource in here:
-            is_repeated = times[BROKER_LOGGER, resource.resource_name] > 1
+            await request.pause()
+            is_repeated = resource.resource_name in twice
             results.append(
                 _alter(node, resource, is_repeated=is_repeated, validate_only=body.validate_only)
             )

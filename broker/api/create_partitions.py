@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from broker.api.repeated import repeated
 from broker.api.request import Request
 from broker.api.topic_plan import (
     check_partition_count,
@@ -26,7 +26,7 @@ async def create_partitions(
     node: Node, request: Request[m.CreatePartitionsRequest]
 ) -> m.CreatePartitionsResponse:
     body = request.body
-    asked = Counter(topic.name for topic in body.topics)
+    twice = await repeated((topic.name for topic in body.topics), request)
     results: list[m.CreatePartitionsTopicResult] = []
 
     async def decide() -> Sequence[PartitionsAdded]:
@@ -37,7 +37,7 @@ async def create_partitions(
             result = m.CreatePartitionsTopicResult(name=topic.name, error_message=None)
             results.append(result)
             try:
-                if asked[topic.name] > 1:
+                if topic.name in twice:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
                 change = plan_partitions(node, topic)
                 check_partition_count(added + len(change.partitions))

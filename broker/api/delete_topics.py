@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from broker.api.repeated import repeated
 from broker.api.request import Request
 from broker.log.identity import text_of_id
 from broker.metadata.changes import TopicDeleted
@@ -33,8 +33,9 @@ async def delete_topics(
     results: list[m.DeletableTopicResult] = []
 
     async def decide() -> Sequence[TopicDeleted]:
-        found = [_find_or_none(node, state) for state in states]
-        times = Counter(topic.topic_id for topic in found if topic is not None)
+        found = (_find_or_none(node, state) for state in states)
+        ids = (topic.topic_id for topic in found if topic is not None)
+        twice = await repeated(ids, request)
         changes: list[TopicDeleted] = []
         for state in states:
             await request.pause()
@@ -44,7 +45,7 @@ async def delete_topics(
             results.append(result)
             try:
                 topic = _to_delete(node, state, request.version)
-                if times[topic.topic_id] > 1:
+                if topic.topic_id in twice:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
             except KafkaError as error:
                 result.error_code, result.error_message = error.code, request.explain(error)

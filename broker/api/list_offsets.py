@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from broker.api.leadership import partition_to_serve
+from broker.api.repeated import repeated
 from broker.api.request import Request
 from broker.partition import Partition
 from broker.protocol import messages as m
@@ -33,8 +33,9 @@ _READ_COMMITTED = 1
 
 async def list_offsets(node: Node, request: Request[m.ListOffsetsRequest]) -> m.ListOffsetsResponse:
     body = request.body
-    asked = Counter(
-        (topic.name, part.partition_index) for topic in body.topics for part in topic.partitions
+    twice = await repeated(
+        ((topic.name, part.partition_index) for topic in body.topics for part in topic.partitions),
+        request,
     )
     response = m.ListOffsetsResponse(topics=[])
     for topic in body.topics:
@@ -46,7 +47,7 @@ async def list_offsets(node: Node, request: Request[m.ListOffsetsRequest]) -> m.
             answer = m.ListOffsetsPartitionResponse(partition_index=part.partition_index)
             answers.append(answer)
             try:
-                if asked[topic.name, part.partition_index] > 1:
+                if (topic.name, part.partition_index) in twice:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "a partition is asked for twice")
                 partition = partition_to_serve(
                     node, topic.name, part.partition_index, part.current_leader_epoch

@@ -281,6 +281,7 @@ class ClientConnection:
             frame = None
             if request.breather is not None and result is not None:
                 self._say_throttled(result)
+                self._dispatcher.forget_body(request)
                 frame = await self._dispatcher.frame_in_slices(endpoint, request, result)
             self._busy = None
             if not self._closed:

@@ -99,6 +99,11 @@ class Dispatcher:
         body = await in_slices(encode(answer), request.breather)
         return frames.response_frame(request.api_key, request.version, request.correlation_id, body)
 
+    def forget_body(self, request: Request[Any]) -> None:
+        """When the answer is known: as objects, a wide request takes as much memory as that."""
+        if not self.request_log.is_on:
+            request.body = None
+
     def done(self, request: Request[Any], elapsed_s: float) -> None:
         self.node.metrics.request_done(request.api_key, elapsed_s)
         if self.request_log.is_on:

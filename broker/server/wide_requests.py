@@ -64,20 +64,25 @@ class WideRequests:
 
     async def answer(self, endpoint: Endpoint, request: Request[Undecoded]) -> Any:
         """What the handler answers. The caller ends the request's lease when it is encoded."""
-        frame, body_at = request.body.frame, request.body.body_at
         request.lease = lease = WorkLease(self._gates[request.api_key], self._memory)
-        lease.hold(len(frame))
+        lease.hold(len(request.body.frame))
         await lease.take()
-        request.breather = breather = Breather()
-        decode = codec.sliced_request_decoder(request.api_key, request.version)
-        steps = decode(memoryview(frame), body_at, ELEMENTS_MAX)
-        try:
-            request.body, count = await in_slices(steps, breather)
-        except TooManyElementsError as error:
-            raise too_wide(request.api_key, request.version, error) from error
-        lease.hold(count * _BYTES_PER_ELEMENT)
+        lease.hold(await _decode(request) * _BYTES_PER_ELEMENT)
         result = endpoint.handler(self._node, request)
         return await result if type(result) is CoroutineType else result
+
+
+async def _decode(request: Request[Any]) -> int:
+    """Returns how many elements there are. The frame is gone when it returns, to save memory."""
+    undecoded: Undecoded = request.body
+    request.breather = breather = Breather()
+    decode = codec.sliced_request_decoder(request.api_key, request.version)
+    steps = decode(memoryview(undecoded.frame), undecoded.body_at, ELEMENTS_MAX)
+    try:
+        request.body, count = await in_slices(steps, breather)
+    except TooManyElementsError as error:
+        raise too_wide(request.api_key, request.version, error) from error
+    return count
 
 
 class WorkLease:

@@ -13,7 +13,11 @@ pytestmark = pytest.mark.clients
 
 def test_one_huge_request_keeps_nobody_waiting_and_stays_small() -> None:
     with running_broker() as broker:
-        for key, kind in ((ApiKey.METADATA, Kind.FILL), (ApiKey.DESCRIBE_CONFIGS, Kind.MOST)):
+        for key, kind in (
+            (ApiKey.METADATA, Kind.FILL),
+            (ApiKey.INCREMENTAL_ALTER_CONFIGS, Kind.NAMES),
+            (ApiKey.DESCRIBE_CONFIGS, Kind.MOST),
+        ):
             sent = next(each for each in huge_frames(key, 1, 8 << 20) if each.kind is kind)
             seen = send(broker, broker.ports["broker"], sent)
             assert list(seen.problems(by_wall=False)) == []
