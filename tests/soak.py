@@ -305,17 +305,17 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--mix", choices=("all", "matrix"), default="all")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
     parser.add_argument("--bound", type=float, default=600.0, help="Seconds until a run has hung.")
     parser.add_argument("--at-once", type=int, default=1, help="Runs at the same time.")
-    parser.add_argument("--unknown-max", type=int, help="By default 2 % of a matrix.")
+    parser.add_argument("--unknown-max", type=int, help="By default 2 %% of a matrix.")
     parser.add_argument("--quiet-machine", action="store_true", help="Makes no load of its own.")
     parser.add_argument("--into", type=Path, help="Where runs that are not valid are kept.")
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(argv)
     # In the background of a shell they are ignored, and runs would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     into = chosen.into or Path(tempfile.mkdtemp(prefix="log-trial-soak-"))

@@ -7,8 +7,10 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from nemesis import NEMESES
-from tests.soak import Cell, Ended, cells, is_bad, table
+from tests.soak import Cell, Ended, cells, is_bad, main, table
 from workloads import WORKLOADS
 
 CELL = Cell(place="netns", workload="queue", nemesis="all", time_limit_s=8, seed=7)
@@ -54,3 +56,9 @@ def test_hangs_crashes_anomalies_and_traces_fail_a_soak() -> None:
     for verdict in ("hung", "crashed", "invalid"):
         assert is_bad([ended("valid"), ended(verdict)], 9)
     assert is_bad([ended("valid", "a mount")], 9)
+
+
+def test_its_help_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    assert "--mix" in capsys.readouterr().out
