@@ -1,9 +1,11 @@
 """unavailable: a partition that should serve when all is healed, and does not.
 
-Judged by what the run saw of the cluster after the last fault, and after it had waited. Guilt needs
-evidence: all faults healed, a majority of the nodes answering, half a minute gone by, and for each
-partition a replica that must be able to lead, because it is in the ISR, or because no disk of any
-replica was ever struck. Where that is lacking the verdict is unknown.
+Judged by what the run saw of the cluster after the last fault, and after it had waited, and by what
+became of the writes that it tried then. Guilt needs evidence: all faults healed, a majority of the
+nodes answering, half a minute gone by, and for each partition a replica that must be able to lead,
+because it is in the ISR, or because no disk of any replica was ever struck. A write in vain counts
+where brokers answered the clients that tried it, and where the leader, and as many in sync as it
+needs, answer and were never struck. Where evidence is lacking the verdict is unknown.
 """
 
 from __future__ import annotations
@@ -20,10 +22,15 @@ CHECKER = "availability"
 UNAVAILABLE = "unavailable"
 WAITED_S_MIN = 30.0
 """Three of Kafka's sessions: a cluster that was seen earlier may be about to come back."""
+_IN_VAIN_MIN = 2
+"""Writes of one client: the time of a single one may have passed because the client stood still."""
 
 
 def availability(calm: Mapping[str, Any], contract: Contract) -> Verdict:
-    """`calm` is what harness/run/aftermath.py writes: plain data, as in results.json."""
+    """`calm` is what harness/run/aftermath.py and probing.py write: plain data, as in results.json.
+
+    Where no write was tried (a run of acks=0, or of an earlier version) none is asked for.
+    """
     answering = {node for node, answers in calm["nodes"].items() if answers}
     why = _why_not(calm, answering)
     if why is not None:
@@ -44,6 +51,14 @@ def availability(calm: Mapping[str, Any], contract: Contract) -> Verdict:
             )
         else:
             doubts.append(f"{complaint}, and no replica is known that could serve it")
+    writes = calm.get("writes", {"before": 0, "late": ()})
+    for late in writes["late"]:
+        excuse = _excuse(late, answering, struck, writes["before"])
+        if excuse is None:
+            because = f"{_complaint_of_write(late)}, though {_evidence_of_write(late)}"
+            found.append(Finding(type=UNAVAILABLE, ops=(), because=because, witness=dict(late)))
+        else:
+            doubts.append(f"{_complaint_of_write(late)}, and {excuse}")
     verdict = judged(
         CHECKER,
         Findings(
@@ -100,3 +115,46 @@ def _sound(nodes: Sequence[str], answering: set[str], struck: frozenset[str]) ->
 def _evidence(partition: Mapping[str, Any], answering: set[str], struck: frozenset[str]) -> str:
     sound = _sound(partition["replicas"], answering, struck)
     return f"a majority answers, and so do {sound} of its replicas, whose disks were never struck"
+
+
+def _complaint_of_write(late: Mapping[str, Any]) -> str:
+    partition, tries = late["partition"], late["tries"]
+    if late["took_s"] is not None:
+        return (
+            f"{partition} took a write only after {late['took_s']:g} s when all was healed "
+            f"({tries} were tried by one client)"
+        )
+    last = f", the last with {late['error']}" if late["error"] else ""
+    return (
+        f"{partition} took none of {tries} writes that one client tried in {late['tried_s']:g} s "
+        f"of calm{last}"
+    )
+
+
+def _excuse(
+    late: Mapping[str, Any], answering: set[str], struck: frozenset[str], before: int
+) -> str | None:
+    """Why a write that did not get through in time is nobody's guilt; None if it is."""
+    if not before:
+        return "none was taken before either, so the configuration may be to blame"
+    if not late["tries"]:
+        return "no client came to try one"
+    if not late["heard"]:
+        return "no broker answered the clients that tried, so they may be to blame"
+    in_vain = late["tries"] - (late["took_s"] is not None)
+    if in_vain < _IN_VAIN_MIN or (late["took_s"] is None and late["tried_s"] < WAITED_S_MIN):
+        return f"that is too little: {_IN_VAIN_MIN} in vain, and {WAITED_S_MIN:g} s, are needed"
+    if late["leader"] is None:
+        is_guilty = _is_guilty(late, answering, struck)
+    else:
+        in_sync = _sound(late["isr"], answering, struck)
+        is_guilty = late["leader"] in in_sync and len(in_sync) >= late["min_isr"]
+    return None if is_guilty else "no replica is known that could serve it"
+
+
+def _evidence_of_write(late: Mapping[str, Any]) -> str:
+    led = "no node leads it" if late["leader"] is None else f"{late['leader']} leads it"
+    return (
+        f"{led}, {late['isr']} are in sync, a majority answers, and brokers answered the clients "
+        "that tried"
+    )

@@ -76,6 +76,9 @@ class Admin:
         value = _retention_ms(choice) if choice < 1 / 2 else None
         return Invocation("alter", {"topic": topic, "configs": {"retention.ms": value}})
 
+    def write(self, client: int, ordinal: int, key: str) -> Invocation:
+        return self._logs.write(client, ordinal, key)
+
     def drained_keys(self, client: int) -> Sequence[str]:
         return self._logs.drained_keys(client)
 

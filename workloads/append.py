@@ -51,6 +51,9 @@ class Append:
         key = self._logs.key(client, ordinal)
         if draw < _READS:
             return Invocation("txn", [["r", key, None]])
+        return self.write(client, ordinal, key)
+
+    def write(self, client: int, ordinal: int, key: str) -> Invocation:
         return Invocation("txn", [["append", key, value_of(client, ordinal)]])
 
     def drained_keys(self, client: int) -> Sequence[str]:

@@ -46,6 +46,13 @@ class Workload(Protocol):
         """`client` counts from 0 and lives through the whole run; processes come and go."""
         ...
 
+    def write(self, client: int, ordinal: int, key: str) -> Invocation:
+        """One write to this partition, as `operation` makes them: its value is the ordinal's own.
+
+        A run asks for it when all is healed, to see whether the partition takes writes.
+        """
+        ...
+
     def drained_keys(self, client: int) -> Sequence[str]:
         """What this client reads back from the beginning when all is healed."""
         ...

@@ -77,7 +77,10 @@ class Logs:
 
     def send(self, client: int, ordinal: int) -> Invocation:
         """A value is sent once ever, so a second sight of it is a duplicate."""
-        return Invocation("send", [["send", self.key(client, ordinal), value_of(client, ordinal)]])
+        return self.write(client, ordinal, self.key(client, ordinal))
+
+    def write(self, client: int, ordinal: int, key: str) -> Invocation:
+        return Invocation("send", [["send", key, value_of(client, ordinal)]])
 
     def assign(self, client: int, ordinal: int) -> Invocation:
         """Another half of the keys: the clients go round, each from a place of its own."""

@@ -38,6 +38,9 @@ class Queue:
             return self._logs.assign(client, ordinal)
         return self._logs.send(client, ordinal) if draw < _SENDS else POLL
 
+    def write(self, client: int, ordinal: int, key: str) -> Invocation:
+        return self._logs.write(client, ordinal, key)
+
     def drained_keys(self, client: int) -> Sequence[str]:
         return self._logs.drained_keys(client)
 

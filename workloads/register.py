@@ -15,6 +15,9 @@ from workloads.logs import Logs
 _PARTITIONS = 4
 _NAMES = 4
 _PUTS, _DELETES = 0.5, 1 / 32
+_CALM = "calm"
+"""A name of its own for writes when all is healed: they must not replace, and so hide, what became
+of the last put to a register that was in use."""
 _COMPACTED = {
     "cleanup.policy": "compact",
     # Soon and often, so that a run of half a minute sees it at work.
@@ -58,6 +61,9 @@ class Register:
             return Invocation("get", [["get", register, None]])
         value = None if draw < _DELETES else value_of(client, ordinal)
         return Invocation("put", [["put", register, value]])
+
+    def write(self, client: int, ordinal: int, key: str) -> Invocation:
+        return Invocation("put", [["put", f"{key}/{_CALM}", value_of(client, ordinal)]])
 
     def drained_keys(self, client: int) -> Sequence[str]:
         return self._logs.drained_keys(client)

@@ -39,21 +39,26 @@ async def aftermath(
     waited_s: float,
 ) -> dict[str, Any]:
     """As the cluster describes itself now. A topic that nobody describes is not counted."""
+    found = await described(cluster, topics)
+    unwell = [told(topic, each, min_isr) for topic, each in found if not _serves(each, min_isr)]
+    return {
+        "healed": is_healed,
+        "waited_s": round(waited_s, 1),
+        "nodes": await answering(cluster, topics) if unwell or not found else _all(cluster),
+        "struck": list(struck),
+        "partitions": len(found),
+        "unwell": unwell,
+    }
+
+
+async def described(cluster: Cluster, topics: Sequence[str]) -> list[tuple[str, PartitionState]]:
     found: list[tuple[str, PartitionState]] = []
     for topic in topics:
         try:
             found += [(topic, each) for each in await cluster.partitions(topic)]
         except (EnvironmentFailure, OSError):
             continue
-    unwell = [_told(topic, each, min_isr) for topic, each in found if not _serves(each, min_isr)]
-    return {
-        "healed": is_healed,
-        "waited_s": round(waited_s, 1),
-        "nodes": await _answering(cluster, topics) if unwell or not found else _all(cluster),
-        "struck": list(struck),
-        "partitions": len(found),
-        "unwell": unwell,
-    }
+    return found
 
 
 def _serves(partition: PartitionState, min_isr: int) -> bool:
@@ -61,7 +66,7 @@ def _serves(partition: PartitionState, min_isr: int) -> bool:
     return partition.leader is not None and len(partition.isr) >= needed
 
 
-def _told(topic: str, partition: PartitionState, min_isr: int) -> dict[str, Any]:
+def told(topic: str, partition: PartitionState, min_isr: int) -> dict[str, Any]:
     return {
         "partition": f"{topic}-{partition.index}",
         "leader": partition.leader,
@@ -76,7 +81,8 @@ def _all(cluster: Cluster) -> dict[Node, bool]:
     return dict.fromkeys(cluster.nodes, True)
 
 
-async def _answering(cluster: Cluster, topics: Sequence[str]) -> dict[Node, bool]:
+async def answering(cluster: Cluster, topics: Sequence[str]) -> dict[Node, bool]:
+    """By node, whether it describes a topic when it is asked itself."""
     answers = {}
     for node in cluster.nodes:
         try:

@@ -19,6 +19,25 @@ class Left(NamedTuple):
     """The last ones of its workload that nobody answered."""
 
 
+class Tried(NamedTuple):
+    """What became of writes to one partition when all was healed. Times are in ns."""
+
+    began_ns: int = 0
+    """First invocation, from the beginning of the probe."""
+    until_ns: int = 0
+    """Last completion, from the beginning of the probe."""
+    tries: int = 0
+    """Writes of one client; of several clients, by the one that tried most."""
+    acknowledged: int = 0
+    """How many writes were, by all clients. A client stops at its first."""
+    took_ns: int | None = None
+    """From the first invocation to the acknowledgement, of the client that waited least."""
+    is_heard: bool = False
+    """Whether any broker answered one of the clients that tried."""
+    error: str | None = None
+    """Of the last write that was not acknowledged."""
+
+
 class Unsettled(NamedTuple):
     """What is open when all clients have read back."""
 
@@ -34,6 +53,12 @@ class Clients(ClientProcesses, Protocol):
 
     async def load(self, for_s: float) -> None:
         """Returns when the last operation of the last client has come to its end."""
+        ...
+
+    async def probe(self, keys: Sequence[str], within_s: float) -> Mapping[str, Tried]:
+        """Writes to each key until one write is acknowledged, or two at least were in vain, the
+        last of which ended after `within_s`. Every key is in the result, also one that nobody
+        came to try."""
         ...
 
     async def drain(self, ends: Mapping[str, int], within_s: float) -> Unsettled:
@@ -70,6 +95,29 @@ def unsettled(left: Iterable[Left], keys: Iterable[str]) -> Unsettled:
             least[key] = min(rest, least.get(key, rest))
     unread = {key: least.get(key) for key in keys if least.get(key, -1) != 0}
     return Unsettled(unread, list(unanswered))
+
+
+def tried_by_all(found: Iterable[Mapping[str, Tried]], keys: Iterable[str]) -> dict[str, Tried]:
+    """One acknowledgement, by whichever client, is enough for a key."""
+    merged = dict.fromkeys(keys, Tried())
+    for by_one in found:
+        for key, each in by_one.items():
+            before = merged.get(key, Tried())
+            if not before.tries:
+                merged[key] = each
+                continue
+            latest = max(before, each, key=lambda tried: tried.until_ns)
+            waits = [tried.took_ns for tried in (before, each) if tried.took_ns is not None]
+            merged[key] = Tried(
+                began_ns=min(before.began_ns, each.began_ns),
+                until_ns=latest.until_ns,
+                tries=max(before.tries, each.tries),
+                acknowledged=before.acknowledged + each.acknowledged,
+                took_ns=min(waits, default=None),
+                is_heard=before.is_heard or each.is_heard,
+                error=latest.error or before.error or each.error,
+            )
+    return merged
 
 
 def asked(question: Invocation) -> str:

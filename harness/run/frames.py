@@ -7,7 +7,7 @@ is made, so whatever a killed worker may have done is in the history.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from struct import Struct
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ LENGTH = Struct(">I")
 ROW = 0
 NEWS = 1
 
-News = Literal["ready", "loaded", "drained", "failed"]
+News = Literal["ready", "loaded", "probed", "drained", "failed"]
 
 
 class Begin(msgspec.Struct, tag_field="do", tag="begin"):
@@ -47,6 +47,14 @@ class Load(msgspec.Struct, tag_field="do", tag="load"):
     interval_ns: int
 
 
+class Probe(msgspec.Struct, tag_field="do", tag="probe"):
+    """Write to each of these keys until one write is acknowledged, or `within_ns` is over."""
+
+    keys: Sequence[str]
+    begin_ns: int
+    within_ns: int
+
+
 class Drain(msgspec.Struct, tag_field="do", tag="drain"):
     """Read back these keys up to these offsets, exclusive, or until `deadline_ns`."""
 
@@ -55,10 +63,10 @@ class Drain(msgspec.Struct, tag_field="do", tag="drain"):
 
 
 class Stop(msgspec.Struct, tag_field="do", tag="stop"):
-    """Ends a load or a drain early, and the worker if it has nothing to do."""
+    """Ends a load, a probe or a drain early, and the worker if it has nothing to do."""
 
 
-Order = Begin | Load | Drain | Stop
+Order = Begin | Load | Probe | Drain | Stop
 
 _to_frame = msgspec.msgpack.Encoder().encode
 _from_frame = msgspec.msgpack.Decoder().decode

@@ -82,7 +82,7 @@ def judge(
     else:
         verdicts = _verdicts(history, plan, _not_to_be_asked(doubts))
         is_write = _are_writes(history)
-        doubts = [*doubts, *_too_few(int(is_write.sum()))]
+        doubts = [*doubts, *_too_few(int(is_write.sum()) - _in_calm(figures))]
         if figures:  # a run that came to no end has none, and has survived nothing
             figures = {**figures, **_survived(directory, plan, history, is_write)}
     outcome = Outcome(
@@ -145,6 +145,14 @@ def _availability(plan: Plan, figures: Mapping[str, Any]) -> list[Verdict]:
         # A stored run that is judged again may have been changed by hand.
         why = f"figures.{CALM} of {RESULTS} is damaged: {damage!r}"
         return [Verdict(checker=CHECKER, validity=Validity.UNKNOWN, why=why)]
+
+
+def _in_calm(figures: Mapping[str, Any]) -> int:
+    """Acknowledged writes that were tried when all was healed: they show nothing of the faults."""
+    try:
+        return int(figures[CALM]["writes"]["acknowledged"])
+    except (KeyError, TypeError, ValueError):  # none were tried, or the record is damaged
+        return 0
 
 
 def _not_to_be_asked(doubts: Sequence[str]) -> frozenset[str]:

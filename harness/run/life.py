@@ -7,12 +7,12 @@ as another process with a new connection to everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from harness.client.base import Client, Completion, Invocation
 from harness.history.op import OpType
-from harness.run.clients import Left, asked
+from harness.run.clients import Left, Tried, asked
 from workloads.base import Workload
 
 _NS = 1_000_000_000
@@ -54,6 +54,8 @@ class Life:
         self._emit = emit
         self.process = number if process is None else process
         self._ordinal = ordinal
+        self._drawn = ordinal
+        """The ordinal after the last operation that the workload drew: a probe draws none."""
         self._client: Client | None = None
         self._is_stopped = False
 
@@ -87,11 +89,61 @@ class Life:
                 break
             operation = workload.operation(self._number, self._ordinal)
             self._ordinal += 1
+            self._drawn = self._ordinal
             completion = await self._do(operation)
             if completion.type == "info":
                 await self._retire(until_ns=end_ns)
             due_ns = max(due_ns + interval_ns, clock.now_ns())
         self._is_stopped = False
+
+    async def probe(self, keys: Collection[str], begin_ns: int, within_ns: int) -> dict[str, Tried]:
+        """Writes to each of this client's keys until one write to it is acknowledged.
+
+        A key is given up when a write to it ended in vain after `within_ns`, and was not the first:
+        the time may have passed because the client itself stood still. A write in vain may take as
+        long as the client's delivery does, and the next key waits meanwhile; so after twice that
+        time no write is begun, and keys may be left that were tried for less.
+        """
+        self._is_stopped = False
+        give_up_ns = begin_ns + 2 * within_ns
+        tried: dict[str, Tried] = {}
+        left = [key for key in self._workload.drained_keys(self._number) if key in keys]
+        while left:
+            for key in left:
+                if self._is_stopped or self._clock.now_ns() >= give_up_ns:
+                    left = []
+                    break
+                tried[key] = await self._try_write(key, tried.get(key), begin_ns)
+            left = [key for key in left if _is_to_be_tried(tried[key], within_ns)]
+        in_vain = [key for key, each in tried.items() if not each.acknowledged]
+        is_heard = len(in_vain) < len(tried) or await self._is_heard(in_vain, give_up_ns)
+        return {key: each._replace(is_heard=is_heard) for key, each in tried.items()}
+
+    async def _try_write(self, key: str, before: Tried | None, begin_ns: int) -> Tried:
+        began_ns = self._clock.now_ns() - begin_ns if before is None else before.began_ns
+        tries = 1 if before is None else before.tries + 1
+        write = self._workload.write(self._number, self._ordinal, key)
+        self._ordinal += 1
+        completion = await self._do(write)
+        until_ns = self._clock.now_ns() - begin_ns
+        if completion.type == "ok":
+            return Tried(began_ns, until_ns, tries, 1, until_ns - began_ns)
+        # Also after a certain failure: a producer may be beyond help while its cluster is well.
+        await self._reopen()
+        await self._clock.sleep_until_ns(self._clock.now_ns() + _ASK_AGAIN_NS)
+        return Tried(began_ns, until_ns, tries, error=completion.error)
+
+    async def _is_heard(self, keys: Sequence[str], give_up_ns: int) -> bool:
+        """Whether a leader answers this client at all: if none does, the client may be to blame."""
+        for at, key in enumerate(keys):
+            if self._is_stopped or (at > 0 and self._clock.now_ns() >= give_up_ns):
+                break
+            completion = await self._do(Invocation("end-offsets", [key]))
+            if completion.type == "ok":
+                return True
+            if completion.type == "info":
+                await self._reopen()
+        return False
 
     async def drain(self, ends: Mapping[str, int], deadline_ns: int) -> Left:
         """Reads this client's keys from the beginning to their ends, and asks its last questions.
@@ -135,7 +187,7 @@ class Life:
 
     async def _close_up(self, deadline_ns: int) -> list[str]:
         """The workload's last questions; those that nobody answered."""
-        questions = self._workload.closing(self._number, self._ordinal)
+        questions = self._workload.closing(self._number, self._drawn)
         if questions:
             await self._clock.sleep_until_ns(self._clock.now_ns() + _SETTLE_NS)
         return [
@@ -210,6 +262,10 @@ class Life:
         await self.close()
         self.process += self._clients
         await self.open()
+
+
+def _is_to_be_tried(tried: Tried, within_ns: int) -> bool:
+    return not tried.acknowledged and (tried.until_ns < within_ns or tried.tries < 2)
 
 
 def _advance(reached: dict[str, int], value: Any) -> bool:

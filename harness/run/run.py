@@ -3,7 +3,7 @@
 1. plan      what was asked for, and everything drawn from the seed
 2. up        hosts, brokers, topics, clients
 3. run       clients at work, faults injected, both written down
-4. calm      heal, make sure of it, move the leaders, read everything back
+4. calm      heal, make sure of it, move the leaders, write once more, read everything back
 5. gather    the nodes' logs
 6. check     every checker that the workload names
 7. tell      one sentence, one results.json, one command to have it again
@@ -39,6 +39,7 @@ from harness.run.judging import BROKEN_OFF, CALM, anomaly_so_far, judge, judge_c
 from harness.run.last_resort import heal_by_force
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
+from harness.run.probing import WRITE_WITHIN_S, with_writes
 from harness.run.stage import Stage, play, racks_of
 from harness.run.tally import Tally
 from harness.run.watchdog import stacks_on_request
@@ -260,7 +261,8 @@ class _Run:
         await conductor.heal_all()
         healed_ns = self._stage.now_ns()
         doubts += await doubts_about_replicas(self._cluster, self._topics)
-        self._witnessed.figures[CALM] = await aftermath(
+        figures = self._witnessed.figures
+        figures[CALM] = await aftermath(
             self._cluster,
             self._topics,
             is_healed=conductor.is_healed,
@@ -274,6 +276,17 @@ class _Run:
             for client in range(self._plan.concurrency)
             for key in self._workload.drained_keys(client)
         }
+        if self._plan.acks != "0":  # nobody ever acknowledges those
+            async with self._ticking(conductor, tally, WRITE_WITHIN_S):
+                figures[CALM] = await with_writes(
+                    self._cluster,
+                    clients,
+                    figures[CALM],
+                    list(keys),
+                    self._topics,
+                    min_isr=self._plan.min_insync_replicas,
+                    before=tally.counts.sent,
+                )
         async with self._ticking(conductor, tally, _DRAIN_S):
             left = await clients.drain({**keys, **tally.ends()}, _DRAIN_S)
         doubts += doubts_about_reading(left, _DRAIN_S)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from harness.client.base import Client, ClientSettings
 from harness.history.op import OpType
-from harness.run.clients import Clients, Unsettled, unsettled
+from harness.run.clients import Clients, Tried, Unsettled, tried_by_all, unsettled
 from harness.run.life import Life
 from harness.run.plan import Plan
 from harness.run.tally import Tally
@@ -134,10 +134,15 @@ class SimClients:
         end_ns = now_ns + int(for_s * _NS)
         await self._each(lambda life: life.load(now_ns, end_ns, interval_ns))
 
+    async def probe(self, keys: Sequence[str], within_s: float) -> Mapping[str, Tried]:
+        begin_ns, within_ns = self._clock.now_ns(), int(within_s * _NS)
+        await self._start_all()
+        found = await self._each(lambda life: life.probe(keys, begin_ns, within_ns))
+        return tried_by_all([each for each in found if each is not None], keys)
+
     async def drain(self, ends: Mapping[str, int], within_s: float) -> Unsettled:
         deadline_ns = self._clock.now_ns() + int(within_s * _NS)
-        for name in self._seats:
-            await self.start(name)
+        await self._start_all()
         left = await self._each(lambda life: life.drain(ends, deadline_ns))
         return unsettled([each for each in left if each is not None], ends)
 
@@ -166,6 +171,10 @@ class SimClients:
         seat = self._seats[client]
         if not seat.is_running and not self.is_over:
             seat.begin(self._plan.concurrency)
+
+    async def _start_all(self) -> None:
+        for name in self._seats:
+            await self.start(name)
 
     async def pause(self, client: str) -> None:
         self._seats[client].host.pause()

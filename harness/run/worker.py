@@ -18,7 +18,7 @@ from typing import Any
 from harness.client.base import Client
 from harness.client.make import make_client
 from harness.history.op import OpType
-from harness.run.frames import NEWS, ROW, Begin, Drain, Load, Order, Stop, framed, read_order
+from harness.run.frames import NEWS, ROW, Begin, Drain, Load, Order, Probe, Stop, framed, read_order
 from harness.run.life import Life
 from workloads import make_workload
 from workloads.base import Load as WorkloadLoad
@@ -125,6 +125,11 @@ class Worker:
                     if not is_stopped:
                         await self.life.load(begin_ns, end_ns, interval_ns)
                     self._pen.news("loaded")
+                case Probe(keys, begin_ns, within_ns):
+                    found = {}
+                    if not is_stopped:
+                        found = await self.life.probe(keys, begin_ns, within_ns)
+                    self._pen.news("probed", found)
                 case Drain(ends, deadline_ns):
                     left = None if is_stopped else await self.life.drain(ends, deadline_ns)
                     self._pen.news("drained", left)

@@ -12,8 +12,8 @@ from typing import Any
 from harness.client.base import ClientSettings
 from harness.cluster.base import Place
 from harness.errors import EnvironmentFailure
-from harness.run.clients import Clients, Left, Unsettled, asked, unsettled
-from harness.run.frames import Begin, Drain, Load, Stop
+from harness.run.clients import Clients, Left, Tried, Unsettled, asked, tried_by_all, unsettled
+from harness.run.frames import Begin, Drain, Load, Probe, Stop
 from harness.run.plan import Plan
 from harness.run.tally import Tally
 from harness.run.worker_process import RowFrame, WorkerProcess
@@ -38,7 +38,7 @@ class WorkerClients:
         self._logs = logs
         self._workload = workload_of(plan)
         self._workers: dict[int, WorkerProcess] = {}
-        self._task: Load | Drain | None = None
+        self._task: Load | Probe | Drain | None = None
         """What they are at, for those who take the place of others."""
         self._held: dict[int, asyncio.Event] = {}
         """Those that were killed on purpose, and nobody is to take the place of yet."""
@@ -78,6 +78,18 @@ class WorkerClients:
         await self._each("loaded", patience_s)
         self._task = None
 
+    async def probe(self, keys: Sequence[str], within_s: float) -> Mapping[str, Tried]:
+        self._release()
+        self._begin(Probe(keys, time.monotonic_ns(), int(within_s * _NS)))
+        patience_s = 2 * within_s + self._settings.delivery_timeout_ms / 1000 + _LAST_OPERATION_S
+        told = await self._each("probed", patience_s)
+        self._task = None
+        found = [
+            {key: Tried(*each) for key, each in (told.get(number) or {}).items()}
+            for number in self._workers
+        ]
+        return tried_by_all(found, keys)
+
     async def drain(self, ends: Mapping[str, int], within_s: float) -> Unsettled:
         self._release()
         self._begin(Drain(dict(ends), time.monotonic_ns() + int(within_s * _NS)))
@@ -94,7 +106,7 @@ class WorkerClients:
         questions = self._workload.closing(worker.number, worker.invocations)
         return Left({}, [asked(question) for question in questions])
 
-    def _begin(self, task: Load | Drain) -> None:
+    def _begin(self, task: Load | Probe | Drain) -> None:
         """All of them, and others for those that ended when there was nothing to do."""
         self._task = task
         for number, worker in self._workers.items():

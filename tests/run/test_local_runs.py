@@ -43,6 +43,8 @@ def test_a_kill_is_survived(tmp_path: Path, client: str) -> None:
     )
     assert said.exit_code == 0, str(said)
     assert any("proof" in each for each in said.results["figures"]["faults"])
+    writes = said.results["figures"]["calm"]["writes"]
+    assert len(writes["took_s"]) == said.results["figures"]["calm"]["partitions"] == 8, writes
     told = [
         json.loads(line)
         for line in (tmp_path / "store" / "latest" / "cluster.jsonl").read_text().splitlines()

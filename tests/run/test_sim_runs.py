@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 
+from broker.partition import Partition
+from broker.protocol.errors import ErrorCode, KafkaError
 from harness.client.driver import DriverError
 from harness.history.history import History
+from harness.run.calm import rotate_leaders
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.run import execute
@@ -293,6 +296,42 @@ def test_no_host_is_left_in_the_store(tmp_path: Path) -> None:
     assert outcome.figures["calm"]["healed"]
     (available,) = [each for each in outcome.verdicts if each.checker == "availability"]
     assert available.stats["looked-at"] == outcome.figures["calm"]["partitions"] > 0
+    assert len(outcome.figures["calm"]["writes"]["took_s"]) == available.stats["looked-at"]
+
+
+def test_a_partition_that_takes_no_write_when_all_is_healed_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its leader has everybody in sync, answers, and refuses: no description shows that."""
+    is_sabotaged, check_acks, rotate = False, Partition.check_acks, rotate_leaders
+
+    def refusing(self: Partition, acks: int) -> None:
+        if is_sabotaged and (self.topic, self.index) == ("queue1", 2):
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+        check_acks(self, acks)
+
+    async def rotated(*all_of: Any) -> list[str]:
+        nonlocal is_sabotaged
+        doubts = await rotate(*all_of)
+        is_sabotaged = True
+        return doubts
+
+    monkeypatch.setattr(Partition, "check_acks", refusing)
+    monkeypatch.setattr("harness.run.run.rotate_leaders", rotated)
+    found = []
+    for again in ("first", "second"):
+        is_sabotaged = False
+        outcome = run(tmp_path / again, time_limit_s=2.0, nodes=3, concurrency=4)
+        assert outcome.exit_code == 1, outcome.sentence()
+        assert [each.type for each in outcome.anomalies] == ["unavailable"]
+        assert outcome.anomalies[0].because.startswith("queue1-2 took none of ")
+        (late,) = outcome.figures["calm"]["writes"]["late"]
+        assert (late["partition"], late["heard"], len(late["isr"])) == ("queue1-2", True, 3)
+        assert 30 <= late["tried_s"] < 60
+        assert late["tries"] >= 2
+        assert len(outcome.figures["calm"]["writes"]["took_s"]) == 7
+        found.append(outcome.figures["calm"])
+    assert found[0] == found[1], "the same seed, the same figures"
 
 
 def test_a_store_that_fills_up_ends_the_run_with_a_sentence_and_keeps_what_is_there(

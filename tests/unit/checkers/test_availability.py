@@ -77,6 +77,78 @@ def test_in_doubt_it_is_unknown(seen: dict[str, Any], why: str) -> None:
     assert not verdict.anomalies
 
 
+def late(**more: Any) -> dict[str, Any]:
+    return {
+        "partition": "t-0",
+        "leader": "n1",
+        "replicas": ["n1", "n2", "n3"],
+        "isr": ["n1", "n2"],
+        "min_isr": 2,
+        "tries": 3,
+        "tried_s": 31.2,
+        "took_s": None,
+        "heard": True,
+        "error": "TIMED_OUT: no",
+        **more,
+    }
+
+
+def written(*found: dict[str, Any], before: int = 900, **more: Any) -> dict[str, Any]:
+    took = {"t-1": 0.004, "t-2": 0.004, "t-3": 0.004}
+    writes = {"before": before, "acknowledged": 3, "took_s": took, "late": list(found)}
+    return calm(waited_s=0.2, writes=writes, **more)
+
+
+@pytest.mark.parametrize(
+    ("seen", "because"),
+    [
+        (written(late()), "t-0 took none of 3 writes that one client tried in 31.2 s of calm"),
+        (written(late(), struck=["n3"]), "though n1 leads it, ['n1', 'n2'] are in sync"),
+        (written(late(took_s=33.0)), "t-0 took a write only after 33 s"),
+        (written(late(leader=None)), "though no node leads it"),
+    ],
+)
+def test_a_partition_that_takes_no_write_in_time_is_unavailable(
+    seen: dict[str, Any], because: str
+) -> None:
+    verdict = availability(seen, Contract.safe())
+    assert verdict.validity is Validity.INVALID
+    (anomaly,) = verdict.anomalies
+    assert anomaly.type == "unavailable"
+    assert because in anomaly.because
+
+
+@pytest.mark.parametrize(
+    ("seen", "why"),
+    [
+        (written(late(), healed=False), "could not be healed"),
+        (written(late(), nodes={**NODES, "n2": False, "n3": False}), "no majority"),
+        (written(late(), before=0), "the configuration may be to blame"),
+        (written(late(tries=0, tried_s=0.0, heard=False)), "no client came to try one"),
+        (written(late(heard=False)), "no broker answered the clients that tried"),
+        (written(late(tried_s=29.0)), "too little: 2 in vain, and 30 s, are needed"),
+        (written(late(tries=1)), "too little"),
+        (written(late(tries=2, took_s=33.0)), "too little"),
+        (written(late(), struck=["n1"]), "no replica is known"),
+        (written(late(), struck=["n2"]), "no replica is known"),
+        (written(late(), nodes={**NODES, "n1": False}), "no replica is known"),
+        (written(late(isr=["n1"])), "no replica is known"),
+        (written(late(leader=None, isr=[], replicas=[])), "no replica is known"),
+    ],
+)
+def test_a_write_in_vain_proves_nothing_where_the_cluster_may_be_excused(
+    seen: dict[str, Any], why: str
+) -> None:
+    verdict = availability(seen, Contract.safe())
+    assert verdict.validity is Validity.UNKNOWN
+    assert why in verdict.why
+    assert not verdict.anomalies
+
+
+def test_a_cluster_that_takes_writes_is_available() -> None:
+    assert availability(written(), Contract.safe()).validity is Validity.VALID
+
+
 def test_a_cluster_that_serves_is_available() -> None:
     verdict = availability(calm(), Contract.safe())
     assert verdict.validity is Validity.VALID

@@ -20,6 +20,7 @@ from harness.client.instant import InstantClient, Memory
 from tests.unit.checkers.stories import told
 from workloads import TO_COME, WORKLOADS, make_workload
 from workloads.base import Load, Workload
+from workloads.register import Register
 
 ROOT = Path(__file__).parents[3]
 EVERY = pytest.mark.parametrize("name", list(WORKLOADS))
@@ -69,6 +70,25 @@ def test_no_value_is_written_twice(name: str) -> None:
     assert len(values) > 100
     assert len(set(values)) == len(values)
     assert {value >> 32 for value in values} == {0, 1, 2}
+
+
+@EVERY
+async def test_each_partition_can_be_written_to_when_all_is_healed(name: str) -> None:
+    """By an ordinary write, whose value is the ordinal's own, as if `operation` had drawn it."""
+    workload = make_workload(name, load())
+    client = InstantClient(Memory())
+    for key in workload.drained_keys(1):
+        write = workload.write(1, 77, key)
+        assert keys_in(write) == {key}
+        assert written([write]) == [1 << 32 | 77]
+        assert (await client.invoke(write)).type == "ok"
+
+
+def test_a_register_in_use_is_not_replaced_when_all_is_healed() -> None:
+    """What became of its last put must still be there to be seen."""
+    register = Register(load())
+    for key in register.drained_keys(0):
+        assert register.write(0, 0, key).value[0][1] not in register.registers
 
 
 @EVERY

@@ -146,10 +146,38 @@ WELL = {
 }
 
 
+WRITES = {"before": 60, "acknowledged": 2, "took_s": {"t-0": 0.01, "t-1": 0.01}, "late": []}
+LATE_WRITE = {
+    "partition": "t-0",
+    "leader": "n1",
+    "isr": ["n1"],
+    "replicas": ["n1"],
+    "min_isr": 1,
+    "tries": 3,
+    "tried_s": 30.4,
+    "took_s": None,
+    "heard": True,
+    "error": None,
+}
+
+
+def test_writes_when_all_was_healed_are_not_counted_as_load(tmp_path: Path) -> None:
+    stored(tmp_path, *appends(52), read(*range(52)), polled(*range(52)))
+    for acknowledged, exit_code in ((2, 0), (3, 2)):
+        calm = {**WELL, "writes": {**WRITES, "acknowledged": acknowledged}}
+        outcome = judge(tmp_path, Plan(workload="append"), (), {"calm": calm})
+        assert outcome.exit_code == exit_code, outcome.sentence()
+    assert "too few writes went well: 49" in str(outcome.doubts)
+
+
 @pytest.mark.parametrize(
     ("calm", "exit_code"),
     [
         (WELL, 0),
+        ({**WELL, "writes": WRITES}, 0),
+        ({**WELL, "writes": {**WRITES, "late": [LATE_WRITE]}}, 1),
+        ({**WELL, "writes": {**WRITES, "late": [{"partition": "t-0"}]}}, 2),
+        ({**WELL, "writes": []}, 2),
         ({**WELL, "waited_s": 61, "unwell": [{"partition": "t-0", "leader": None, "isr": ["n1"],
                                               "replicas": ["n1"], "min_isr": 1}]}, 1),
         ({**WELL, "partitions": 0}, 2),

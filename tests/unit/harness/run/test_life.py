@@ -43,6 +43,9 @@ class Sends:
     def operation(self, client: int, ordinal: int) -> Invocation:
         return Invocation("send", [["send", "t-0", ordinal]])
 
+    def write(self, client: int, ordinal: int, key: str) -> Invocation:
+        return Invocation("send", [["send", key, ordinal]])
+
     def drained_keys(self, client: int) -> Sequence[str]:
         return ["t-0", "t-1"]
 
