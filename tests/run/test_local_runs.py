@@ -85,6 +85,8 @@ def test_a_client_that_is_killed_goes_on_as_another_process(tmp_path: Path) -> N
     assert len(sent) == len(set(sent))
 
 
+# The default lane has the same faults on worker processes, in test_worker_clients.py.
+@pytest.mark.slow
 def test_clients_are_killed_and_paused_on_purpose(tmp_path: Path) -> None:
     words = ("--nemesis", "client:kill@c1,client:pause@c2", "--nemesis-interval", "4")
     said = harness("test", *QUICK, *words, "--time-limit", "8", "--json", cwd=tmp_path)
