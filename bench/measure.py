@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import psutil
 
+from bench.free_memory import Ballast
 from bench.systems import ROOT, System
 from bench.systems.server_process import pinned
 
@@ -159,8 +160,13 @@ def rss_bytes(pids: Sequence[int]) -> int:
     return sum(int(psutil.Process(pid).memory_info().rss) for pid in pids)
 
 
-def sample(system: System, load: dict[str, Any], cpus: frozenset[int]) -> Sample:
+def sample(
+    system: System, load: dict[str, Any], cpus: frozenset[int], ballast: Ballast | None = None
+) -> Sample:
+    """`ballast` is freed for the system to write to."""
     with worker({**load, "bootstrap": system.bootstrap}, cpus) as client:
+        if ballast is not None:
+            ballast.free()
         before_s = cpu_s(system.pids)
         client.go()
         result = client.result()

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -18,12 +18,15 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
+from bench.free_memory import Ballast
 from bench.measure import Figures, LoadError, Sample, figures, sample
 from bench.rows import CEILING, JVMS, PARTITIONS, RECORDS_PER_MB, Row
 from bench.systems import System
 
 # Two rounds in a row that differ by less show that the JVM has compiled what it will.
 WARM_WITHIN = 0.05
+_DELETED_S = 0.5
+_WORTH_HOLDING_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Plan:
     warm_rounds_max: int
     client_cpus: frozenset[int]
     say: Callable[[str], None]
+    ballast: Ballast = field(default_factory=Ballast)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,9 +134,17 @@ def _load(row: Row, name: str, plan: Plan) -> dict[str, object]:
 def run_once(system: System, row: Row, plan: Plan, filled: str | None) -> Sample:
     if filled is not None:
         return sample(system, _load(row, filled, plan), plan.client_cpus)
+    ballast = plan.ballast if row.judged == "throughput" else None
+    if ballast is not None:
+        ballast.hold()
     with topic(system, row.partitions) as name:
-        taken = sample(system, _load(row, name, plan), plan.client_cpus)
-        return replace(taken, stored_bytes=stored_bytes(system, name))
+        taken = sample(system, _load(row, name, plan), plan.client_cpus, ballast)
+        taken = replace(taken, stored_bytes=stored_bytes(system, name))
+    if taken.stored_bytes > _WORTH_HOLDING_BYTES:
+        # Before the hypervisor sees the pages of the deleted files. Kafka deletes a moment later.
+        time.sleep(_DELETED_S)
+        plan.ballast.hold()
+    return taken
 
 
 def warm(system: System, row: Row, plan: Plan, filled: str | None) -> int:
