@@ -138,6 +138,7 @@ class PartitionSender:
         self._encoded: dict[Batch, tuple[Identity | None, bytes]] = {}
         self._failures = 0
         self._failed_this_round = False
+        self._sent_to: int | None = None
         patience = client.settings
         self._backoff = Backoff(
             patience.retry_backoff_s, patience.retry_backoff_max_s, client.random
@@ -193,10 +194,23 @@ class PartitionSender:
                 leader = await self._client.metadata.leader(self._topic, self._partition)
                 connection = await self._client.nodes.connection(leader.node_id, self._lane)
                 self._failed_this_round = False
+                if self._overtakes(leader.node_id):
+                    continue  # an answer, or its absence, wakes this task again
+                self._sent_to = leader.node_id
                 for batch in self.queue.sendable():
                     self._send(connection, batch)
             except ClientError as error:
                 self._cannot_send(error)
+
+    def _overtakes(self, leader_id: int) -> bool:
+        """Whether a batch to this leader could be written before one that another node still has.
+
+        A leader that has no record of a producer takes any first sequence, as Kafka's does
+        (KIP-360), so sequence numbers alone do not keep the order of a producer's first batches.
+        """
+        if not self._settings.idempotent or leader_id == self._sent_to:
+            return False
+        return any(batch.in_flight for batch in self.queue.batches)
 
     async def _new_identity(self) -> Identity:
         body = m.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)

@@ -131,6 +131,37 @@ async def test_up_to_five_produce_requests_of_a_partition_are_in_flight() -> Non
         assert all(isinstance(each.result(), Delivered) for each in outcomes)
 
 
+async def test_no_batch_goes_to_a_new_leader_before_one_that_the_old_leader_has() -> None:
+    """Seed 3077: the new leader did not know the producer, and took its second batch first."""
+    old, new = ScriptedBroker(1), ScriptedBroker(2)
+    for broker in (old, new):
+        broker.set_leader("t", 1, 0)
+    deposed = asyncio.Event()
+
+    async def refuse(_: Message) -> m.ProduceResponse:
+        await deposed.wait()
+        return produce_answer(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    async def take(_: Message) -> m.ProduceResponse:
+        return produce_answer(offset=new.count(ApiKey.PRODUCE) - 1)
+
+    old.script[ApiKey.PRODUCE], new.script[ApiKey.PRODUCE] = refuse, take
+    async with scripted(old, new), client_of(old.address) as client:
+        producer = client.producer()
+        first = producer.submit("t", 0, [(None, b"first")])
+        await wait_until(lambda: old.count(ApiKey.PRODUCE) == 1)
+        for broker in (old, new):
+            broker.set_leader("t", 2, 1)
+        await client.metadata.refresh()
+        second = producer.submit("t", 0, [(None, b"second")])
+        await asyncio.sleep(0.05)
+        assert new.count(ApiKey.PRODUCE) == 0
+        deposed.set()
+        await producer.flush()
+        assert (first.result(), second.result()) == (Delivered(0), Delivered(1))
+        assert [sequence for _, sequence in sequences(new)] == [0, 1]
+
+
 def sequences(broker: ScriptedBroker) -> list[tuple[int, int]]:
     """Producer id and sequence of each produce request, as the broker got them."""
     found = []
