@@ -6,6 +6,6 @@
 
 from __future__ import annotations
 
-from checkers.registry import CHECKERS, check
+from checkers.registry import all_checkers, check
 
-__all__ = ["CHECKERS", "check"]
+__all__ = ["all_checkers", "check"]

@@ -2,15 +2,16 @@
 
 A run is judged by the safe contract whatever it was configured with, because a user who loses
 records wants to be told so; the sentence then says whether the run's own settings promised better.
-The rows themselves are in promises.py.
+The rows of an anomaly stand with the checker that finds it; conditions that several share are in
+clauses.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from harness.client.base import Acks, IsolationLevel
 
@@ -93,41 +94,19 @@ class Contract:
         """What is said of this anomaly, and the sentence to quote."""
         own = row_for(anomaly, self)
         if self.judged_by == "configured":
-            return Ruling(promise=own.promise, sentence=own.sentence)
+            return Ruling(promise=own.promise, sentence=own.sentence, row=own.when)
         row = row_for(anomaly, self.strengthened())
         if row.promise is Promise.NEVER and own.promise is not Promise.NEVER:
             sentence = (
                 f"{row.sentence} This run's configuration does not promise it: {own.sentence}"
             )
-            return Ruling(promise=row.promise, sentence=sentence)
-        return Ruling(promise=row.promise, sentence=row.sentence)
+            return Ruling(promise=row.promise, sentence=sentence, row=row.when)
+        return Ruling(promise=row.promise, sentence=row.sentence, row=row.when)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
-    promise: Promise
-    sentence: str
+class Clause(NamedTuple):
+    """One row of the contract: a kind of configuration, and what it promises."""
 
-
-class Rules(Protocol):
-    """Who says what an anomaly is to a model."""
-
-    def ruling(self, anomaly: str) -> Ruling: ...
-
-
-class NoLog:
-    """For sets, registers and other objects: Kafka's configuration excuses nothing of them, though
-    some of their anomalies are called as those of logs are."""
-
-    def ruling(self, anomaly: str) -> Ruling:
-        return Ruling(promise=Promise.NEVER, sentence=f"No configuration allows {anomaly}.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One anomaly under one kind of configuration."""
-
-    anomaly: str
     when: str
     """The condition in words, for the reference."""
     holds: Callable[[Contract], bool]
@@ -135,17 +114,45 @@ class Row:
     sentence: str
 
 
-def row_for(anomaly: str, contract: Contract) -> Row:
-    """The first row that fits: rows go from the special to the general."""
-    from checkers.promises import ROWS
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    promise: Promise
+    sentence: str
+    row: str = ""
+    """The condition of the row that applies."""
 
-    for row in ROWS.get(anomaly, ()):
-        if row.holds(contract):
-            return row
-    return Row(
-        anomaly=anomaly,
-        when="always",
-        holds=lambda _: True,
-        promise=Promise.NEVER,
-        sentence=f"No configuration allows {anomaly}.",
-    )
+
+class Rules(Protocol):
+    """What says of a finding whether it is forbidden."""
+
+    def ruling(self, anomaly: str) -> Ruling: ...
+
+
+class NoLog:
+    """Rules of sets, registers and other objects: no setting of Kafka's excuses their anomalies,
+    though some of them have the names of logs' anomalies. `tolerated` has a reason for each type
+    that is no fault."""
+
+    def __init__(self, tolerated: Mapping[str, str] | None = None) -> None:
+        self._tolerated = tolerated or {}
+
+    def ruling(self, anomaly: str) -> Ruling:
+        if anomaly in self._tolerated:
+            return Ruling(promise=Promise.ALLOWED, sentence=self._tolerated[anomaly], row="always")
+        return _no_configuration(anomaly)
+
+
+def row_for(anomaly: str, contract: Contract) -> Clause:
+    """The first row that fits: rows go from the special to the general."""
+    from checkers.registry import rows
+
+    for clause in rows().get(anomaly, ()):
+        if clause.holds(contract):
+            return clause
+    ruling = _no_configuration(anomaly)
+    return Clause(ruling.row, lambda _: True, ruling.promise, ruling.sentence)
+
+
+def _no_configuration(anomaly: str) -> Ruling:
+    sentence = f"No configuration allows {anomaly}."
+    return Ruling(promise=Promise.NEVER, sentence=sentence, row="always")

@@ -16,6 +16,8 @@ class Finding:
     ops: tuple[int, ...]
     because: str
     witness: dict[str, Any] = field(default_factory=dict)
+    row: str = ""
+    """The anomaly whose rows of the contract apply, where that is not the type itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +28,13 @@ class Findings:
     count: int = 0
     """How many there are, shown or not."""
     looked_at: int = 0
-    """How many things could have been found wanting. None: the checker has nothing to say."""
+    """How many things could have been found wanting. 0: the checker had nothing to check."""
     nothing: str = ""
-    """What was missing, in a sentence, where nothing was looked at."""
+    """Why the checker had nothing to check."""
+    unsure: str = ""
+    """Why the history cannot be cleared, though something was checked and nothing found."""
+    ruled_out: tuple[str, ...] = ()
+    """The weakest consistency models that the history cannot satisfy."""
     stats: dict[str, Any] = field(default_factory=dict)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from checkers.contract import Contract
-from checkers.results import Result
-from checkers.verdict import Validity
 
 if TYPE_CHECKING:
     from checkers.segments.replicas import Replica
     from checkers.stored import StoredHistory
+    from checkers.verdict import Verdict
     from harness.history.history import History
 
 Reading = Literal["asserts", "ignored"]
@@ -35,42 +35,45 @@ class Question:
     """What brokers have stored, the ground truth of a log."""
 
 
-MODELS = (
-    "kafka",
-    "list-append",
-    "rw-register",
-    "register",
-    "cas-register",
-    "multi-register",
-    "kv-append",
-    "mutex",
-    "fifo-queue",
-    "stack",
-    "set",
-    "set-full",
-    "queue",
-    "total-queue",
-    "counter",
-    "unique-ids",
-    "bank",
-    "long-fork",
-)
-
+MODELS: dict[str, str] = {
+    "kafka": "checkers.log.model:kafka",
+    "list-append": "checkers.transactions.list_append:list_append",
+    "rw-register": "checkers.transactions.rw_register:rw_register",
+    "register": "checkers.linear.models:register",
+    "cas-register": "checkers.linear.models:cas_register",
+    "multi-register": "checkers.linear.models:multi_register",
+    "kv-append": "checkers.linear.models:kv_append",
+    "mutex": "checkers.linear.models:mutex",
+    "fifo-queue": "checkers.linear.models:fifo_queue",
+    "stack": "checkers.linear.models:stack",
+    "set": "checkers.counts.sets:whole_set",
+    "set-full": "checkers.counts.sets:full_set",
+    "queue": "checkers.counts.queues:queue",
+    "total-queue": "checkers.counts.queues:total_queue",
+    "counter": "checkers.counts.counters:counter",
+    "unique-ids": "checkers.counts.counters:unique_ids",
+    "bank": "checkers.counts.banks:bank",
+    "long-fork": "checkers.counts.forks:long_fork",
+}
+"""By name, the function that judges; imported when it is asked, for numpy takes its time."""
 
 LEAN = ("kafka", "list-append", "rw-register")
 """Models that read what they need of a history on disk by themselves."""
 
 
-def judge(history: History | StoredHistory, model: str, question: Question) -> Result:
-    """A model that breaks is told of, and proves nothing. HistoryError: a value that is none was
-    met, which nobody had looked at before."""
-    from checkers.judges import JUDGES
+def judge(history: History | StoredHistory, model: str, question: Question) -> Verdict:
+    """The verdict of a model; one that breaks proves nothing.
+
+    Raises HistoryError for a value that no reader had looked at before, and that is not one.
+    """
+    from checkers.rule import broken
     from harness.history.errors import HistoryError
 
+    module, _, function = MODELS[model].partition(":")
     try:
-        return JUDGES[model](history, question)
+        verdict: Verdict = getattr(import_module(module), function)(history, question)
     except HistoryError:
         raise
     except Exception as error:
-        reason = f"the checker broke: {type(error).__name__}: {error}"
-        return Result(validity=Validity.UNKNOWN, why=reason)
+        return broken(model, error, model=model)
+    return replace(verdict, checker=model, model=model)

@@ -14,6 +14,7 @@ from typing import Any
 
 from harness.cluster.errors import NoAnswerError, RefusedError
 from harness.decisions import Decisions
+from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
 from harness.schedule.faults import Fault, kind_of
 from harness.schedule.json_form import write
@@ -51,7 +52,7 @@ class Conductor:
         self._decisions = decisions
         self._note = note
         self._menders: dict[str, Nemesis] = {}
-        self._unhealed: list[str] = []
+        self._unhealed: list[Doubt] = []
         self._is_calm = False
         self._begun_s = 0.0
         self._wanted: tuple[str, ...] = ()
@@ -79,7 +80,7 @@ class Conductor:
         return list(self._nemeses) == list(NEMESES)
 
     @property
-    def doubts(self) -> list[str]:
+    def doubts(self) -> list[Doubt]:
         """Why a run with these outcomes can be no better than unknown."""
         doubts = doubts_about(self.outcomes, wanted=self._wanted, is_all=self.is_all)
         return [*doubts, *self._unhealed]
@@ -256,7 +257,11 @@ class Conductor:
                 self._is_calm = True
                 return
         self._unhealed += [
-            f"{name} could not be undone: {outcomes[name].not_healed}"
+            Doubt(
+                DoubtKind.NOT_HEALED,
+                name,
+                f"{name} could not be undone: {outcomes[name].not_healed}",
+            )
             for name in self.scene.in_force
         ]
 

@@ -6,16 +6,17 @@ from collections.abc import Awaitable
 from itertools import permutations
 
 from harness.cluster import Cluster
+from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
 
 _CLOCK_ERROR_S = 0.1
 
 
-async def heal_cluster(cluster: Cluster) -> list[str]:
-    """What could not be mended, each as a sentence."""
+async def heal_cluster(cluster: Cluster) -> list[Doubt]:
+    """What could not be mended."""
     if not cluster.nodes:
         return []
-    complaints: list[str] = []
+    complaints: list[Doubt] = []
     # Power first: a host that is off has neither links nor processes.
     for capability in (cluster.disk, cluster.network, cluster.clock, cluster.wire):
         if capability is not None:
@@ -29,31 +30,33 @@ async def heal_cluster(cluster: Cluster) -> list[str]:
     return complaints
 
 
-async def _look(cluster: Cluster, complaints: list[str]) -> None:
+async def _look(cluster: Cluster, complaints: list[Doubt]) -> None:
     if cluster.network is not None:
         missing = set(permutations(cluster.network.hosts, 2)) - await cluster.network.reachable()
         if missing:
             shown = ", ".join(f"{source} to {target}" for source, target in sorted(missing)[:3])
-            complaints.append(f"after the healing nothing arrives from {shown}")
+            complaints.append(_unhealed(f"nothing arrives from {shown}"))
     if cluster.process is not None:
         for node in cluster.nodes:
             if not await cluster.process.is_running(node):
-                complaints.append(f"after the healing {node} does not run")
+                complaints.append(_unhealed(f"{node} does not run", node))
             elif await cluster.process.is_paused(node):
-                complaints.append(f"after the healing {node} stands still")
+                complaints.append(_unhealed(f"{node} stands still", node))
     if cluster.clock is not None:
         for node in cluster.nodes:
             offset_s = await cluster.clock.offset_s(node)
             if abs(offset_s) > _CLOCK_ERROR_S:
-                complaints.append(f"after the healing the clock of {node} is {offset_s:+g} s off")
+                complaints.append(_unhealed(f"the clock of {node} is {offset_s:+g} s off", node))
 
 
-async def _try(deed: Awaitable[None], complaints: list[str]) -> None:
+async def _try(deed: Awaitable[None], complaints: list[Doubt]) -> None:
     try:
         await deed
-    except EnvironmentFailure as failure:
-        complaints.append(f"not healed: {failure}")
     except TimeoutError:
-        complaints.append("not healed within its time")
-    except OSError as failure:
-        complaints.append(f"not healed: {failure}")
+        complaints.append(_unhealed("a step of it took too long"))
+    except (EnvironmentFailure, OSError) as failure:
+        complaints.append(_unhealed(str(failure)))
+
+
+def _unhealed(detail: str, node: str = "") -> Doubt:
+    return Doubt(DoubtKind.NOT_HEALED, node, detail)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness.cluster.capabilities import Node
+from harness.doubts import Doubt, DoubtKind
 from harness.schedule.faults import (
     BrokerLeaves,
     Cut,
@@ -63,23 +64,29 @@ class Outcome:
 
 def doubts_about(
     outcomes: Sequence[Outcome], *, wanted: Sequence[str] = (), is_all: bool = False
-) -> list[str]:
+) -> list[Doubt]:
     """A fault that missed, and a nemesis (of those `wanted`) that never struck, test nothing.
 
     Who asks for all (`is_all`) takes what there is to strike, and in a mix one fault may be in the
     way of another; but where nothing struck at all, nothing was tested.
     """
-    doubts = [f"{each.moment} did not take hold: {each.missed}" for each in outcomes if each.missed]
-    doubts += [f"as {each.moment} was healed: {each.lapsed}" for each in outcomes if each.lapsed]
+    doubts = [
+        Doubt(DoubtKind.FAULT_MISSED, each.moment, each.missed) for each in outcomes if each.missed
+    ]
+    doubts += [
+        Doubt(DoubtKind.FAULT_LAPSED, each.moment, each.lapsed) for each in outcomes if each.lapsed
+    ]
     has_struck = any(each.proof for each in outcomes)
     for nemesis in dict.fromkeys(each.nemesis for each in outcomes):
         own = [each for each in outcomes if each.nemesis == nemesis]
         is_excused = has_struck and (is_all or not any(each.was_alone for each in own))
         if not any(each.proof or each.missed for each in own) and not is_excused:
-            doubts.append(f"{nemesis} never struck: {own[-1].skipped or 'the run was over first'}")
+            why = own[-1].skipped or "the run was over first"
+            doubts.append(Doubt(DoubtKind.NEVER_STRUCK, nemesis, why))
     for nemesis in () if is_all and has_struck else wanted:
         if all(each.nemesis != nemesis for each in outcomes):
-            doubts.append(f"{nemesis} never struck: no moment was drawn for it, try a longer run")
+            why = "no moment was drawn for it, try a longer run"
+            doubts.append(Doubt(DoubtKind.NEVER_STRUCK, nemesis, why))
     return doubts
 
 

@@ -45,7 +45,7 @@ def _figures(material: Material) -> dict[str, str]:
     results = material.results
     found = {"run": f"{material.directory.parent.name}/{material.directory.name}"}
     found["verdict"] = sentences.verdict(results)
-    found |= {f"anomalies: {type_}": f"{n:,}" for type_, n in sentences.counts(results).items()}
+    found |= {f"anomalies: {type_}": f"{n:,}" for type_, n in results.counts().items()}
     found |= _measured(material)
     found |= {
         f"plan: {name}": str(value)

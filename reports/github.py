@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from checkers.verdict import Validity
+from harness.store.results import RunResults
 from reports import sentences
-from reports.sentences import Results
 
 _ANNOTATIONS_MAX = 10
 
 
-def workflow_commands(results: Results, of: str = "") -> list[str]:
+def workflow_commands(results: RunResults, of: str = "") -> list[str]:
     """Workflow commands, one line each: the first of every type, and each doubt as a warning.
 
     `of` names the run where there are several.
     """
     said = []
     prefix = f"{of}: " if of else ""
-    counted = sentences.counts(results)
-    for type_, anomaly in sentences.forbidden(results):
-        if type_ in counted:
-            count = counted.pop(type_)
-            title = f"{count:,} {type_}" if count > 1 else type_
-            said.append(f"::error title={_property(prefix + title)}::{_data(anomaly['because'])}")
-    if sentences.validity(results) == "unknown":
+    counted = results.counts()
+    for anomaly in results.anomalies:
+        if anomaly.type in counted:
+            count = counted.pop(anomaly.type)
+            title = f"{count:,} {anomaly.type}" if count > 1 else anomaly.type
+            said.append(f"::error title={_property(prefix + title)}::{_data(anomaly.because)}")
+    if results.validity is Validity.UNKNOWN:
         title = _property(f"{prefix}unknown")
         said.append(f"::warning title={title}::{_data(sentences.verdict(results))}")
     return said[:_ANNOTATIONS_MAX]

@@ -7,12 +7,14 @@ for fine.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from checkers.verdict import Validity, Verdict
+from harness.doubts import Doubt, DoubtKind
+from harness.store.results import RunResults
 from reports import sentences
-from reports.sentences import Results
 
 if TYPE_CHECKING:
     from junitparser import TestCase, TestSuite
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_junit(runs: Iterable[tuple[str, Results]], path: Path) -> None:
+def write_junit(runs: Iterable[tuple[str, RunResults]], path: Path) -> None:
     """`runs`: each with its name."""
     from junitparser import JUnitXml
 
@@ -30,39 +32,35 @@ def write_junit(runs: Iterable[tuple[str, Results]], path: Path) -> None:
     xml.write(str(path), pretty=True)
 
 
-def no_end(command: str, why: str) -> Results:
+def no_end(command: str, why: str) -> RunResults:
     """Of a run that could not be made: nothing was checked, and that is an error."""
-    return {"run": "", "command": command, "checks": [], "doubts": [f"no end: {why}"]}
+    doubt = Doubt(DoubtKind.NO_END, detail=why)
+    return RunResults(run="", command=command, validity=Validity.UNKNOWN, doubts=(doubt,))
 
 
-def _suite(name: str, results: Results) -> TestSuite:
+def _suite(name: str, results: RunResults) -> TestSuite:
     from junitparser import Error, TestCase, TestSuite
 
     suite = TestSuite(name)
-    suite.timestamp = _iso(str(results["run"]))
-    suite.add_property("command", _text(results["command"]))
-    for check in results["checks"]:
-        suite.add_testcase(_case(name, check))
-    if results["doubts"]:
+    suite.timestamp = _iso(results.run)
+    suite.add_property("command", _text(results.command))
+    for verdict in results.verdicts:
+        suite.add_testcase(_case(name, verdict))
+    if results.doubts:
         case = TestCase("doubts", classname=name, time=0)
-        case.result = [Error(_text("; ".join(results["doubts"])))]
+        case.result = [Error(_text("; ".join(sentences.doubts(results))))]
         suite.add_testcase(case)
     return suite
 
 
-def _case(name: str, check: Mapping[str, Any]) -> TestCase:
+def _case(name: str, verdict: Verdict) -> TestCase:
     from junitparser import Error, Failure, TestCase
 
-    case = TestCase(_text(check["checker"]), classname=name, time=0)
-    if sentences.is_unsure(check):
-        case.result = [Error(_text(sentences.why(check)) or "unknown")]
-    elif not check["valid"]:
-        told = [
-            (type_, _text(anomaly["because"]))
-            for type_, found in check["anomalies"].items()
-            if sentences.is_forbidden(check, type_)
-            for anomaly in found
-        ]
+    case = TestCase(_text(verdict.checker), classname=name, time=0)
+    if verdict.validity is Validity.UNKNOWN:
+        case.result = [Error(_text(verdict.why) or "unknown")]
+    elif verdict.validity is Validity.INVALID:
+        told = [(each.type, _text(each.because)) for each in verdict.anomalies]
         # One failure for a case, as readers of this format expect; the rest is its text.
         failure = Failure(told[0][1] if told else "invalid", told[0][0] if told else None)
         failure.text = "\n".join(because for _, because in told)

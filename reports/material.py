@@ -14,6 +14,7 @@ from harness.history.errors import HistoryError
 from harness.history.history import CHUNKS, PARQUET
 from harness.history.op import NEMESIS, Op
 from harness.store.inside import refuse_strangers, text_inside
+from harness.store.results import RunResults
 from harness.store.stored_run import read_plan, read_results
 from reports import faults
 from reports.calls import Calls
@@ -30,7 +31,7 @@ from reports.wording import cut
 @dataclass(frozen=True, slots=True)
 class Material:
     directory: Path
-    results: Mapping[str, Any]
+    results: RunResults
     plan: Mapping[str, Any]
     nodes: tuple[str, ...]
     calls: Calls | None = None

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from checkers.contract import Promise
+from checkers.verdict import AT_S, Anomaly, Verdict
 from harness.history.op import TYPES
 from harness.store.stored_run import read_began, read_environment
 from reports import faults, logs, sentences
@@ -26,7 +28,6 @@ from reports.spacetime import SpaceTime, spacetime
 from reports.strip import Strip, strip
 from reports.wording import cut, outcome, seconds
 
-_SIMULATED_AT = re.compile(r"\(at ([\d.]+) s, row \d+\)")
 _PROOFS_MAX = 12
 _FIRST = "lost-write"
 """What was lost is what anybody asks for first."""
@@ -130,22 +131,22 @@ def page(material: Material, limits: Limits) -> Page:
     results, plan, calls = material.results, material.plan, material.calls
     found = _found(material)
     kinds = _kinds(material, found, limits)
-    guilty = {index for _, anomaly, _ in found for index in anomaly["ops"]}
-    moments = sorted(at for _, _, at in found if at is not None)
+    guilty = {index for anomaly, _ in found for index in anomaly.ops}
+    moments = sorted(at for _, at in found if at is not None)
     first = moments[0] if moments else None
     shown, left = ((), 0) if calls is None else _around(calls, guilty, moments, limits)
     return Page(
-        run=str(results["run"]),
+        run=results.run,
         title=f"{plan.get('workload', '?')} × {plan.get('nemesis', '?')}",  # noqa: RUF001
-        verdict=sentences.validity(results),
+        verdict=results.validity.value,
         sentence=sentences.verdict(results),
         lead=_lead(material, first),
         meta=_meta(material),
-        command=str(results["command"]),
+        command=results.command,
         kinds=kinds,
         quality=None if calls is None or material.read is None else quality(
             results, calls, material.bands, material.read, material.trace, material.leading),
-        checks=tuple(map(_check, results["checks"])),
+        checks=tuple(map(_check, results.verdicts)),
         plots=material.plots,
         calls=shown,
         calls_left=left,
@@ -159,48 +160,42 @@ def page(material: Material, limits: Limits) -> Page:
     )  # fmt: skip
 
 
-_Found = tuple[str, Mapping[str, Any], int | None]
-"""Type, anomaly, and when it was."""
+_Found = tuple[Anomaly, int | None]
+"""With the time of its first operation, in ns."""
 
 
 def _found(material: Material) -> list[_Found]:
-    return [
-        (type_, anomaly, _when(material, anomaly))
-        for check in material.results["checks"]
-        for type_, told in check["anomalies"].items()
-        if sentences.is_forbidden(check, type_)
-        for anomaly in told
-    ]
+    return [(anomaly, _when(material, anomaly)) for anomaly in material.results.anomalies]
 
 
-def _when(material: Material, anomaly: Mapping[str, Any]) -> int | None:
+def _when(material: Material, anomaly: Anomaly) -> int | None:
     calls = material.calls
     if calls is None:
         return None
-    rows = [row for index in anomaly["ops"] if (row := calls.row_of(index)) is not None]
+    rows = [row for index in anomaly.ops if (row := calls.row_of(index)) is not None]
     if rows:
         return min(int(calls.rows.time_ns[row]) for row in rows)
-    match = _SIMULATED_AT.search(anomaly["because"])
+    at_s = anomaly.witness.get(AT_S)
     began = read_began(material.directory)
-    if match is None or began is None:
+    if not isinstance(at_s, int | float) or began is None:
         return None
-    return max(0, int(float(match[1]) * 1e9) - began.stage_ns)
+    return max(0, int(at_s * 1e9) - began.stage_ns)
 
 
 def _kinds(material: Material, found: Sequence[_Found], limits: Limits) -> tuple[Kind, ...]:
-    counted = sentences.counts(material.results)
+    counted = material.results.counts()
     kinds, left = [], limits.in_full
     for type_ in sorted(counted, key=lambda each: (each != _FIRST, each)):
-        own = [(anomaly, at) for name, anomaly, at in found if name == type_]
+        own = [(anomaly, at) for anomaly, at in found if anomaly.type == type_]
         # The smallest proof first: it is the quickest to believe.
-        own.sort(key=lambda each: (len(each[0]["ops"]) or 99, each[1] or 0))
+        own.sort(key=lambda each: (len(each[0].ops) or 99, each[1] or 0))
         chosen = own[: min(limits.of_a_kind, max(left, 1))]
         left -= len(chosen)
         kinds.append(
             Kind(
                 type=type_,
                 count=counted[type_],
-                contract=own[0][0]["contract"] if own else "",
+                contract=own[0][0].contract if own else "",
                 is_allowed=False,
                 is_unsaid=False,
                 shown=tuple(
@@ -214,52 +209,55 @@ def _kinds(material: Material, found: Sequence[_Found], limits: Limits) -> tuple
 
 def _allowed(material: Material) -> tuple[Kind, ...]:
     """What was seen and the contract allows, or cannot say: named and counted, not shown."""
-    return tuple(
-        Kind(
-            type=type_,
-            count=max(len(told), check["stats"].get("count", 0)),
-            contract=told[0]["contract"],
-            is_allowed=type_ in check["allowed"],
-            is_unsaid=type_ not in check["allowed"],
-            shown=(),
-        )
-        for check in material.results["checks"]
-        for type_, told in sorted(check["anomalies"].items())
-        if told and not sentences.is_forbidden(check, type_)
-    )
+    kinds = []
+    for verdict in material.results.verdicts:
+        first = {each.type: each for each in reversed((*verdict.allowed, *verdict.unsaid))}
+        for type_, anomaly in sorted(first.items()):
+            is_allowed = anomaly.promise is Promise.ALLOWED
+            kinds.append(
+                Kind(
+                    type=type_,
+                    count=verdict.count_of(type_),
+                    contract=anomaly.contract,
+                    is_allowed=is_allowed,
+                    is_unsaid=not is_allowed,
+                    shown=(),
+                )
+            )
+    return tuple(kinds)
 
 
 def _shown(
     material: Material,
     type_: str,
     number: int,
-    anomaly: Mapping[str, Any],
+    anomaly: Anomaly,
     at_ns: int | None,
     limits: Limits,
 ) -> Shown:
-    calls, witness = material.calls, anomaly["witness"]
+    calls, witness = material.calls, anomaly.witness
     guilty: list[int] = []
     picture = None
     if calls is not None and at_ns is not None:
-        guilty = [call for op in anomaly["ops"] if (call := calls.call_of(op)) is not None]
+        guilty = [call for op in anomaly.ops if (call := calls.call_of(op)) is not None]
         near = _same_key(calls, witness, at_ns)
         reigns = _reigns(material, str(witness.get("key")))
         picture = strip(calls, guilty, at_ns, near, material.bands, reigns, limits.bars)
     return Shown(
         anchor=f"{re.sub(r'[^A-Za-z0-9-]', '-', type_)}-{number}",
         number=number,
-        because=anomaly["because"],
+        because=anomaly.because,
         at="" if at_ns is None else seconds(at_ns),
         during="" if at_ns is None else faults.into(material.bands, at_ns),
         ops=() if calls is None else tuple(
             _call(calls, call, True, witness) for call in dict.fromkeys(guilty[:_PROOFS_MAX])),
         ops_left=max(0, len(guilty) - _PROOFS_MAX),
         offsets=None if calls is None else offsets_panel(calls, witness),
-        ring=ring(witness, anomaly["because"]),
+        ring=ring(witness, anomaly.because),
         strip=picture,
         spacetime=None if material.trace is None or at_ns is None or number > 2 else spacetime(
             material.trace, material.nodes, material.bands, at_ns),
-        witness=cut(json.dumps({"type": type_, "ops": anomaly["ops"], **witness},
+        witness=cut(json.dumps({"type": type_, "ops": anomaly.ops, **witness},
                                ensure_ascii=False), 2000),
     )  # fmt: skip
 
@@ -323,7 +321,7 @@ def _call(
 def _lead(material: Material, first: int | None) -> str:
     """The verdict in figures: how much, of how much, and when first."""
     done = 0 if material.calls is None else len(material.calls)
-    counted = sentences.counts(material.results)
+    counted = material.results.counts()
     if not counted:
         struck = sum(each.has_taken_hold for each in material.bands)
         strokes = "stroke" if struck == 1 else "strokes"
@@ -339,7 +337,7 @@ def _lead(material: Material, first: int | None) -> str:
 
 def _meta(material: Material) -> str:
     plan = material.plan
-    match = re.match(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)", str(material.results["run"]))
+    match = re.match(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)", material.results.run)
     parts = [f"{'-'.join(match.groups()[:3])} {':'.join(match.groups()[3:])} UTC"] if match else []
     if plan:
         parts += [f"{plan.get('time_limit_s', 0):g} s", f"{plan.get('nodes')} nodes"]
@@ -354,7 +352,6 @@ def _meta(material: Material) -> str:
     return " · ".join(parts)
 
 
-def _check(check: Mapping[str, Any]) -> Check:
-    said = {True: "valid", False: "invalid"}.get(check["valid"], "unknown")
-    looked_at = check["stats"].get("looked-at")
-    return Check(check["checker"], said, sentences.why(check), looked_at)
+def _check(verdict: Verdict) -> Check:
+    looked_at = verdict.stats.get("looked-at")
+    return Check(verdict.checker, verdict.validity.value, verdict.why, looked_at)

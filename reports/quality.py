@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from harness.history.schema import FAIL, INFO
+from harness.store.results import FaultFigures, RunResults
+from reports import sentences
 from reports.calls import RECORD, Calls
 from reports.faults import Band, stroke_of
 from reports.leading import Leading
@@ -33,14 +35,14 @@ class Quality:
 
 
 def quality(
-    results: Mapping[str, Any],
+    results: RunResults,
     calls: Calls,
     bands: Sequence[Band],
     read: Reading,
     trace: Trace | None,
     leading: Leading | None,
 ) -> Quality:
-    faults = results["figures"].get("faults", [])
+    faults = results.figures.get("faults", [])
     struck = during(calls, bands)
     acked = acknowledged(calls)
     in_fault = int(np.sum(acked & struck))
@@ -63,7 +65,7 @@ def quality(
         figures.append(("longest time without an acknowledgement", f"{silence:.2f} s"))
     return Quality(
         figures=tuple(figures),
-        doubts=tuple(results["doubts"]),
+        doubts=tuple(sentences.doubts(results)),
         never_reached=tuple(_never_reached(calls, struck, in_fault, bands, trace, leading)),
         partitions=_load(read),
         faults=_faults(faults, calls, bands),
@@ -126,14 +128,14 @@ def _load(read: Reading) -> tuple[tuple[str, int, float, bool], ...]:
 
 
 def _faults(
-    faults: Sequence[Mapping[str, Any]], calls: Calls, bands: Sequence[Band]
+    faults: Sequence[FaultFigures], calls: Calls, bands: Sequence[Band]
 ) -> tuple[tuple[str, str, str, str], ...]:
     waits = dict(zip((each.name for each in bands), recoveries(calls, bands), strict=True))
     return tuple(_fault(told, waits.get(stroke_of(told["fault"]))) for told in faults)
 
 
-def _fault(told: Mapping[str, Any], waited_s: float | None) -> tuple[str, str, str, str]:
-    times = [told.get(name) for name in ("began_ms", "took_hold_ms", "healed_ms")]
+def _fault(told: FaultFigures, waited_s: float | None) -> tuple[str, str, str, str]:
+    times = (told.get("began_ms"), told.get("took_hold_ms"), told.get("healed_ms"))
     began, held, healed = (None if each is None else float(each) / 1000 for each in times)
     when = "" if began is None else f"{began:.1f} s"
     if began is not None and held is not None:
@@ -141,11 +143,11 @@ def _fault(told: Mapping[str, Any], waited_s: float | None) -> tuple[str, str, s
     if healed is not None:
         when += f", healed at {healed:.1f} s"
     waited = "" if waited_s is None or "proof" not in told else f"{waited_s:.2f} s"
-    for name, words in (
-        ("proof", ""),
-        ("missed", "did not take hold: "),
-        ("skipped", "nothing to strike: "),
-    ):
-        if name in told:
-            return str(told["fault"]), when, waited, words + str(told[name])
-    return str(told["fault"]), when, waited, ""
+    said = ""
+    if "proof" in told:
+        said = told["proof"]
+    elif "missed" in told:
+        said = f"did not take hold: {told['missed']}"
+    elif "skipped" in told:
+        said = f"nothing to strike: {told['skipped']}"
+    return told["fault"], when, waited, said

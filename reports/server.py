@@ -155,7 +155,7 @@ def _listed(root: Path, directory: Path) -> Listed:
     is_under_way = current.exists() and current.resolve() == directory.resolve()
     try:
         results = read_results(directory)
-        verdict, sentence = sentences.validity(results), sentences.verdict(results)
+        verdict, sentence = results.validity.value, sentences.verdict(results)
     except MissingError:
         verdict, sentence = "under way" if is_under_way else "no end", ""
     except DamagedError as damaged:

@@ -8,13 +8,13 @@ from checkers.columns import OK
 from checkers.counts.told import Found, judged
 from checkers.linear.calls import Call, calls
 from checkers.models import Question
-from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
+from checkers.verdict import Verdict
 from harness.history.history import History
 from harness.history.json_text import shown
 
 
-def bank(history: History | StoredHistory, question: Question) -> Result:
+def bank(history: History | StoredHistory, question: Question) -> Verdict:
     """The total is given as initial value, a number or the accounts; else the first read's."""
     columns = columns_of(history)
     reads = [

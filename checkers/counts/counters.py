@@ -8,13 +8,13 @@ from checkers.columns import FAIL, OK
 from checkers.counts.told import Found, judged
 from checkers.linear.calls import Call, calls, canonical
 from checkers.models import Question
-from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
+from checkers.verdict import Verdict
 from harness.history.history import History
 from harness.history.json_text import shown
 
 
-def counter(history: History | StoredHistory, question: Question) -> Result:
+def counter(history: History | StoredHistory, question: Question) -> Verdict:
     """A read is at least the least, and at most the most, that may have been there at a moment of
     it: additions that had ended count, those that had begun by its end may, and failed ones do not.
     """
@@ -59,7 +59,7 @@ def _by(call: Call) -> int:
     return -by if call.f.startswith("dec") else by
 
 
-def unique_ids(history: History | StoredHistory, question: Question) -> Result:
+def unique_ids(history: History | StoredHistory, question: Question) -> Verdict:
     columns = columns_of(history)
     given: dict[Hashable, Call] = {}
     found: list[Found] = []

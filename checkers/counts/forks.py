@@ -13,13 +13,13 @@ from checkers.columns import FAIL, OK
 from checkers.counts.told import Found, judged
 from checkers.linear.calls import calls, canonical
 from checkers.models import Question
-from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
+from checkers.verdict import Verdict
 from harness.history.history import History
 from harness.history.json_text import decode
 
 
-def long_fork(history: History | StoredHistory, question: Question) -> Result:
+def long_fork(history: History | StoredHistory, question: Question) -> Verdict:
     columns = columns_of(history)
     groups: dict[frozenset[Any], dict[frozenset[Any], int]] = {}
     reads = 0

@@ -12,8 +12,8 @@ from checkers.counts.told import Found, judged
 from checkers.findings import SHOWN
 from checkers.linear.calls import Call, calls, canonical
 from checkers.models import Question
-from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
+from checkers.verdict import Verdict
 from harness.history.history import History
 from harness.history.json_text import shown
 
@@ -25,7 +25,7 @@ def _dequeued(call: Call) -> list[Any]:
     return [] if call.value is None else [call.value]
 
 
-def queue(history: History | StoredHistory, question: Question) -> Result:
+def queue(history: History | StoredHistory, question: Question) -> Verdict:
     """Nothing comes out that did not go in, or more often than it went in: enqueues are counted
     when they are invoked, dequeues when they are ok."""
     columns = columns_of(history)
@@ -68,7 +68,7 @@ class _Fate:
     """Rows."""
 
 
-def total_queue(history: History | StoredHistory, question: Question) -> Result:
+def total_queue(history: History | StoredHistory, question: Question) -> Verdict:
     """What goes in must come out; only a history that drains the queue can tell."""
     columns = columns_of(history)
     fates: dict[Hashable, _Fate] = {}

@@ -9,8 +9,8 @@ from checkers.columns import FAIL, INFO, OK
 from checkers.counts.told import Found, judged
 from checkers.linear.calls import Call, calls, canonical
 from checkers.models import Question
-from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
+from checkers.verdict import Verdict
 from harness.history.history import History
 from harness.history.json_text import shown
 
@@ -18,7 +18,7 @@ _STRICT = ("linearizable", "strict-serializable", "strong-serializable")
 _LATE = "Only a set that is promised to be linearizable is never late."
 
 
-def whole_set(history: History | StoredHistory, question: Question) -> Result:
+def whole_set(history: History | StoredHistory, question: Question) -> Verdict:
     """What was added for certain is in the last read, and nothing is that nobody added."""
     columns = columns_of(history)
     adds = list(calls(columns, "add"))
@@ -43,7 +43,7 @@ def whole_set(history: History | StoredHistory, question: Question) -> Result:
     return judged(columns, found, stats, "")
 
 
-def full_set(history: History | StoredHistory, question: Question) -> Result:
+def full_set(history: History | StoredHistory, question: Question) -> Verdict:
     """Every read counts: an element that was added, or once seen, is in every later read."""
     columns = columns_of(history)
     adds = {canonical(call.value): call for call in calls(columns, "add")}

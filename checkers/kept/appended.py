@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from checkers.arrays import Bools, Ints32
+from checkers.checker import Checker, Need, of_facts
+from checkers.clauses import LOSS, never
 from checkers.columns import OK, Columns
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.log.facts import LogFacts
@@ -117,3 +119,24 @@ def _at(facts: LogFacts, element: int) -> tuple[int, str, Any]:
     columns: Columns = facts.columns
     key = key_text(facts, int(columns.elements.key[element]))
     return columns.row_of(element), key, columns.value_of(element)
+
+
+CHECKERS = (
+    Checker(
+        name="lost-append",
+        about="An acknowledged append is not in its list when all was read back.",
+        look=of_facts(lost_appends),
+        rows=(
+            *LOSS,
+            never("With acks=all and clean elections an acknowledged append stays in its list."),
+        ),
+        needs=frozenset({Need.READ_BACK}),
+    ),
+    Checker(
+        name="phantom-append",
+        about="A list holds a value that nobody appended.",
+        look=of_facts(phantom_appends),
+        rows=(never("A list holds what somebody appended to it, and nothing else."),),
+        stands=True,
+    ),
+)

@@ -10,44 +10,54 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checkers.contract import Contract, Promise
-from checkers.models import Question, judge
-from checkers.verdict import Anomaly, Validity, Verdict
-from harness.history.history import History
+from checkers.checker import Checker, Evidence
+from checkers.clauses import BLIND_RETRIES, LOSS, allowed, never
+from checkers.contract import Contract
+from checkers.findings import Finding, Findings
+from checkers.transactions.list_append import LIST_APPEND, examined_lists
+from checkers.transactions.verdicts import Promised
 
-LIST_APPEND = "list-append"
 PROMISED = ("serializable", "strong-read-committed")
 _DUPLICATE = "duplicate-elements"
+_NOT_PROMISED = "list-append, not promised"
 
 
-def list_verdict(history: History, contract: Contract) -> Verdict:
-    result = judge(history, LIST_APPEND, Question(contract=contract, consistency_models=PROMISED))
-    by_promise: dict[Promise, list[Anomaly]] = {promise: [] for promise in Promise}
-    why = result.why
-    for anomaly in result.anomalies:
-        if anomaly.severity == "unknown":
-            continue
-        if anomaly.type in result.allowed:
-            by_promise[Promise.ALLOWED].append(anomaly)
-            continue
+def _lists(evidence: Evidence, _: Contract) -> Findings:
+    promised = Promised(PROMISED)
+    findings = examined_lists(evidence.history, PROMISED).findings()
+
+    def row_of(finding: Finding) -> str:
+        if finding.type not in promised.forbidden:
+            return _NOT_PROMISED
         # The types have rows of their own, but those speak of transactions over several logs.
-        row = "duplicate" if anomaly.type == _DUPLICATE else LIST_APPEND
-        ruling = contract.ruling(row)
-        severity = "error" if ruling.promise is Promise.NEVER else "info"
-        ruled = replace(anomaly, severity=severity, contract=ruling.sentence)
-        by_promise[ruling.promise].append(ruled)
-        if ruling.promise is Promise.UNSAYABLE:
-            why = ruling.sentence
-    never = by_promise[Promise.NEVER]
-    validity = Validity.INVALID if never else Validity.UNKNOWN if why else Validity.VALID
-    return Verdict(
-        checker=LIST_APPEND,
-        model=LIST_APPEND,
-        validity=validity,
-        anomalies=tuple(never),
-        allowed=tuple(by_promise[Promise.ALLOWED]),
-        unsaid=tuple(by_promise[Promise.UNSAYABLE]),
-        why="" if never else why,
-        ruled_out=result.ruled_out,
-        stats=result.stats,
+        return "duplicate" if finding.type == _DUPLICATE else LIST_APPEND
+
+    return replace(
+        findings,
+        found=tuple(replace(each, row=row_of(each)) for each in findings.found),
+        unsure=findings.nothing,
     )
+
+
+CHECKERS = (
+    Checker(
+        name=LIST_APPEND,
+        about="Reads of a partition are not the beginnings of one list in the order of time.",
+        look=_lists,
+        rows=(
+            BLIND_RETRIES,
+            *LOSS,
+            never(
+                "A partition is one list: every read is a beginning of it, and its order agrees "
+                "with the order of time."
+            ),
+        ),
+        other_rows={
+            _NOT_PROMISED: (
+                allowed("Reads of a log are serializable, and a deposed leader may answer them."),
+            )
+        },
+        stands=True,
+        model=LIST_APPEND,
+    ),
+)

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from checkers.checker import Checker, Need, of_facts
+from checkers.clauses import BLIND_RETRIES, LOSS, never
 from checkers.columns import OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.kept.registers import UNKNOWN, Log, Name, Put, Registers, told
@@ -148,3 +150,33 @@ def _finding(
 def _findings(found: list[Finding], looked_at: int, nothing: str) -> Findings:
     shown = tuple(sorted(found, key=lambda finding: finding.ops)[:SHOWN])
     return Findings(found=shown, count=len(found), looked_at=looked_at, nothing=nothing)
+
+
+CHECKERS = (
+    Checker(
+        name="replaced-get",
+        about="A get gave a value that was replaced below the end it had read to.",
+        look=of_facts(replaced_gets),
+        rows=(
+            BLIND_RETRIES,
+            *LOSS,
+            never(
+                "Below the end that a get has read to, the last value of a name is the one it gets."
+            ),
+        ),
+        stands=True,
+    ),
+    Checker(
+        name="lost-put",
+        about="When all was read back, the last value of a name was not there.",
+        look=of_facts(lost_puts),
+        rows=(
+            BLIND_RETRIES,
+            *LOSS,
+            never(
+                "A compacted topic keeps the last value of every name, and of no deleted name any."
+            ),
+        ),
+        needs=frozenset({Need.READ_BACK}),
+    ),
+)

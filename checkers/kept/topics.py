@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from checkers.checker import Checker, Need, of_facts
+from checkers.clauses import UNSAFE, never
 from checkers.columns import FAIL, OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import LogFacts
@@ -177,3 +179,24 @@ def _findings(found: list[Finding], looked_at: int) -> Findings:
     shown = tuple(sorted(found, key=lambda finding: finding.ops)[:SHOWN])
     nothing = "no topic that anybody made was described, or not when all was healed"
     return Findings(found=shown, count=len(found), looked_at=looked_at, nothing=nothing)
+
+
+CHECKERS = (
+    Checker(
+        name="phantom-topic",
+        about="A describe showed a topic as nobody had made it.",
+        look=of_facts(phantom_topics),
+        rows=(never("A topic is described as it was made and altered, at some moment."),),
+        stands=True,
+    ),
+    Checker(
+        name="lost-change",
+        about="When all was healed, a describe contradicts an acknowledged change.",
+        look=of_facts(lost_changes),
+        rows=(
+            UNSAFE,
+            never("An acknowledged change of a topic is known to every broker in the end."),
+        ),
+        needs=frozenset({Need.READ_BACK, Need.HEALED}),
+    ),
+)

@@ -16,8 +16,9 @@ from checkers.linear.piles import NOTHING, Pile, decided
 from checkers.linear.search import Outcome, Search, Step, searched
 from checkers.linear.zones import unique_writes, zones
 from checkers.models import Question
-from checkers.results import Result, ruled
+from checkers.rule import rule_all
 from checkers.stored import StoredHistory, columns_of
+from checkers.verdict import Verdict
 from harness.history.history import History
 from harness.history.json_text import decode, encode, shown
 
@@ -57,15 +58,15 @@ def _register_steps(
     return steps
 
 
-def register(history: History | StoredHistory, question: Question) -> Result:
+def register(history: History | StoredHistory, question: Question) -> Verdict:
     return _registers(history, question, "read", "write")
 
 
-def cas_register(history: History | StoredHistory, question: Question) -> Result:
+def cas_register(history: History | StoredHistory, question: Question) -> Verdict:
     return _registers(history, question, "read", "write", "cas")
 
 
-def _registers(history: History | StoredHistory, question: Question, *names: str) -> Result:
+def _registers(history: History | StoredHistory, question: Question, *names: str) -> Verdict:
     codes = _Codes()
     initial = codes.of(question.initial)
     columns = columns_of(history)
@@ -93,7 +94,7 @@ class _Decided:
         return self._run()
 
 
-def mutex(history: History | StoredHistory, question: Question) -> Result:
+def mutex(history: History | StoredHistory, question: Question) -> Verdict:
     """Acquire and release, of a lock that is free at first."""
     columns = columns_of(history)
     moves = {"acquire": (0, 1), "release": (1, 0)}
@@ -107,7 +108,7 @@ def mutex(history: History | StoredHistory, question: Question) -> Result:
     return _judged(history, columns, question, outcomes, *moves, asserted=asserted)
 
 
-def kv_append(history: History | StoredHistory, question: Question) -> Result:
+def kv_append(history: History | StoredHistory, question: Question) -> Verdict:
     """Texts by key: put replaces, append adds at the end, get returns the whole.
 
     A state is 64 bits of the text: each text is a polynomial in a prime base, so that the text of
@@ -147,7 +148,7 @@ def _signed(word: int) -> int:
     return word - (1 << 64) if word >> 63 else word
 
 
-def multi_register(history: History | StoredHistory, question: Question) -> Result:
+def multi_register(history: History | StoredHistory, question: Question) -> Verdict:
     """Transactions of reads and writes over registers; together they are one object."""
     columns = columns_of(history)
     done = [
@@ -198,11 +199,11 @@ def _transaction(parts: Any, default: Hashable, *, silent: bool) -> Callable[[An
     return move
 
 
-def fifo_queue(history: History | StoredHistory, question: Question) -> Result:
+def fifo_queue(history: History | StoredHistory, question: Question) -> Verdict:
     return _queues(history, question, {"enqueue", "offer"}, {"dequeue", "poll"}, first=True)
 
 
-def stack(history: History | StoredHistory, question: Question) -> Result:
+def stack(history: History | StoredHistory, question: Question) -> Verdict:
     return _queues(history, question, {"push"}, {"pop"}, first=False)
 
 
@@ -213,7 +214,7 @@ def _queues(
     takes: set[str],
     *,
     first: bool,
-) -> Result:
+) -> Verdict:
     columns = columns_of(history)
     actions: dict[Hashable, list[Action]] = {}
     piles: dict[Hashable, Pile] = {}
@@ -270,7 +271,7 @@ def _judged(
     outcomes: dict[Hashable, Outcome],
     *names: str,
     asserted: bool,
-) -> Result:
+) -> Verdict:
     """`asserted`: whether any operation that was ok could have been contradicted."""
     stats = {
         "ops": len(history),
@@ -291,7 +292,7 @@ def _judged(
     if any(outcome.linearizable is None for outcome in outcomes.values()):
         nothing = f"no answer within {question.budget:,} configurations"
     findings = Findings(found=tuple(found), count=len(found), looked_at=len(outcomes))
-    return ruled([findings], NoLog(), stats, nothing)
+    return rule_all([findings], NoLog(), stats=stats, nothing=nothing)
 
 
 def _told(columns: Columns, key: Hashable, outcome: Outcome) -> Finding:

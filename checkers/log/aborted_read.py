@@ -6,6 +6,8 @@ operation that polled it, so polls of info and fail operations count as well.
 
 from __future__ import annotations
 
+from checkers.checker import Checker, of_facts
+from checkers.clauses import UNCOMMITTED, never
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.values import ABORTED
 from checkers.log.facts import LogFacts
@@ -47,3 +49,18 @@ def _told(facts: LogFacts, number: int) -> Finding:
             "reader": columns.index_of(reader),
         },
     )
+
+
+CHECKERS = (
+    Checker(
+        name="G1a",
+        about="A poll showed a value whose send failed.",
+        look=of_facts(aborted_reads),
+        rows=(
+            UNCOMMITTED,
+            never("What failed or was aborted is not shown to a read_committed consumer."),
+        ),
+        stands=True,
+        model="kafka",
+    ),
+)

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from checkers.checker import Checker, of_facts
+from checkers.clauses import LOSS, never
 from checkers.columns import INFO, OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import LogFacts
@@ -94,3 +96,27 @@ def compaction_lost_keys(facts: LogFacts) -> Findings:
 
 def compaction_resurrected_keys(facts: LogFacts) -> Findings:
     return _stale(facts, "compaction-resurrected-key", lost=False)
+
+
+CHECKERS = (
+    Checker(
+        name="compaction-lost-key",
+        about="A key is gone that nobody deleted.",
+        look=of_facts(compaction_lost_keys),
+        rows=(
+            *LOSS,
+            never("Compaction keeps the last value of every key."),
+        ),
+        model="kafka",
+    ),
+    Checker(
+        name="compaction-resurrected-key",
+        about="A value came back that had been replaced or deleted.",
+        look=of_facts(compaction_resurrected_keys),
+        rows=(
+            *LOSS,
+            never("A value that was overwritten or deleted does not come back."),
+        ),
+        model="kafka",
+    ),
+)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from checkers.arrays import Ints64
+from checkers.checker import Checker, of_facts
+from checkers.clauses import ALONE, BLIND_RETRIES, LEADER_ONLY, NOBODY, UNCLEAN, UNSAFE, never
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels import fitting
 from checkers.kernels.log import elements_at
@@ -132,3 +134,35 @@ def _two_offsets(facts: LogFacts, number: int, spoken: list[tuple[int, int]]) ->
             "offsets": sorted(firsts),
         },
     )
+
+
+CHECKERS = (
+    Checker(
+        name="duplicate",
+        about="One value is at several offsets.",
+        look=of_facts(duplicates),
+        rows=(
+            BLIND_RETRIES,
+            never("An idempotent producer's record is appended once."),
+        ),
+        stands=True,
+        model="kafka",
+    ),
+    Checker(
+        name="inconsistent-offsets",
+        about="One offset has several values.",
+        look=of_facts(inconsistent_offsets),
+        rows=(
+            UNSAFE,
+            NOBODY,
+            LEADER_ONLY,
+            UNCLEAN,
+            ALONE,
+            never(
+                "An offset that was acknowledged with acks=all or read holds one record for ever."
+            ),
+        ),
+        stands=True,
+        model="kafka",
+    ),
+)

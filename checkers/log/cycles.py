@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from checkers import clauses
 from checkers.arrays import Bools, Ints32, Ints64
+from checkers.checker import Checker
+from checkers.clauses import NO_WW, allowed
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.kernels import fitting
 from checkers.kernels.log import edges_of_reads, reads_before_sends
@@ -150,3 +153,33 @@ def _log_order(facts: LogFacts) -> Edges:
     same = key[1:] == key[:-1]
     before, after = held[:-1][same], held[1:][same]
     return writer[before], writer[after], WW, before, after
+
+
+_SUFFIXES = ("", "-process", "-realtime")
+_NO_ISOLATION = allowed("Kafka does not isolate the writes of transactions.")
+_NO_SNAPSHOT = allowed(
+    "Kafka's transactions promise no snapshot: one may miss what another has written."
+)
+CHECKERS = (
+    Checker(
+        name="G1c",
+        about="Operations that read each other's writes.",
+        look=lambda evidence, contract: cycles(
+            evidence.facts, ww_deps=contract.ww_deps, exact_polls=contract.exact_polls
+        ),
+        rows=(
+            NO_WW,
+            clauses.WW,
+        ),
+        other_rows={
+            **{f"G0{suffix}": (_NO_ISOLATION,) for suffix in _SUFFIXES},
+            **{f"G1c{suffix}": (NO_WW, clauses.WW) for suffix in _SUFFIXES if suffix},
+            **{
+                f"{name}{suffix}": (_NO_SNAPSHOT,)
+                for name in ("G-single-item", "G-nonadjacent-item", "G2-item")
+                for suffix in _SUFFIXES
+            },
+        },
+        model="kafka",
+    ),
+)

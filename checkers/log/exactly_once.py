@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from checkers.checker import Checker, of_facts
+from checkers.clauses import LOSS, UNCOMMITTED, never
 from checkers.columns import OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import LogFacts
@@ -83,3 +85,18 @@ def _skipped(facts: LogFacts, one: int, other: int, slot: int) -> Finding:
         f"{who(facts, rows[1])} offset {elements.offset[other]}",
         witness={"key": columns.key_of(key), "offset": offset, "value": value, "times": 0},
     )
+
+
+CHECKERS = (
+    Checker(
+        name="exactly-once",
+        about="An input was processed twice, or skipped.",
+        look=of_facts(exactly_once),
+        rows=(
+            UNCOMMITTED,
+            *LOSS,
+            never("Each input has exactly one output that is shown."),
+        ),
+        model="kafka",
+    ),
+)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from checkers.checker import Checker, of_facts
+from checkers.clauses import UNCOMMITTED, never
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels import fitting
 from checkers.kernels.log import own_reads
@@ -103,3 +105,27 @@ def precommitted_reads(facts: LogFacts) -> Findings:
         nothing=nothing,
         told=told,
     )
+
+
+CHECKERS = (
+    Checker(
+        name="phantom-read",
+        about="A poll showed a value that nobody sent.",
+        look=of_facts(phantom_reads),
+        rows=(never("A consumer is only shown what somebody sent to that partition."),),
+        stands=True,
+        model="kafka",
+    ),
+    Checker(
+        name="precommitted-read",
+        about="An operation polled what it sends itself.",
+        look=of_facts(precommitted_reads),
+        rows=(
+            UNCOMMITTED,
+            never(
+                "A transaction's records are shown to nobody, itself included, before it commits."
+            ),
+        ),
+        model="kafka",
+    ),
+)

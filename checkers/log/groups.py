@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from checkers.checker import Checker, of_facts
+from checkers.clauses import UNSAFE, never
 from checkers.columns import INFO, OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import LogFacts
@@ -221,3 +223,41 @@ def _two_owners(
         f"{key_text(facts, key)}, and {who(facts, other)} was given it as well",
         witness=witness,
     )
+
+
+CHECKERS = (
+    Checker(
+        name="commit-regression",
+        about="A committed offset came back that had been replaced.",
+        look=of_facts(commit_regressions),
+        rows=(
+            UNSAFE,
+            never("A group's committed offset is the last one that was committed."),
+        ),
+        model="kafka",
+    ),
+    Checker(
+        name="lost-commit",
+        about="A committed offset is gone.",
+        look=of_facts(lost_commits),
+        rows=(
+            UNSAFE,
+            never("An acknowledged commit is found again by the group."),
+        ),
+        model="kafka",
+    ),
+    Checker(
+        name="zombie-commit",
+        about="A commit of a generation that was over was accepted.",
+        look=of_facts(zombie_commits),
+        rows=(never("A member that was replaced can commit no more."),),
+        model="kafka",
+    ),
+    Checker(
+        name="two-owners",
+        about="Two members own one partition in one generation.",
+        look=of_facts(two_owners),
+        rows=(never("In one generation a partition belongs to one member."),),
+        model="kafka",
+    ),
+)

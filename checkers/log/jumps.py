@@ -15,6 +15,17 @@ from typing import Any
 import numpy as np
 
 from checkers.arrays import Bools, Ints32, Ints64
+from checkers.checker import Checker, of_facts
+from checkers.clauses import (
+    BLIND_RETRIES,
+    LOSS,
+    RETENTION,
+    SUBSCRIBED,
+    UNCLEAN,
+    UNSAFE,
+    allowed,
+    never,
+)
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels import order
 from checkers.kernels.survey import blocks_of
@@ -202,3 +213,94 @@ def int_nonmonotonic_sends(facts: LogFacts) -> Findings:
 
 def producer_orders(facts: LogFacts) -> Findings:
     return _findings(facts, facts.send_jumps, order.PRODUCER_BACK, "producer-order", _NO_SENDS)
+
+
+CHECKERS = (
+    Checker(
+        name="nonmonotonic-poll",
+        about="A consumer goes back by itself, from one operation to the next.",
+        look=of_facts(nonmonotonic_polls),
+        rows=(
+            SUBSCRIBED,
+            UNSAFE,
+            UNCLEAN,
+            never("A consumer with an assigned partition never goes back by itself."),
+        ),
+        stands=True,
+        model="kafka",
+    ),
+    Checker(
+        name="poll-skip",
+        about="A consumer skips records between operations.",
+        look=of_facts(poll_skips),
+        rows=(
+            SUBSCRIBED,
+            RETENTION,
+            *LOSS,
+            never("A consumer with an assigned partition reads on from where it stopped."),
+        ),
+        model="kafka",
+    ),
+    Checker(
+        name="int-poll-skip",
+        about="A poll skips records.",
+        look=of_facts(int_poll_skips),
+        rows=(
+            RETENTION,
+            *LOSS,
+            never("The records of one poll are consecutive."),
+        ),
+        model="kafka",
+    ),
+    Checker(
+        name="int-nonmonotonic-poll",
+        about="A poll goes back.",
+        look=of_facts(int_nonmonotonic_polls),
+        rows=(
+            UNSAFE,
+            UNCLEAN,
+            never("The records of one poll are in order."),
+        ),
+        model="kafka",
+    ),
+    Checker(
+        name="nonmonotonic-send",
+        about="A later send of a process lands before an earlier one.",
+        look=of_facts(nonmonotonic_sends),
+        rows=(
+            BLIND_RETRIES,
+            *LOSS,
+            never("A producer's records are appended in the order in which it sent them."),
+        ),
+        model="kafka",
+    ),
+    Checker(
+        name="int-send-skip",
+        about="Records of others between those of one.",
+        look=of_facts(int_send_skips),
+        rows=(allowed("Other producers may write between two records of a transaction."),),
+        model="kafka",
+    ),
+    Checker(
+        name="int-nonmonotonic-send",
+        about="The records of one operation are not in its order.",
+        look=of_facts(int_nonmonotonic_sends),
+        rows=(
+            BLIND_RETRIES,
+            *LOSS,
+            never("The records of one transaction are appended in the order of its sends."),
+        ),
+        model="kafka",
+    ),
+    Checker(
+        name="producer-order",
+        about="A producer was told offsets that do not grow.",
+        look=of_facts(producer_orders),
+        rows=(
+            BLIND_RETRIES,
+            *LOSS,
+            never("A producer's records are appended in the order in which it sent them."),
+        ),
+        model="kafka",
+    ),
+)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.arrays import Ints8, Ints32, Ints64
+from checkers.checker import Checker
+from checkers.clauses import never
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.kernels import lag as kernels
 from checkers.log.facts import LogFacts
@@ -116,3 +118,16 @@ def _told(facts: LogFacts, known: Ints32, bound: float, row: int, key: int, slot
         f"where at most {bound:g} ms were asked for",
         witness={"key": columns.key_of(key), "offset": offset, "lag-ms": lag},
     )
+
+
+CHECKERS = (
+    Checker(
+        name="stale-read",
+        about="A poll misses what has been there for longer than was asked for.",
+        look=lambda evidence, contract: stale_reads(
+            evidence.facts, bound_ms=contract.stale_bound_ms
+        ),
+        rows=(never("A consumer is not further behind than the bound that was asked for."),),
+        model="kafka",
+    ),
+)

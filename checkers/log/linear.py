@@ -8,15 +8,19 @@ sends fill the gaps in time is not asked, for offsets of transactions have gaps 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from checkers.arrays import Ints32, Ints64
+from checkers.checker import Checker, Evidence
+from checkers.clauses import LOSS, never
 from checkers.columns import OK
+from checkers.contract import Contract
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.kernels import fitting, realtime
 from checkers.log.facts import LogFacts
+from checkers.log.gaps import unfilled_offsets
 from checkers.log.words import key_text, of_number, value_text, who
 from harness.history import kinds
 
@@ -202,3 +206,46 @@ def _regression(facts: LogFacts, earlier: int, later: int) -> Finding:
         f"{offsets[0]}; {who(facts, rows[1])}, which began after that, was told {offsets[1]}",
         witness={"key": columns.key_of(key), "offsets": offsets, "of": what},
     )
+
+
+def _against_time(evidence: Evidence, contract: Contract) -> Findings:
+    """The order of time and, where offsets are dense, whether all can have been filled in time."""
+    found = nonlinearizable_logs(evidence.facts, exact_ends=contract.exact_ends)
+    if not contract.dense_offsets:
+        return found
+    gaps = unfilled_offsets(evidence.facts)
+    return replace(
+        found,
+        found=tuple(sorted((*found.found, *gaps.found), key=lambda one: one.ops)[:SHOWN]),
+        count=found.count + gaps.count,
+    )
+
+
+CHECKERS = (
+    Checker(
+        name="nonlinearizable-log",
+        about="The order of a log contradicts the order of time.",
+        look=_against_time,
+        rows=(
+            *LOSS,
+            never(
+                "A record that was acknowledged before another was sent is before it in the log."
+            ),
+        ),
+        model="kafka",
+    ),
+    Checker(
+        name="watermark-regression",
+        about="The end of a log was told to be earlier than before.",
+        look=lambda evidence, contract: watermark_regressions(
+            evidence.facts, exact_ends=contract.exact_ends
+        ),
+        rows=(
+            *LOSS,
+            never(
+                "The end of a partition, once told to a client, is never told to it to be earlier."
+            ),
+        ),
+        model="kafka",
+    ),
+)

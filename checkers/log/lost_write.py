@@ -8,6 +8,8 @@ below the log's low watermark may have been deleted, and is not called lost.
 
 from __future__ import annotations
 
+from checkers.checker import Checker, of_facts
+from checkers.clauses import LOSS, never
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.values import LOST
 from checkers.log.facts import SEND, LogFacts
@@ -58,3 +60,17 @@ def _told(facts: LogFacts, number: int) -> Finding:
             "max-read": columns.index_of(reader),
         },
     )
+
+
+CHECKERS = (
+    Checker(
+        name="lost-write",
+        about="A record took effect, was read past and never read.",
+        look=of_facts(lost_writes),
+        rows=(
+            *LOSS,
+            never("With acks=all and clean elections an acknowledged record is never lost."),
+        ),
+        model="kafka",
+    ),
+)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from checkers.checker import Checker, of_facts
+from checkers.clauses import LOSS, never
 from checkers.columns import INFO, OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import LogFacts
@@ -64,3 +66,17 @@ def _quiet(facts: LogFacts) -> tuple[int, int]:
     if not unknown.size:
         return last_row, -(1 << 62)
     return last_row, int(columns.ops.time_ns[unknown].max()) + EXPIRY_NS
+
+
+CHECKERS = (
+    Checker(
+        name="hanging-transaction",
+        about="The last stable offset stays behind when no transaction is open.",
+        look=of_facts(hanging_transactions),
+        rows=(
+            *LOSS,
+            never("The last stable offset reaches the end once every transaction is over."),
+        ),
+        model="kafka",
+    ),
+)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from checkers.checker import Checker, Need, of_facts
+from checkers.clauses import LOSS, UNCOMMITTED, never
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.values import LOST, UNSEEN
 from checkers.log.facts import SEND, LogFacts
@@ -106,3 +108,29 @@ def _torn(facts: LogFacts, row: int, pair: tuple[int, int]) -> Finding:
             "keys": [columns.key_of(int(values.key[shown])), columns.key_of(lost_key)],
         },
     )
+
+
+CHECKERS = (
+    Checker(
+        name="unseen",
+        about="An acknowledged record was never read.",
+        look=of_facts(unseen),
+        rows=(
+            *LOSS,
+            never("With acks=all and clean elections an acknowledged record is read in the end."),
+        ),
+        needs=frozenset({Need.READ_BACK}),
+        model="kafka",
+    ),
+    Checker(
+        name="torn-transaction",
+        about="Of a transaction one record was read, another was read past.",
+        look=of_facts(torn_transactions),
+        rows=(
+            UNCOMMITTED,
+            *LOSS,
+            never("Of a transaction all records are shown, or none."),
+        ),
+        model="kafka",
+    ),
+)

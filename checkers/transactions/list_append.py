@@ -12,7 +12,6 @@ from checkers.findings import SHOWN, Finding
 from checkers.kernels.lists import inner_faults
 from checkers.models import Question
 from checkers.parts import both
-from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
 from checkers.transactions.cycles import Group
 from checkers.transactions.explain import told
@@ -20,14 +19,23 @@ from checkers.transactions.graph import Graph, Scope, Suspects, edge_count, susp
 from checkers.transactions.list_edges import list_graph
 from checkers.transactions.lists import Lists
 from checkers.transactions.updates import lost_updates
-from checkers.transactions.verdicts import judged, scope_of
+from checkers.transactions.verdicts import Examined, ruled_by_models, scope_of
+from checkers.verdict import Verdict
 from harness.history import kinds
 from harness.history.history import History
 
+LIST_APPEND = "list-append"
 
-def list_append(history: History | StoredHistory, question: Question) -> Result:
+
+def list_append(history: History | StoredHistory, question: Question) -> Verdict:
+    models = question.consistency_models
+    return ruled_by_models(examined_lists(history, models), models)
+
+
+def examined_lists(history: History | StoredHistory, models: tuple[str, ...]) -> Examined:
+    """`models` say whether the orders of processes and of time count as dependencies."""
     lists = Lists(columns_of(history))
-    scope = scope_of(question.consistency_models)
+    scope = scope_of(models)
     (graph, doubted), found = both(
         lambda: _graphed(lists, scope), lambda: _apart(lists), size=lists.number.size
     )
@@ -37,7 +45,7 @@ def list_append(history: History | StoredHistory, question: Question) -> Result:
     edges = edge_count(graph)
     stats = {"ops": len(history), "reads": int(lists.runs.op.size), "edges": edges}
     is_touched = bool(lists.runs.op.size) or has_kind(lists.columns, kinds.APPEND)
-    return judged(found, question.consistency_models, stats, edges=edges, is_touched=is_touched)
+    return Examined(found=found, stats=stats, edges=edges, is_touched=is_touched)
 
 
 def _graphed(lists: Lists, scope: Scope) -> tuple[Graph, Suspects]:

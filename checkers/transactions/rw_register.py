@@ -18,7 +18,6 @@ from checkers.findings import SHOWN, Finding
 from checkers.kernels.registers import outer_reads, register_writers
 from checkers.models import Question
 from checkers.numbering import numbered
-from checkers.results import Result
 from checkers.stored import StoredHistory, columns_of
 from checkers.transactions.cycles import Group
 from checkers.transactions.explain import told
@@ -32,8 +31,15 @@ from checkers.transactions.graph import (
     transaction_graph,
 )
 from checkers.transactions.updates import lost_updates
-from checkers.transactions.verdicts import PROVEN_BY, judged, ordered_keys, scope_of
+from checkers.transactions.verdicts import (
+    PROVEN_BY,
+    Examined,
+    ordered_keys,
+    ruled_by_models,
+    scope_of,
+)
 from checkers.transactions.versions import cyclic_versions, touches_of
+from checkers.verdict import Verdict
 from harness.history import kinds
 from harness.history.history import History
 
@@ -72,7 +78,7 @@ class Registers:
         return self.columns.key_of(int(self.key[number])), self.columns.value_of(element)
 
 
-def rw_register(history: History | StoredHistory, question: Question) -> Result:
+def rw_register(history: History | StoredHistory, question: Question) -> Verdict:
     registers = Registers(columns_of(history))
     columns = registers.columns
     graph = _graph(registers, scope_of(question.consistency_models))
@@ -92,14 +98,14 @@ def rw_register(history: History | StoredHistory, question: Question) -> Result:
     proven = {finding.type for finding in found if finding not in circles}
     proven |= {PROVEN_BY[order] for order in orders}
     is_touched = bool(registers.read.size) or has_kind(columns, kinds.WRITE)
-    return judged(
-        found,
-        question.consistency_models,
-        stats,
+    examined = Examined(
+        found=found,
+        stats=stats,
         edges=edges,
         is_touched=is_touched,
-        proven=proven,
+        proven=frozenset(proven),
     )
+    return ruled_by_models(examined, question.consistency_models)
 
 
 def _circles(registers: Registers, models: tuple[str, ...]) -> tuple[list[Finding], set[str]]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from checkers.findings import Finding
-from checkers.results import Result
+from checkers.contract import Promise, Ruling
+from checkers.findings import Finding, Findings
+from checkers.rule import rule_all
 from checkers.transactions.graph import Scope
 from checkers.transactions.lattice import forbidden_by, known_models, ruled_out
 from checkers.transactions.versions import PROCESS, REALTIME
-from checkers.verdict import Anomaly, Validity
+from checkers.verdict import Verdict
 
 DEFAULT = ("strict-serializable",)
 EMPTY = "empty-transaction-graph"
@@ -40,49 +42,65 @@ def ordered_keys(models: tuple[str, ...]) -> list[str]:
     ]
 
 
-def judged(
-    findings: Sequence[Finding],
-    models: tuple[str, ...],
-    stats: dict[str, Any],
-    *,
-    edges: int,
-    is_touched: bool,
-    proven: set[str] | None = None,
-) -> Result:
-    """Elle's rule: without a single dependency nothing was put to the test. Orders of processes and
-    of time are dependencies, too, but of operations that touch nothing of this model
-    (`is_touched`) they put nothing to the test either. `proven`: what the findings prove, where
-    that is less than their types say."""
-    models = models or DEFAULT
-    strange = sorted(set(models) - known_models())
-    if strange:
-        raise ValueError(f"no such consistency model: {', '.join(strange)}")
-    forbidden = forbidden_by(models)
-    name = ", ".join(models)
-    anomalies = [
-        Anomaly(
-            type=finding.type,
-            ops=finding.ops,
-            because=finding.because,
-            severity="error" if finding.type in forbidden else "info",
-            contract=f"{name} {'forbids' if finding.type in forbidden else 'allows'} "
-            f"{finding.type}.",
-            witness=finding.witness,
+class Promised:
+    """Rules: what the consistency models that were promised forbid."""
+
+    def __init__(self, models: tuple[str, ...]) -> None:
+        models = models or DEFAULT
+        strange = sorted(set(models) - known_models())
+        if strange:
+            raise ValueError(f"no such consistency model: {', '.join(strange)}")
+        self._name = ", ".join(models)
+        self.forbidden = forbidden_by(models)
+
+    def ruling(self, anomaly: str) -> Ruling:
+        if anomaly == EMPTY:
+            sentence = "Without dependencies nothing was put to the test."
+            return Ruling(promise=Promise.UNSAYABLE, sentence=sentence, row=self._name)
+        is_forbidden = anomaly in self.forbidden
+        return Ruling(
+            promise=Promise.NEVER if is_forbidden else Promise.ALLOWED,
+            sentence=f"{self._name} {'forbids' if is_forbidden else 'allows'} {anomaly}.",
+            row=self._name,
         )
-        for finding in findings
-    ]
-    types = {finding.type for finding in findings}
-    invalid = bool(types & forbidden)
-    why = ""
-    if not edges or not is_touched:
-        why = "no transaction depends on another" if is_touched else "no transaction touches a key"
-        anomalies.append(Anomaly(type=EMPTY, ops=(), because=why, severity="unknown", contract=""))
-    weakest, stronger = ruled_out(frozenset(types if proven is None else proven))
-    return Result(
-        validity=Validity.INVALID if invalid else Validity.UNKNOWN if why else Validity.VALID,
-        anomalies=tuple(anomalies),
-        allowed=tuple(sorted(types - forbidden)),
-        ruled_out=weakest,
-        why="" if invalid else why,
-        stats={**stats, "also-not": list(stronger)},
-    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What was found in the transactions of a history, before any model is asked."""
+
+    found: Sequence[Finding]
+    stats: Mapping[str, Any]
+    edges: int
+    """Dependencies between transactions, orders of processes and of time among them."""
+    is_touched: bool
+    """Whether any operation touches a key of the model: without one, orders prove nothing."""
+    proven: frozenset[str] | None = None
+    """What the findings prove, where that is less than their types say."""
+
+    @property
+    def nothing(self) -> str:
+        """Elle's rule: without a single dependency nothing was put to the test."""
+        if not self.is_touched:
+            return "no transaction touches a key"
+        return "" if self.edges else "no transaction depends on another"
+
+    def findings(self) -> Findings:
+        types = frozenset(finding.type for finding in self.found)
+        weakest, stronger = ruled_out(types if self.proven is None else self.proven)
+        return Findings(
+            found=tuple(self.found),
+            count=len(self.found),
+            looked_at=0 if self.nothing else self.edges,
+            nothing=self.nothing,
+            ruled_out=weakest,
+            stats={**self.stats, "also-not": list(stronger)},
+        )
+
+
+def ruled_by_models(examined: Examined, models: tuple[str, ...]) -> Verdict:
+    findings = examined.findings()
+    if findings.nothing:
+        empty = Finding(type=EMPTY, ops=(), because=findings.nothing)
+        findings = replace(findings, found=(*findings.found, empty))
+    return rule_all([findings], Promised(models), stats=findings.stats, nothing=findings.nothing)

@@ -16,8 +16,8 @@ from harness.cli.check_options import refuse_meaningless
 from harness.cli.parameters import INT64_MAX
 
 if TYPE_CHECKING:
-    from checkers.results import Result
     from checkers.segments.replicas import Replica
+    from checkers.verdict import Verdict
 
 _CODES = {True: 0, False: 1, "unknown": 2}
 _STALE_MS_MAX = 1e12
@@ -136,7 +136,7 @@ def check(context: click.Context, /, file: Path, model: str, as_json: bool, **op
     return _CODES[told["valid"]]
 
 
-def _judged(file: Path, model: str, question: Question, segments: Path | None) -> Result:
+def _judged(file: Path, model: str, question: Question, segments: Path | None) -> Verdict:
     from checkers.sound import sound_history
 
     history = sound_history(file, model, lean=model in LEAN)
@@ -223,7 +223,7 @@ def _question(options: dict[str, Any]) -> Question:
     )
 
 
-def _tell(result: Result, told: dict[str, Any]) -> None:
+def _tell(result: Verdict, told: dict[str, Any]) -> None:
     from harness.history.json_text import readable
 
     for type_, anomalies in told["anomalies"].items():

@@ -27,9 +27,9 @@ def list_nemeses() -> int:
 @click.command("checkers")
 def list_checkers() -> int:
     """What is decided about a history."""
-    from checkers import CHECKERS
+    from checkers import all_checkers
 
-    return _tell(CHECKERS)
+    return _tell({name: checker.about for name, checker in all_checkers().items()})
 
 
 def _tell(things: Mapping[str, object]) -> int:

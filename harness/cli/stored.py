@@ -93,7 +93,6 @@ def _row(directory: Path) -> dict[str, str]:
     """One run that cannot be read must not hide the others."""
     from harness.store.inside import DamagedError, MissingError
     from harness.store.stored_run import read_results
-    from reports import sentences
 
     verdict, anomalies, damage = "no end", "", ""
     try:
@@ -103,8 +102,8 @@ def _row(directory: Path) -> dict[str, str]:
     except DamagedError as damaged:
         verdict, damage = "damaged", f"{damaged.path.name}: {damaged.why}"
     else:
-        verdict = sentences.validity(results)
-        types = {name for each in results["checks"] for name in each["anomaly-types"]}
+        verdict = results.validity.value
+        types = {each.type for verdict_ in results.verdicts for each in verdict_.found}
         anomalies = ", ".join(sorted(types))
     return {
         "verdict": verdict,

@@ -18,6 +18,7 @@ from harness.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
     from harness.run.plan import Plan
+    from harness.store.results import RunResults
 
 
 @click.command("suite")
@@ -50,7 +51,7 @@ def suite(
     plans = _plans(workload_names.split(","), nemesis_names.split(), options)
     refuse_clients(plans[0])
     codes: list[int] = []
-    told: list[tuple[str, Mapping[str, Any]]] = []
+    told: list[tuple[str, RunResults]] = []
     for plan, number in product(plans, range(test_count)):
         seeds = Decisions(plans[0].seed).of("suite", f"{plan.workload} {plan.nemesis}")
         plan = plan.with_seed(int(seeds.at(number) * 2**32))

@@ -106,10 +106,11 @@ def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool)
 
 def tell(outcome: Outcome, *, as_json: bool) -> None:
     from harness.run.judging import summary
+    from harness.store.results import to_json
     from reports.github import workflow_commands
 
     if as_json:
-        click.echo(json.dumps(outcome.results()))
+        click.echo(json.dumps(to_json(outcome.results())))
         return
     lines = summary(outcome)
     for line in lines:

@@ -12,9 +12,9 @@ from typing import Any
 
 from harness.cluster import Cluster, PartitionState
 from harness.cluster.waiting import wait_until
+from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
 from harness.run.clients import Unsettled
-from harness.run.judging import NOT_READ_BACK
 
 _ISR_WITHIN_S = 60.0
 _LED_WITHIN_S = 15.0
@@ -33,8 +33,8 @@ async def cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
         await asyncio.wait(tasks)
 
 
-async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list[str]:
-    """Waits for all of them to be in sync; a sentence if they are not in time."""
+async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]:
+    """Waits for all of them to be in sync; a doubt if they are not in time."""
 
     async def all_in_sync() -> bool:
         for topic in topics:
@@ -48,15 +48,15 @@ async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list
             all_in_sync, within_s=_ISR_WITHIN_S, what="every replica is in sync", every_s=0.3
         )
     except (EnvironmentFailure, OSError) as late:
-        return [f"after healing, {late}"]
+        return [Doubt(DoubtKind.OUT_OF_SYNC, detail=str(late))]
     return []
 
 
-async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[str]:
+async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]:
     """Each partition is led by its next replica; doubts about those that are not."""
     some_at_once = asyncio.Semaphore(_MOVES_AT_ONCE)
 
-    async def move(topic: str, partition: PartitionState) -> str | None:
+    async def move(topic: str, partition: PartitionState) -> Doubt | None:
         replicas = list(partition.replicas)
         if partition.leader is None or len(replicas) < 2:
             return None
@@ -75,13 +75,14 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[str]:
             what = f"{order[0]} leads {topic}-{index}"
             await wait_until(is_led_so, within_s=_LED_WITHIN_S, what=what, every_s=0.3)
         except (EnvironmentFailure, OSError) as failure:
-            return f"{topic}-{index} could not be led by {order[0]}: {failure}"
+            detail = f"{order[0]} does not lead it: {failure}"
+            return Doubt(DoubtKind.LEADER_NOT_MOVED, f"{topic}-{index}", detail)
         return None
 
     try:
         found = [(topic, each) for topic in topics for each in await cluster.partitions(topic)]
     except (EnvironmentFailure, OSError) as silence:
-        return [f"leaders could not be moved: {silence}"]
+        return [Doubt(DoubtKind.LEADER_NOT_MOVED, "a partition", str(silence))]
     moves = [asyncio.create_task(move(topic, partition)) for topic, partition in found]
     try:
         _, late = await asyncio.wait(moves, timeout=_ROTATED_WITHIN_S) if moves else ((), ())
@@ -90,19 +91,22 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[str]:
         await cancelled(moves)
     doubts = [task.result() for task in moves if task not in late]
     if late:
-        doubts.append(f"{len(late)} leaders could not be moved within {_ROTATED_WITHIN_S:g} s")
+        detail = f"no answer within {_ROTATED_WITHIN_S:g} s"
+        doubts.append(Doubt(DoubtKind.LEADER_NOT_MOVED, f"{len(late)} partitions", detail))
     return [doubt for doubt in doubts if doubt is not None]
 
 
-def doubts_about_reading(left: Unsettled, within_s: float) -> list[str]:
+def doubts_about_reading(left: Unsettled, within_s: float) -> list[Doubt]:
     doubts = []
     if left.unread:
         shown = ", ".join(
             f"{'all' if rest is None else f'{rest:,}'} of {key}"
             for key, rest in sorted(left.unread.items())[:_SHOWN]
         )
-        doubts.append(f"{NOT_READ_BACK} within {within_s:g} s: {shown} is left")
+        detail = f"within {within_s:g} s: {shown} is left"
+        doubts.append(Doubt(DoubtKind.NOT_READ_BACK, detail=detail))
     if left.unanswered:
         count, shown = len(left.unanswered), ", ".join(left.unanswered[:_SHOWN])
-        doubts.append(f"last questions without an answer within {within_s:g} s: {count}, {shown}")
+        detail = f"within {within_s:g} s: {count}, {shown}"
+        doubts.append(Doubt(DoubtKind.UNANSWERED, detail=detail))
     return doubts

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from harness.client.base import Invocation
 from harness.cluster.capabilities import ClientProcesses
+from harness.doubts import Doubt
 
 
 class Left(NamedTuple):
@@ -75,7 +76,7 @@ class Clients(ClientProcesses, Protocol):
         ...
 
     @property
-    def doubts(self) -> Sequence[str]:
+    def doubts(self) -> Sequence[Doubt]:
         """About clients that could not do what they were there for."""
         ...
 

@@ -8,88 +8,80 @@ import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from checkers import check
-from checkers.availability import CHECKER, availability
+from checkers import all_checkers, check
+from checkers.checker import Evidence, Need
+from checkers.cluster.availability import AVAILABILITY
 from checkers.contract import Contract
-from checkers.kept.lists import LIST_APPEND, list_verdict
 from checkers.verdict import Validity, Verdict
+from harness.doubts import Doubt, DoubtKind
 from harness.history import kinds
 from harness.history.errors import HistoryError
 from harness.history.history import CHUNKS, PARQUET, History, finish
 from harness.history.op import NEMESIS
-from harness.run.outcome import BY_INVARIANTS, Outcome, verdict_of
+from harness.run.outcome import BY_INVARIANTS, Outcome
 from harness.run.plan import Plan
 from harness.run.stage import racks_of
 from harness.run.survived import survived
 from harness.run.workload import deletes, workload_of
 from harness.store.inside import DamagedError, MissingError, refuse_strangers, write_inside
+from harness.store.results import Figures, NotJudged, to_json
 from harness.store.stored_run import RESULTS, read_results
 from reports import sentences
 
 _LOG = logging.getLogger(__name__)
-NOT_READ_BACK = "not everything could be read back"
-_TOO_FEW = "too few writes went well"
 _WRITES_MIN = 50
 """With fewer, a run has not shown much."""
 _WRITES = ("send", "put", "create", "alter", "delete")
 _LISTS = "txn"
 _WRITTEN = (kinds.SEND, kinds.SENT, kinds.APPEND, kinds.WRITE)
 """A transaction may only read: whether it writes, its elements tell."""
-_STANDING = (
-    "duplicate",
-    "inconsistent-offsets",
-    "G1a",
-    "nonmonotonic-poll",
-    "phantom-read",
-    LIST_APPEND,
-    "phantom-append",
-    "replaced-get",
-    "phantom-topic",
-)
-"""Once seen they stay; what looks lost now may still be read later."""
-_NEEDS_ALL_READ = frozenset({"unseen", "lost-append", "lost-put", "lost-change"})
-CRASH = "crash"
-"""The figure that says by which exception a run ended."""
-_NO_END = "the run came to no end"
-_FORGOTTEN = "what the run itself doubted is not known"
-BROKEN_OFF = "the run was broken off by a finding"
-_NEEDS_ALL_WELL = frozenset({"lost-change"})
-"""Also asked of brokers that have not caught up: then their answers may be old."""
-CALM = "calm"
-"""Among the figures: the cluster after the last fault, as harness/run/aftermath.py saw it."""
-_NOT_WELL = ("after healing", "not healed")
+_LACKS: Mapping[DoubtKind, Need] = {
+    DoubtKind.NO_END: Need.READ_BACK,
+    DoubtKind.BROKEN_OFF: Need.READ_BACK,
+    DoubtKind.FORGOTTEN: Need.READ_BACK,
+    DoubtKind.NOT_READ_BACK: Need.READ_BACK,
+    DoubtKind.NOT_HEALED: Need.HEALED,
+    DoubtKind.OUT_OF_SYNC: Need.HEALED,
+}
+"""What a run with such a doubt lacks: a checker that needs it would take for lost what nobody has
+tried to read, or what a broker that has not caught up does not know yet."""
 
 
 def judge(
     directory: Path,
     plan: Plan,
-    doubts: Sequence[str],
-    figures: Mapping[str, Any],
+    doubts: Sequence[Doubt],
+    figures: Figures,
     more: Sequence[Verdict] = (),
 ) -> Outcome:
     """Writes results.json and summary.txt beside the history. `more` is what others found."""
-    verdicts: Sequence[Verdict]
+    not_judged: list[NotJudged] = []
     try:
         refuse_strangers(directory, PARQUET, CHUNKS)
         history = History.load(directory)
     except (HistoryError, DamagedError) as error:
         verdicts = [Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error))]
     else:
-        verdicts = _verdicts(history, plan, _not_to_be_asked(doubts))
+        names, not_judged = _to_ask(plan, doubts)
+        calm = figures.get("calm")
+        if calm is not None:  # a run that never came to its calm end has nothing to show of it
+            names.append(AVAILABILITY)
+        verdicts = check(Evidence(history, calm=calm), contract_of(plan), names)
         is_write = _are_writes(history)
-        doubts = [*doubts, *_too_few(int(is_write.sum()) - _in_calm(figures))]
+        doubts = [*doubts, *_too_few(max(0, int(is_write.sum()) - _in_calm(figures)))]
         if figures:  # a run that came to no end has none, and has survived nothing
-            figures = {**figures, **_survived(directory, plan, history, is_write)}
+            figures = figures.copy()
+            figures.update(_survived(directory, plan, history, is_write))
     outcome = Outcome(
         directory=directory,
         command=plan.command(),
-        verdicts=(*verdicts, *_availability(plan, figures), *more),
+        verdicts=(*verdicts, *more),
         doubts=tuple(doubts),
+        not_judged=tuple(not_judged),
         figures=figures,
     )
     _write(outcome)
@@ -100,15 +92,19 @@ def judge(
 def judge_crash(
     directory: Path,
     plan: Plan,
-    doubts: Sequence[str],
-    figures: Mapping[str, Any],
+    doubts: Sequence[Doubt],
+    figures: Figures,
     crash: Exception,
 ) -> None:
     """Leaves results.json with what a run has that crashed; it can be no better than unknown."""
     name, message = type(crash).__name__, str(crash)
-    told = {"type": name, "message": message, "traceback": traceback.format_exception(crash)}
-    figures = {**figures, CRASH: told}
-    doubts = [f"{_NO_END}: {name}: {message}", *doubts]
+    figures = figures.copy()
+    figures["crash"] = {
+        "type": name,
+        "message": message,
+        "traceback": traceback.format_exception(crash),
+    }
+    doubts = [Doubt(DoubtKind.NO_END, detail=f"{name}: {message}"), *doubts]
     try:
         with suppress(HistoryError):
             finish(directory / "history")
@@ -130,38 +126,29 @@ def judge_crash(
 
 def _write(outcome: Outcome) -> None:
     directory = outcome.directory
-    write_inside(directory, RESULTS, json.dumps(outcome.results(), indent=2) + "\n")
+    write_inside(directory, RESULTS, json.dumps(to_json(outcome.results()), indent=2) + "\n")
     write_inside(directory, "summary.txt", "\n".join(summary(outcome)) + "\n")
 
 
-def _availability(plan: Plan, figures: Mapping[str, Any]) -> list[Verdict]:
-    """Nothing is said of a run that never came to its calm end."""
-    calm = figures.get(CALM)
-    if calm is None:
-        return []
-    try:
-        return [availability(calm, contract_of(plan))]
-    except (KeyError, TypeError, AttributeError, ValueError) as damage:
-        # A stored run that is judged again may have been changed by hand.
-        why = f"figures.{CALM} of {RESULTS} is damaged: {damage!r}"
-        return [Verdict(checker=CHECKER, validity=Validity.UNKNOWN, why=why)]
-
-
-def _in_calm(figures: Mapping[str, Any]) -> int:
+def _in_calm(figures: Figures) -> int:
     """Acknowledged writes that were tried when all was healed: they show nothing of the faults."""
     try:
-        return int(figures[CALM]["writes"]["acknowledged"])
+        return int(figures["calm"]["writes"]["acknowledged"])
     except (KeyError, TypeError, ValueError):  # none were tried, or the record is damaged
         return 0
 
 
-def _not_to_be_asked(doubts: Sequence[str]) -> frozenset[str]:
-    """Checkers that would take for lost what nobody has tried to read, or not when all was well."""
-    if any(each.startswith((NOT_READ_BACK, _NO_END, _FORGOTTEN, BROKEN_OFF)) for each in doubts):
-        return _NEEDS_ALL_READ
-    if any(each.startswith(_NOT_WELL) or "could not be undone" in each for each in doubts):
-        return _NEEDS_ALL_WELL
-    return frozenset()
+def _to_ask(plan: Plan, doubts: Sequence[Doubt]) -> tuple[list[str], list[NotJudged]]:
+    """The workload's checkers, and those of them that the run lacks something for."""
+    lacking = {_LACKS[doubt.kind] for doubt in doubts if doubt.kind in _LACKS}
+    names, not_judged = [], []
+    for name in workload_of(plan).checkers:
+        missing = [need for need in Need if need in all_checkers()[name].needs & lacking]
+        if missing:
+            not_judged.append(NotJudged(name, missing[0].value))
+        else:
+            names.append(name)
+    return names, not_judged
 
 
 def _write_page(directory: Path) -> None:
@@ -179,19 +166,19 @@ def judge_again(directory: Path, plan: Plan) -> Outcome:
     try:
         found = read_results(directory)
     except MissingError:
-        doubt = f"{_NO_END}, so nobody healed, and read back what was acknowledged"
-        return judge(directory, plan, [doubt], {})
+        detail = "nothing was healed and read back"
+        return judge(directory, plan, [Doubt(DoubtKind.NO_END, detail=detail)], Figures())
     except DamagedError as damaged:
-        doubt = f"{_FORGOTTEN}: {damaged.path.name} was damaged: {damaged.why}"
-        return judge(directory, plan, [doubt], {})
-    doubts = [doubt for doubt in found["doubts"] if not doubt.startswith(_TOO_FEW)]
-    of_others = [check for check in found["checks"] if check["checker"] == BY_INVARIANTS]
-    return judge(directory, plan, doubts, found["figures"], more=[*map(verdict_of, of_others)])
+        doubt = Doubt(DoubtKind.FORGOTTEN, damaged.path.name, damaged.why)
+        return judge(directory, plan, [doubt], Figures())
+    doubts = [each for each in found.doubts if each.kind is not DoubtKind.TOO_FEW_WRITES]
+    of_others = [each for each in found.verdicts if each.checker == BY_INVARIANTS]
+    return judge(directory, plan, doubts, found.figures, more=of_others)
 
 
 def _survived(
     directory: Path, plan: Plan, history: History, is_write: npt.NDArray[np.bool_]
-) -> dict[str, Any]:
+) -> Figures:
     """Nothing where it cannot be told; a verdict does not need it."""
     times_ns = np.asarray(history.ops["time"])
     rows = np.flatnonzero(np.asarray(history.ops["process"]) == NEMESIS)
@@ -200,30 +187,16 @@ def _survived(
     end_ns = int(times_ns[-1]) if len(times_ns) else 0
     try:
         found = survived(directory, nemesis, times_ns[is_write], nodes, end_ns)
-        return {"survived": found} if found else {}
+        return Figures(survived=found) if found else Figures()
     except Exception as failure:
         _LOG.warning("what was survived could not be told: %r; the verdict stands", failure)
-        return {}
+        return Figures()
 
 
-def _verdicts(history: History, plan: Plan, not_asked: frozenset[str]) -> list[Verdict]:
-    names = [name for name in workload_of(plan).checkers if name not in not_asked]
-    return _checked(history, plan, names)
-
-
-def _too_few(went_well: int) -> list[str]:
+def _too_few(went_well: int) -> list[Doubt]:
     if went_well >= _WRITES_MIN:
         return []
-    return [f"{_TOO_FEW}: {went_well} of at least {_WRITES_MIN}"]
-
-
-def _checked(history: History, plan: Plan, names: Sequence[str]) -> list[Verdict]:
-    """In the order of the names; list-append is a model of its own, not one anomaly."""
-    contract = contract_of(plan)
-    verdicts = check(history, contract, [name for name in names if name != LIST_APPEND])
-    if LIST_APPEND in names:
-        verdicts.insert(names.index(LIST_APPEND), list_verdict(history, contract))
-    return verdicts
+    return [Doubt(DoubtKind.TOO_FEW_WRITES, detail=f"{went_well} of at least {_WRITES_MIN}")]
 
 
 def anomaly_so_far(directory: Path, plan: Plan) -> str | None:
@@ -232,8 +205,8 @@ def anomaly_so_far(directory: Path, plan: Plan) -> str | None:
         history = History.load(directory)
     except HistoryError:
         return None
-    names = [name for name in workload_of(plan).checkers if name in _STANDING]
-    for verdict in _checked(history, plan, names):
+    names = [name for name in workload_of(plan).checkers if all_checkers()[name].stands]
+    for verdict in check(history, contract_of(plan), names):
         for anomaly in verdict.anomalies:
             return f"{anomaly.type}: {anomaly.because}"
     return None

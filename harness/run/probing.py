@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from checkers.availability import WAITED_S_MIN
+from checkers.cluster.availability import WAITED_S_MIN
 from harness.cluster import Cluster
 from harness.run.aftermath import answering, described, told
 from harness.run.clients import Clients, Tried

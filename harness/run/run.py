@@ -19,10 +19,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from harness.client.base import ClientSettings
 from harness.decisions import Decisions
+from harness.doubts import Doubt, DoubtKind
 from harness.errors import UsageFailure
 from harness.history.errors import HistoryError
 from harness.history.history import finish
@@ -35,7 +36,7 @@ from harness.run.environment import environment
 from harness.run.feasible import ground_of
 from harness.run.gathering import gather
 from harness.run.interrupts import INTERRUPTS
-from harness.run.judging import BROKEN_OFF, CALM, anomaly_so_far, judge, judge_crash
+from harness.run.judging import anomaly_so_far, judge, judge_crash
 from harness.run.last_resort import heal_by_force
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
@@ -46,6 +47,7 @@ from harness.run.watchdog import stacks_on_request
 from harness.run.watching import Snapshot, Watcher
 from harness.run.workload import workload_of
 from harness.schedule.schedule import Schedule
+from harness.store.results import FaultFigures, Figures
 from harness.store.store import Store, running_out_of_room
 from nemesis import ALL, parse
 from nemesis.base import Scene
@@ -84,7 +86,7 @@ def _execute(plan: Plan, store: Store, directory: Path, watcher: Watcher) -> Out
             watcher.step("checking")
             with suppress(HistoryError):  # nothing was recorded yet: the verdict will say so
                 finish(directory / "history")
-            witnessed = played.result or Witnessed(doubts=[BROKEN_OFF])
+            witnessed = played.result or Witnessed(doubts=[Doubt(DoubtKind.BROKEN_OFF)])
             outcome = judge(
                 directory, plan, witnessed.doubts, witnessed.figures, more=played.verdicts
             )
@@ -103,8 +105,8 @@ def _execute(plan: Plan, store: Store, directory: Path, watcher: Watcher) -> Out
 class Witnessed:
     """What the run itself knows beside its history."""
 
-    doubts: list[str] = field(default_factory=list)
-    figures: dict[str, Any] = field(default_factory=dict)
+    doubts: list[Doubt] = field(default_factory=list)
+    figures: Figures = field(default_factory=Figures)
 
 
 class _Run:
@@ -159,7 +161,7 @@ class _Run:
 
     def so_far(self) -> Witnessed:
         """Also of a run that crashes: what it knows by then."""
-        doubts, figures = list(self._witnessed.doubts), dict(self._witnessed.figures)
+        doubts, figures = list(self._witnessed.doubts), self._witnessed.figures.copy()
         if self._tally is not None and self._conducted is not None:
             figures |= _figures(self._tally, self._conducted)
             doubts += self._conducted.doubts
@@ -262,7 +264,7 @@ class _Run:
         healed_ns = self._stage.now_ns()
         doubts += await doubts_about_replicas(self._cluster, self._topics)
         figures = self._witnessed.figures
-        figures[CALM] = await aftermath(
+        figures["calm"] = await aftermath(
             self._cluster,
             self._topics,
             is_healed=conductor.is_healed,
@@ -278,10 +280,10 @@ class _Run:
         }
         if self._plan.acks != "0":  # nobody ever acknowledges those
             async with self._ticking(conductor, tally, WRITE_WITHIN_S):
-                figures[CALM] = await with_writes(
+                figures["calm"] = await with_writes(
                     self._cluster,
                     clients,
-                    figures[CALM],
+                    figures["calm"],
                     list(keys),
                     self._topics,
                     min_isr=self._plan.min_insync_replicas,
@@ -359,7 +361,7 @@ def client_settings(plan: Plan, bootstrap: str) -> ClientSettings:
     )
 
 
-def _figures(tally: Tally, conductor: Conductor) -> dict[str, Any]:
+def _figures(tally: Tally, conductor: Conductor) -> Figures:
     counts = tally.counts
     return {
         "ok": counts.ok,
@@ -367,5 +369,5 @@ def _figures(tally: Tally, conductor: Conductor) -> dict[str, Any]:
         "info": counts.info,
         "acknowledged": counts.sent,
         "read": counts.read,
-        "faults": conductor.told(),
+        "faults": cast("list[FaultFigures]", conductor.told()),
     }

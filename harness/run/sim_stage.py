@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from checkers.verdict import Anomaly, Validity, Verdict
+from checkers.verdict import AT_S, Anomaly, Validity, Verdict
 from harness.client.base import ClientSettings
 from harness.cluster import Cluster
 from harness.run.clients import Clients
@@ -85,9 +85,14 @@ def play_in_simulation(
 
 def _guilty(broken: InvariantBroken) -> Verdict:
     violation = broken.violation
-    anomaly = Anomaly(type=violation.invariant, ops=(), because=violation.because)
+    anomaly = Anomaly(
+        type=violation.invariant,
+        ops=(),
+        because=violation.because,
+        witness={AT_S: violation.time_s, "row": violation.row},
+    )
     return Verdict(
-        checker=BY_INVARIANTS, model=BY_INVARIANTS, validity=Validity.INVALID, anomalies=(anomaly,)
+        checker=BY_INVARIANTS, model=BY_INVARIANTS, validity=Validity.INVALID, found=(anomaly,)
     )
 
 

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.cluster.capabilities import Node
 from harness.history.op import Op
+from harness.store.results import SurvivedFigures
 from reports.faults import stroke_of
 from reports.leading import Leading, load_leading
 from reports.traced import Trace
@@ -41,16 +41,16 @@ def survived(
     written_ns: npt.NDArray[np.int64],
     nodes: Sequence[Node],
     end_ns: int,
-) -> dict[str, Any]:
+) -> SurvivedFigures | None:
     """Figures for results.json; nothing where no fault took hold.
 
     `written_ns` are the times at which writes were acknowledged, `end_ns` ends the history.
     """
     strokes = _strokes(nemesis, end_ns)
     if not strokes:
-        return {}
+        return None
     kinds = sorted({each.kind for each in strokes})
-    found: dict[str, Any] = {
+    found: SurvivedFigures = {
         "faults": {kind: sum(each.kind == kind for each in strokes) for kind in kinds},
         "writes": _count_within(written_ns, strokes),
     }

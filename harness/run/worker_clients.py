@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.client.base import ClientSettings
 from harness.cluster.base import Place
+from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
 from harness.run.clients import Clients, Left, Tried, Unsettled, asked, tried_by_all, unsettled
 from harness.run.frames import Begin, Drain, Load, Probe, Stop
@@ -44,12 +45,12 @@ class WorkerClients:
         """Those that were killed on purpose, and nobody is to take the place of yet."""
         self._in_vain: Counter[int] = Counter()
         """Those that ended by themselves one after the other, none of which had done anything."""
-        self._doubts: dict[int, str] = {}
+        self._doubts: dict[int, Doubt] = {}
         self.deaths = 0
         self.is_over = False
 
     @property
-    def doubts(self) -> Sequence[str]:
+    def doubts(self) -> Sequence[Doubt]:
         return list(self._doubts.values())
 
     async def open(self) -> None:
@@ -237,7 +238,11 @@ class WorkerClients:
         else:
             return
         log = f"{self._logs.name}/c{dead.number + 1}.log"
-        self._doubts[dead.number] = f"client {dead.number + 1} {what}: {dead.why_ended}; see {log}"
+        self._doubts[dead.number] = Doubt(
+            DoubtKind.CLIENT_FAILED,
+            f"client {dead.number + 1}",
+            f"{what}: {dead.why_ended}; see {log}",
+        )
 
     def _heir(self, dead: WorkerProcess) -> WorkerProcess:
         # Openings count as invocations as well, so this is beyond every ordinal that was used.

@@ -15,7 +15,10 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
+from harness.doubts import DoubtKind
 from harness.store.inside import DamagedError, MissingError, read_inside
+from harness.store.older_results import modernized
+from harness.store.results import SCHEMA, RunResults, from_json
 
 RESULTS = "results.json"
 PLAN = "plan.json"
@@ -26,12 +29,17 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Valid = bool | Literal["unknown"]
 
 
-class _Anomaly(TypedDict):
+class _OlderAnomaly(TypedDict):
     ops: list[int]
     because: str
-    severity: NotRequired[Literal["error", "info"]]
+    severity: NotRequired[Literal["error", "info", "unknown"]]
     contract: str
     witness: dict[str, Any]
+
+
+class _Anomaly(_OlderAnomaly):
+    promise: Literal["never", "allowed", "impossible to say"]
+    row: str
 
 
 class _Stats(TypedDict):
@@ -39,18 +47,29 @@ class _Stats(TypedDict):
     why: NotRequired[str]
 
 
-_Check = TypedDict(
-    "_Check",
+_OlderCheck = TypedDict(
+    "_OlderCheck",
     {
         "checker": str,
         "model": NotRequired[str],
         "valid": _Valid,
         "anomaly-types": list[str],
         "allowed": list[str],
-        "anomalies": dict[str, list[_Anomaly]],
+        "anomalies": dict[str, list[_OlderAnomaly]],
         "not": NotRequired[list[str]],
         "stats": _Stats,
         "why": NotRequired[str],
+    },
+)
+_Check = TypedDict(
+    "_Check",
+    {
+        "checker": str,
+        "model": str,
+        "valid": _Valid,
+        "anomalies": dict[str, list[_Anomaly]],
+        "not": list[str],
+        "stats": _Stats,
     },
 )
 
@@ -80,15 +99,45 @@ class _Figures(TypedDict):
     survived: NotRequired[_Survived | None]
 
 
-class _Results(TypedDict):
-    """docs/reference/results.schema.json, as far as anything here depends on it."""
+class _Doubt(TypedDict):
+    kind: DoubtKind
+    subject: str
+    detail: str
+
+
+class _NotJudged(TypedDict):
+    checker: str
+    need: str
+
+
+class _OlderResults(TypedDict):
+    """Schemas 1 and 2, as far as anything here depends on them."""
 
     run: str
     command: str
     valid: _Valid
     doubts: list[str]
     figures: _Figures
-    checks: list[_Check]
+    checks: list[_OlderCheck]
+
+
+_Results = TypedDict(
+    "_Results",
+    {
+        "run": str,
+        "command": str,
+        "valid": _Valid,
+        "doubts": list[_Doubt],
+        "not-judged": list[_NotJudged],
+        "figures": _Figures,
+        "checks": list[_Check],
+    },
+)
+"""docs/reference/results.schema.json, as far as anything here depends on it."""
+
+
+class _Schema(TypedDict):
+    schema: NotRequired[int]
 
 
 class _ShownPlan(TypedDict):
@@ -113,10 +162,18 @@ class Began:
     stage_ns: int
 
 
-def read_results(directory: Path) -> Mapping[str, Any]:
+def read_results(directory: Path) -> RunResults:
     """The verdict and its reasons. MissingError if the run came to no end."""
     try:
-        return _checked(directory, RESULTS, _Results)
+        schema = _checked(directory, RESULTS, _Schema).get("schema", 1)
+        if schema == SCHEMA:
+            return from_json(_checked(directory, RESULTS, _Results))
+        if schema > SCHEMA:
+            raise DamagedError(
+                directory / RESULTS,
+                f"its schema is {schema}, and this version reads up to {SCHEMA}",
+            )
+        return from_json(modernized(_checked(directory, RESULTS, _OlderResults)))
     except MissingError:
         raise MissingError(
             f"{directory} has no {RESULTS}; harness analyze judges it first"

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from checkers.checker import Evidence
 from checkers.contract import Contract
 from checkers.log.facts import LogFacts
-from checkers.registry import CHECKERS
+from checkers.registry import all_checkers
 from harness.history.op import Op, OpType
 from tests.property.light_history import LightHistory
 
@@ -166,9 +167,10 @@ def difference(dice: Random, *, dense: bool) -> tuple[bool, bool, list[Op]]:
     if not dense:
         # Nobody can say where a record is that nobody saw; with gaps there is room for it anywhere.
         done = [one for one in done if one.f != "send" or one.offset is not None]
-    facts = LogFacts(LightHistory(rows).columns)
+    light = LightHistory(rows)
+    evidence = Evidence(light, facts=LogFacts(light.columns))
     contract = Contract(dense_offsets=dense, exact_ends=True)
     # An end that goes back has a name of its own.
     names = ("nonlinearizable-log", "watermark-regression")
-    found = sum(CHECKERS[name].examine(facts, contract).count for name in names)
+    found = sum(all_checkers()[name].look(evidence, contract).count for name in names)
     return found == 0, is_linearizable(done, dense=dense), rows

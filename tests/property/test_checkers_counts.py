@@ -26,7 +26,7 @@ def difference(model: str, dice: Random) -> tuple[Counted, Counted]:
     found = {type_: count for type_, count in result.stats.get("counts", {}).items() if count}
     if model == "long-fork" and found:
         # Pairs of reads are told; the definition only says of each set of keys that there are some.
-        found = {"long-fork": len({str(one.witness["keys"]) for one in result.anomalies})}
+        found = {"long-fork": len({str(one.witness["keys"]) for one in result.found})}
     counts = ORACLES[model](completed(rows))
     if counts is None:
         return (result.validity, found), (Validity.UNKNOWN, {})

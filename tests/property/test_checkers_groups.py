@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checkers.checker import Evidence
 from checkers.contract import Contract
 from checkers.findings import Finding
-from checkers.log.examiners import examiner
 from checkers.log.facts import LogFacts
+from checkers.registry import all_checkers
 from tests.property import lag_oracle, torn_oracle
 from tests.property.group_oracle import ORACLES, Found
 from tests.property.light_history import LightHistory
@@ -57,7 +58,9 @@ def difference(name: str, dice: Random) -> tuple[Found, Found]:
         contract = Contract(stale_bound_ms=bound / 1e6)
     else:
         rows, defined = ORACLES[name](dice)
-    findings = examiner(name, contract)(LogFacts(LightHistory(rows).columns))
+    light = LightHistory(rows)
+    evidence = Evidence(light, facts=LogFacts(light.columns))
+    findings = all_checkers()[name].look(evidence, contract)
     if name in FORMS:
         return Counter((max(reads.intersection(one.ops)),) for one in findings.found), defined
     found = Counter(map(TOLD[name], findings.found))

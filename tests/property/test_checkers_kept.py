@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.kept.examiners import KEPT
+from checkers.kept import puts
 from checkers.log.facts import LogFacts
 from harness.history.op import Op
 from tests.property.kept_histories import LOG, NAMES, kept_history
@@ -169,11 +169,12 @@ def _shows(told: Told, log: dict[int, list[Put]], name: str) -> bool:
     )
 
 
+_LOOKS = {"replaced-get": puts.replaced_gets, "lost-put": puts.lost_puts}
 ORACLES = {"replaced-get": replaced_gets, "lost-put": lost_puts}
 
 
 def found_in(name: str, rows: list[Op]) -> set[str]:
-    findings = KEPT[name](LogFacts(LightHistory(rows).columns))
+    findings = _LOOKS[name](LogFacts(LightHistory(rows).columns))
     gets = {row.index for row in rows if row.f == "get"}
     if name == "replaced-get":
         return {str(max(gets.intersection(one.ops))) for one in findings.found}

@@ -32,11 +32,11 @@ def difference(
     rows = txn_history(dice, lists=lists, bend=bend)
     result = judge(LightHistory(rows), model, Question())
     assert not result.why.startswith("the checker broke"), result.why
-    found = {one.type for one in result.anomalies if one.type.startswith(CYCLES)}
+    found = {one.type for one in result.found if one.type.startswith(CYCLES)}
     txns = transactions(rows)
     defined = cycle_types(txns, (list_edges if lists else register_edges)(txns))
     if not lists:
-        circles = [one for one in result.anomalies if one.type == "cyclic-versions"]
+        circles = [one for one in result.found if one.type == "cyclic-versions"]
         found |= {f"cyclic-versions of {one.witness['key']}" for one in circles}
         defined |= {f"cyclic-versions of {key}" for key in cyclic_keys(txns)}
     guilty = result.validity is Validity.INVALID

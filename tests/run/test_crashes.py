@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import cli
-from harness.run.judging import CRASH
 from harness.run.plan import Plan
 from harness.run.run import _Run, execute
 from harness.run.watching import Silent
@@ -38,16 +37,16 @@ def test_a_run_that_crashes_leaves_what_it_has(
         execute(PLAN, Store(store), Silent())
     results = json.loads((store / "latest" / "results.json").read_text())
     assert results["valid"] == "unknown"
-    assert results["figures"][CRASH]["type"] == "RuntimeError"
-    assert results["figures"][CRASH]["message"] == "a bug of ours"
-    assert any("crashes" in line for line in results["figures"][CRASH]["traceback"])
+    assert results["figures"]["crash"]["type"] == "RuntimeError"
+    assert results["figures"]["crash"]["message"] == "a bug of ours"
+    assert any("crashes" in line for line in results["figures"]["crash"]["traceback"])
     assert results["figures"]["ok"] > 20, "what it had counted"
     checked = {check["checker"] for check in results["checks"]}
     assert "duplicate" in checked
     assert "unseen" not in checked, "nobody tried to read it all"
     assert "unknown" in said("ls", store)
     judged = json.loads(said("analyze", store, "--json", "latest"))
-    assert judged["figures"][CRASH]["type"] == "RuntimeError"
+    assert judged["figures"]["crash"]["type"] == "RuntimeError"
 
 
 def test_a_run_that_cannot_even_be_judged_says_so(
@@ -64,5 +63,5 @@ def test_a_run_that_cannot_even_be_judged_says_so(
         execute(PLAN, Store(store), Silent())
     results = json.loads((store / "latest" / "results.json").read_text())
     assert results["valid"] == "unknown"
-    assert results["figures"][CRASH]["message"] == "no cluster"
+    assert results["figures"]["crash"]["message"] == "no cluster"
     assert "unknown" in said("ls", store)

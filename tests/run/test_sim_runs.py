@@ -16,6 +16,7 @@ import pytest
 from broker.partition import Partition
 from broker.protocol.errors import ErrorCode, KafkaError
 from harness.client.driver import DriverError
+from harness.doubts import Doubt, DoubtKind
 from harness.history.history import History
 from harness.run.calm import rotate_leaders
 from harness.run.outcome import Outcome
@@ -247,7 +248,11 @@ class TestWithoutEffect:
     def test_a_client_that_cannot_do_its_work(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(SimClients, "doubts", ("client 1 could not go on: no",))
+        monkeypatch.setattr(
+            SimClients,
+            "doubts",
+            (Doubt(DoubtKind.CLIENT_FAILED, "client 1", "could not go on: no"),),
+        )
         outcome = run(tmp_path, time_limit_s=5.0)
         assert outcome.exit_code == 2
         assert "client 1 could not go on: no" in outcome.sentence()
@@ -310,7 +315,7 @@ def test_a_partition_that_takes_no_write_when_all_is_healed_is_found(
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
         check_acks(self, acks)
 
-    async def rotated(*all_of: Any) -> list[str]:
+    async def rotated(*all_of: Any) -> list[Doubt]:
         nonlocal is_sabotaged
         doubts = await rotate(*all_of)
         is_sabotaged = True

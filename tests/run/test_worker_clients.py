@@ -14,6 +14,7 @@ import pytest
 from harness.client.base import ClientSettings
 from harness.cluster.errors import NotInTimeError
 from harness.cluster.local import LocalPlace
+from harness.doubts import sentence_of
 from harness.errors import EnvironmentFailure
 from harness.history.history import History, finish
 from harness.history.op import Op
@@ -69,7 +70,7 @@ def with_workers(
             await workers.close()
             tally.close()
         assert workers.deaths == deaths
-        assert workers.doubts == list(doubts)
+        assert [sentence_of(doubt) for doubt in workers.doubts] == list(doubts)
 
     asyncio.run(play())
     finish(directory / "history")
@@ -270,7 +271,7 @@ def test_one_that_always_fails_is_given_up_and_the_others_go_on(
         await progress(tally)
         place.broken_by = broken_by
         await somebody_kills(workers, "c2")
-        await until(lambda: any("given up" in each for each in workers.doubts))
+        await until(lambda: any("given up" in each.detail for each in workers.doubts))
         assert not await workers.is_running("c2")
         await progress(tally)
 

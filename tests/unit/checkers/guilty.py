@@ -95,6 +95,12 @@ GUILTY = {
         (0, "ok", "put", [["put", "x/a", [1, None]]]),
         (1, "ok", "get", [["get", "x/a", 1]]),
     ),
+    "list-append": (
+        appended(0, "x", 1),
+        appended(0, "x", 2),
+        (1, "ok", "txn", [["r", "x", [1, 2]]]),
+        (2, "ok", "txn", [["r", "x", [2]]]),
+    ),
     "lost-append": (appended(0, "x", 1), appended(0, "x", 2), polled(1, "x", (1, 2))),
     "phantom-append": (appended(0, "x", 1), (1, "ok", "txn", [["r", "x", [1, 2]]])),
     "replaced-get": (put(0, 0, 1), put(0, 1, 2), got(1, 2, 1)),
@@ -163,6 +169,12 @@ INNOCENT = {
     "compaction-resurrected-key": (
         (0, "ok", "put", [["put", "x/a", [0, 1]]]),
         (1, "ok", "get", [["get", "x/a", 1]]),
+    ),
+    "list-append": (
+        appended(0, "x", 1),
+        appended(0, "x", 2),
+        (1, "ok", "txn", [["r", "x", [1, 2]]]),
+        (2, "ok", "txn", [["r", "x", [1, 2]]]),
     ),
     # While all goes on a read may lack what was acknowledged elsewhere.
     "lost-append": (

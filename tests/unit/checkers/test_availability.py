@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from checkers.availability import availability
+from checkers import check
+from checkers.checker import Evidence
 from checkers.contract import Contract
-from checkers.verdict import Validity
+from checkers.verdict import Validity, Verdict
+from tests.unit.checkers.stories import told
+
+
+def availability(seen: dict[str, Any], contract: Contract) -> Verdict:
+    return check(Evidence(told(), calm=seen), contract, ["availability"])[0]
+
 
 NODES = {"n1": True, "n2": True, "n3": True}
 

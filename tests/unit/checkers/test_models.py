@@ -109,7 +109,7 @@ def test_the_guilty_are_found(model: str) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_the_innocent_neighbour_is_spared(model: str) -> None:
     result = judge(told(*INNOCENT[model]), model, Question())
-    assert result.validity is Validity.VALID, (result.why, result.anomalies)
+    assert result.validity is Validity.VALID, (result.why, result.found)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -193,7 +193,7 @@ def test_a_weaker_promise_allows_more_and_the_rest_is_told() -> None:
 
 def test_a_cycle_is_told_step_by_step() -> None:
     operations, _ = GUILTY["rw-register"]
-    (cycle,) = judge(told(*operations), "rw-register", Question()).anomalies
+    (cycle,) = judge(told(*operations), "rw-register", Question()).found
     assert cycle.because == (
         "let T1 = op 1, T2 = op 3: T1 < T2, because T1 wrote 1 to x, which T2 read; however "
         "T2 < T1, because T2 wrote 1 to y, which T1 read: a contradiction"
@@ -263,6 +263,6 @@ def test_what_kafka_is_configured_with_excuses_no_other_object(
 ) -> None:
     result = judge(told(*operations), model, Question(contract=WEAK))
     assert result.validity is Validity.INVALID
-    (anomaly,) = (one for one in result.anomalies if one.type == type_)
+    (anomaly,) = (one for one in result.found if one.type == type_)
     assert anomaly.severity == "error"
     assert anomaly.contract == f"No configuration allows {type_}."

@@ -15,7 +15,7 @@ ASKED = Question(contract=Contract(stale_bound_ms=500))
 def test_an_honest_history_has_no_anomaly() -> None:
     result = judge(History(log_history(30_000)), "kafka", ASKED)
     assert result.validity is Validity.VALID
-    assert not result.anomalies
+    assert not result.found
 
 
 def test_one_anomaly_of_each_kind_is_found_at_the_end() -> None:

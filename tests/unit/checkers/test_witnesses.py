@@ -23,7 +23,7 @@ def anomaly(model: str, *steps: Step, initial: Any = None) -> Anomaly:
     question = Question(initial=initial, has_initial=initial is not None)
     result = judge(told(*steps), model, question)
     assert result.validity is Validity.INVALID
-    return result.anomalies[0]
+    return result.found[0]
 
 
 def ok(f: str, value: Any = None) -> Step:
@@ -104,7 +104,7 @@ def test_the_fewest_values_that_were_there_all_the_time() -> None:
         *((1, "invoke", "pop", None), (1, "ok", "pop", 2)),
     ]
     history = History.of(Op(at, at, *row) for at, row in enumerate(rows))
-    (found,) = judge(history, "stack", Question()).anomalies
+    (found,) = judge(history, "stack", Question()).found
     assert found.ops == (1, 4, 6, 11, 13)
 
 

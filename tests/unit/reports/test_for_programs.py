@@ -7,9 +7,13 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from checkers.results import Result
+from checkers.contract import Promise
 from checkers.verdict import Anomaly, Validity, Verdict
-from harness.run.outcome import Outcome, verdict_of
+from harness.doubts import Doubt, DoubtKind
+from harness.run.outcome import Outcome
+from harness.store.inside import DamagedError
+from harness.store.results import FaultFigures, Figures, from_json, to_json
+from harness.store.stored_run import read_results
 from reports import sentences
 from reports.github import step_summary, workflow_commands, write_step_summary
 from reports.junit import no_end, write_junit
@@ -20,36 +24,37 @@ SCHEMA = json.loads(
 )
 
 
-def outcome(*verdicts: Verdict, doubts: tuple[str, ...] = ()) -> Outcome:
-    faults = [{"nemesis": "kill", "fault": "a"}]
+def outcome(*verdicts: Verdict, doubts: tuple[Doubt, ...] = ()) -> Outcome:
+    faults = [FaultFigures(nemesis="kill", fault="a")]
     return Outcome(
         directory=Path("store/x"),
         command="harness test",
         verdicts=verdicts,
         doubts=doubts,
-        figures={"ok": 1, "faults": faults},
+        figures=Figures(ok=1, faults=faults),
     )
 
 
 def guilty(because: str = "it is gone") -> Verdict:
     anomaly = Anomaly(type="lost-write", ops=(1, 2), because=because, contract="Nothing is lost.")
-    return Verdict(checker="lost-write", validity=Validity.INVALID, anomalies=(anomaly, anomaly))
+    return Verdict(checker="lost-write", validity=Validity.INVALID, found=(anomaly, anomaly))
 
 
 UNSURE = Verdict(checker="linear", validity=Validity.UNKNOWN, why="gave up")
 UNSAID = Verdict(
     checker="lost-write",
     validity=Validity.UNKNOWN,
-    unsaid=(Anomaly(type="lost-write", ops=(1,), because="it is gone", severity="info"),),
+    found=(Anomaly(type="lost-write", ops=(1,), because="it is gone", promise=Promise.UNSAYABLE),),
     why="disks were struck",
 )
 LISTS = Verdict(
     checker="list-append",
     model="list-append",
     validity=Validity.INVALID,
-    anomalies=(Anomaly(type="G1c", ops=(1,), because="a circle"),),
+    found=(Anomaly(type="G1c", ops=(1,), because="a circle"),),
     ruled_out=("read-committed",),
 )
+NOTHING_STRUCK = Doubt(DoubtKind.NEVER_STRUCK, "kill", "the run was over first")
 FINE = Verdict(checker="duplicate", validity=Validity.VALID)
 
 
@@ -57,19 +62,19 @@ FINE = Verdict(checker="duplicate", validity=Validity.VALID)
     "told",
     [
         outcome(FINE),
-        outcome(guilty(), UNSURE, doubts=("nothing struck",)),
+        outcome(guilty(), UNSURE, doubts=(NOTHING_STRUCK,)),
         outcome(UNSAID, LISTS),
         outcome(),
     ],
 )
 def test_results_keep_to_their_schema(told: Outcome) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    jsonschema.validate(json.loads(json.dumps(told.results())), SCHEMA)
+    jsonschema.validate(json.loads(json.dumps(to_json(told.results()))), SCHEMA)
 
 
 def test_a_check_is_what_is_said_of_a_history_with_its_checker_and_model() -> None:
-    said = Result(validity=Validity.VALID).as_json()
-    unsure, lists = outcome(UNSURE, LISTS).results()["checks"]
+    said = FINE.as_json()
+    unsure, lists = to_json(outcome(UNSURE, LISTS).results())["checks"]
     assert unsure.keys() == said.keys() | {"checker", "model"}
     assert (unsure["model"], unsure["not"], unsure["stats"]) == ("kafka", [], {"why": "gave up"})
     assert (lists["model"], lists["not"]) == ("list-append", ["read-committed"])
@@ -78,34 +83,67 @@ def test_a_check_is_what_is_said_of_a_history_with_its_checker_and_model() -> No
 
 
 @pytest.mark.parametrize("verdict", [guilty(), UNSURE, UNSAID, LISTS, FINE])
-def test_a_check_can_be_read_again(verdict: Verdict) -> None:
-    (told,) = outcome(verdict).results()["checks"]
-    assert verdict_of(json.loads(json.dumps(told))) == verdict
+def test_results_can_be_read_again(verdict: Verdict) -> None:
+    told = outcome(verdict, doubts=(NOTHING_STRUCK,)).results()
+    assert from_json(json.loads(json.dumps(to_json(told)))) == told
 
 
-def test_a_check_of_the_first_schema_can_be_read_again() -> None:
-    (told,) = outcome(UNSURE).results()["checks"]
-    old = {name: part for name, part in told.items() if name not in ("model", "not")}
-    assert verdict_of({**old, "stats": {}, "why": "gave up"}).why == "gave up"
+def test_results_of_the_second_schema_can_be_read_again(tmp_path: Path) -> None:
+    old = results({}) | {
+        "valid": "unknown",
+        "doubts": [
+            "not everything could be read back within 60 s: all of t-0 is left",
+            "kill 1/n1 could not be undone: it refuses",
+            "after the healing n1 does not run",
+            "after healing, not within 60 s: every replica is in sync",
+            "kill never struck: the run was over first",
+        ],
+    }
+    (tmp_path / "results.json").write_text(json.dumps(old))
+    found = read_results(tmp_path)
+    assert found.validity is Validity.UNKNOWN
+    assert [doubt.kind for doubt in found.doubts] == [
+        DoubtKind.NOT_READ_BACK,
+        DoubtKind.NOT_HEALED,
+        DoubtKind.NOT_HEALED,
+        DoubtKind.OUT_OF_SYNC,
+        DoubtKind.OLDER,
+    ]
+    assert sentences.doubts(found)[-1] == old["doubts"][-1]
 
 
-def test_what_nobody_can_say_is_neither_allowed_nor_forbidden() -> None:
+def test_a_check_of_the_first_schema_can_be_read_again(tmp_path: Path) -> None:
+    old = results({})
+    (check, *_) = old["checks"]
+    first = {name: part for name, part in check.items() if name not in ("model", "not")}
+    first |= {"valid": "unknown", "stats": {}, "why": "gave up"}
+    (tmp_path / "results.json").write_text(json.dumps(old | {"schema": 1, "checks": [first]}))
+    (verdict,) = read_results(tmp_path).verdicts
+    assert (verdict.validity, verdict.why) == (Validity.UNKNOWN, "gave up")
+
+
+def test_results_of_a_later_schema_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text(json.dumps(results({}) | {"schema": 99}))
+    with pytest.raises(DamagedError, match="its schema is 99"):
+        read_results(tmp_path)
+
+
+def test_what_the_contract_cannot_say_is_neither_allowed_nor_forbidden() -> None:
     told = outcome(UNSAID).results()
-    assert told["checks"][0]["allowed"] == []
-    assert told["checks"][0]["anomaly-types"] == ["lost-write"]
-    assert sentences.counts(told) == {}
-    assert list(sentences.forbidden(told)) == []
+    (check,) = to_json(told)["checks"]
+    assert (check["allowed"], check["anomaly-types"]) == ([], ["lost-write"])
+    assert (told.counts(), told.anomalies) == ({}, ())
     assert sentences.verdict(told) == "unknown: lost-write: disks were struck"
 
 
 def test_the_schema_notices_a_field_that_nobody_described() -> None:
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**results({}), "surprise": 1}, SCHEMA)
+        jsonschema.validate({**to_json(outcome(FINE).results()), "surprise": 1}, SCHEMA)
 
 
 def test_junit_has_one_case_for_each_checker_and_one_for_doubts(tmp_path: Path) -> None:
     path = tmp_path / "junit.xml"
-    told = outcome(guilty(), UNSURE, FINE, doubts=("nothing struck",)).results()
+    told = outcome(guilty(), UNSURE, FINE, doubts=(NOTHING_STRUCK,)).results()
     write_junit([("queue kill", told)], path)
     suite = ElementTree.parse(path).getroot()[0]  # noqa: S314 - our own file
     cases = {case.get("name"): [each.tag for each in case] for case in suite.iter("testcase")}

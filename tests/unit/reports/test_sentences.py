@@ -2,38 +2,36 @@
 
 from typing import Any
 
+from checkers.contract import Promise
+from checkers.verdict import Anomaly, Validity, Verdict
+from harness.doubts import Doubt, DoubtKind
+from harness.store.results import RunResults
 from reports import sentences
 
 
-def results(**changed: Any) -> dict[str, Any]:
-    return {
-        "schema": 2,
+def results(**changed: Any) -> RunResults:
+    told: dict[str, Any] = {
         "run": "20261116T001530.123Z",
         "command": "harness test -w queue --nemesis kill --time-limit 60 --seed 7",
-        "valid": True,
-        "doubts": [],
-        "figures": {},
-        "checks": [check("lost-write"), check("duplicate")],
+        "validity": Validity.VALID,
+        "verdicts": (check("lost-write"), check("duplicate")),
         **changed,
     }
+    return RunResults(**told)
 
 
-def check(name: str, **changed: Any) -> dict[str, Any]:
-    return {
-        "checker": name,
-        "valid": True,
-        "model": "kafka",
-        "anomaly-types": [],
-        "allowed": [],
-        "anomalies": {},
-        "not": [],
-        "stats": {},
-        **changed,
-    }
+def check(name: str, **changed: Any) -> Verdict:
+    return Verdict(**{"checker": name, "validity": Validity.VALID, **changed})
 
 
-def lost(number: int) -> dict[str, Any]:
-    return {"because": f"value {number} is gone", "contract": "Nothing is lost.", "ops": []}
+def lost(number: int, promise: Promise = Promise.NEVER) -> Anomaly:
+    return Anomaly(
+        type="lost-write",
+        ops=(),
+        because=f"value {number} is gone",
+        promise=promise,
+        contract="Nothing is lost.",
+    )
 
 
 def test_a_valid_run_says_how_much_was_asked() -> None:
@@ -42,29 +40,31 @@ def test_a_valid_run_says_how_much_was_asked() -> None:
 
 
 def test_what_the_contract_allows_is_counted_and_is_no_anomaly() -> None:
-    allowed = check("lost-write", anomalies={"lost-write": [lost(1)]}, allowed=["lost-write"])
-    told = results(checks=[allowed])
+    allowed = check("lost-write", found=(lost(1, Promise.ALLOWED),))
+    told = results(verdicts=(allowed,))
     assert sentences.verdict(told).endswith("must not be; 1 allowed by the contract")
-    assert sentences.counts(told) == {}
+    assert told.counts() == {}
 
 
 def test_an_unknown_verdict_names_every_reason() -> None:
     told = results(
-        valid="unknown",
-        doubts=["kill never struck"],
-        checks=[check("linear", valid="unknown", stats={"why": "gave up after 120 s"})],
+        validity=Validity.UNKNOWN,
+        doubts=(Doubt(DoubtKind.NEVER_STRUCK, "kill", "the run was over first"),),
+        verdicts=(check("linear", validity=Validity.UNKNOWN, why="gave up after 120 s"),),
     )
-    assert sentences.verdict(told) == "unknown: kill never struck; linear: gave up after 120 s"
+    assert sentences.verdict(told) == (
+        "unknown: kill never struck: the run was over first; linear: gave up after 120 s"
+    )
 
 
 def test_a_summary_tells_the_first_few_and_counts_the_rest() -> None:
     broken = check(
         "lost-write",
-        valid=False,
-        anomalies={"lost-write": [lost(number) for number in range(5)]},
+        validity=Validity.INVALID,
+        found=tuple(lost(number) for number in range(5)),
         stats={"count": 1200},
     )
-    lines = sentences.summary(results(valid=False, checks=[broken]), "store/x")
+    lines = sentences.summary(results(validity=Validity.INVALID, verdicts=(broken,)), "store/x")
     assert lines == [
         "invalid: 1,200 lost-write",
         "  lost-write: value 0 is gone",

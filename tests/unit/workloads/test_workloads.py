@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from checkers import check
 from checkers.contract import Contract
-from checkers.kept.lists import list_verdict
 from checkers.verdict import Validity
 from harness.client.base import Invocation
 from harness.client.driver import place_of
@@ -262,7 +262,7 @@ async def test_a_list_that_is_turned_round_at_the_very_end_is_found(turns: bool)
         log.appended.reverse()
     for question in workload.closing(0, COUNT):
         await do(question)
-    found = list_verdict(told(*story), Contract())
+    found = check(told(*story), Contract(), ["list-append"])[0]
     assert found.validity is (Validity.INVALID if turns else Validity.VALID)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from checkers import check
 from checkers.contract import Contract
-from checkers.kept.lists import list_verdict
 from checkers.verdict import Validity
 from harness.history.history import History
 from tests.unit.checkers.stories import appended, polled, told
@@ -19,12 +18,12 @@ def read(process: int, *values: Any) -> Any:
 
 
 def types(history: History) -> set[str]:
-    return {anomaly.type for anomaly in list_verdict(history, Contract()).anomalies}
+    return {anomaly.type for anomaly in check(history, Contract(), ["list-append"])[0].anomalies}
 
 
 def test_a_read_of_a_leader_that_was_deposed_is_told_and_allowed() -> None:
     history = told(appended(0, "x", 1), read(1), read(2, 1))
-    verdict = list_verdict(history, Contract())
+    verdict = check(history, Contract(), ["list-append"])[0]
     assert verdict.validity is Validity.VALID
     assert [each.type for each in verdict.allowed] == ["G-single-item-realtime"]
 
@@ -44,7 +43,7 @@ def test_an_append_that_was_read_past_is_found_though_nobody_ever_read_it() -> N
 
 def test_an_append_that_comes_after_what_was_read_before_it_began() -> None:
     history = told((0, "info", "txn", [["append", "x", 1]]), read(1, 1), appended(2, "x", 2))
-    assert list_verdict(history, Contract()).validity is Validity.VALID
+    assert check(history, Contract(), ["list-append"])[0].validity is Validity.VALID
     again = told(
         (0, "info", "txn", [["append", "x", 1]]), read(1, 1), appended(2, "x", 2), read(3, 2, 1)
     )
@@ -53,28 +52,30 @@ def test_an_append_that_comes_after_what_was_read_before_it_began() -> None:
 
 def test_a_value_twice_is_a_duplicate_by_the_row_of_duplicates() -> None:
     history = told(appended(0, "x", 1), read(1, 1, 1))
-    (found,) = list_verdict(history, Contract()).anomalies
+    (found,) = check(history, Contract(), ["list-append"])[0].anomalies
     assert found.type == "duplicate-elements"
     assert "appended once" in found.contract
-    allowed = list_verdict(history, Contract(idempotence=False, judged_by="configured"))
+    allowed = check(history, Contract(idempotence=False, judged_by="configured"), ["list-append"])[
+        0
+    ]
     assert allowed.validity is Validity.VALID
 
 
 def test_a_loss_is_an_anomaly_that_the_configuration_may_not_have_promised_against() -> None:
     history = told(appended(0, "x", 1), appended(0, "x", 2), read(1, 1), read(1, 2))
-    (found,) = list_verdict(history, UNSAFE).anomalies
+    (found,) = check(history, UNSAFE, ["list-append"])[0].anomalies
     assert "does not promise it" in found.contract
 
 
 def test_lists_that_nobody_read_prove_nothing() -> None:
-    verdict = list_verdict(told(appended(0, "x", 1)), Contract())
+    verdict = check(told(appended(0, "x", 1)), Contract(), ["list-append"])[0]
     assert verdict.validity is Validity.UNKNOWN
     assert verdict.why == "no transaction depends on another"
 
 
 def test_a_loss_at_the_very_end_is_seen_by_the_reading_back_alone() -> None:
     history = told(appended(0, "x", 1), read(1, 1), appended(0, "x", 2), polled(1, "x", (0, 1)))
-    assert list_verdict(history, Contract()).validity is Validity.VALID
+    assert check(history, Contract(), ["list-append"])[0].validity is Validity.VALID
     (verdict,) = check(history, Contract(), ["lost-append"])
     (lost,) = verdict.anomalies
     assert lost.witness == {"key": "x", "value": 2}

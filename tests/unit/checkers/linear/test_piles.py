@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from checkers.models import Question, judge
-from checkers.results import Result
-from checkers.verdict import Validity
+from checkers.verdict import Validity, Verdict
 from harness.history.history import History
 from harness.history.op import Op, OpType
 from tests.unit.checkers.stories import told
@@ -18,7 +17,7 @@ OUT = {"fifo-queue": "dequeue", "stack": "pop"}
 BOTH = pytest.mark.parametrize("model", ["fifo-queue", "stack"])
 
 
-def judged(model: str, *steps: tuple[str, Any] | tuple[str, Any, OpType]) -> Result:
+def judged(model: str, *steps: tuple[str, Any] | tuple[str, Any, OpType]) -> Verdict:
     """One after the other; `in` and `out` with a value, and perhaps an outcome."""
     names = {"in": IN[model], "out": OUT[model]}
     lines = [(0, step[2] if len(step) > 2 else "ok", names[step[0]], step[1]) for step in steps]
@@ -30,7 +29,7 @@ def judged(model: str, *steps: tuple[str, Any] | tuple[str, Any, OpType]) -> Res
     )
 
 
-def overlapping(model: str, rows: list[tuple[int, OpType, str, Any]]) -> Result:
+def overlapping(model: str, rows: list[tuple[int, OpType, str, Any]]) -> Verdict:
     ops = [
         Op(at, at, process, type_, f, value) for at, (process, type_, f, value) in enumerate(rows)
     ]
@@ -41,15 +40,15 @@ def overlapping(model: str, rows: list[tuple[int, OpType, str, Any]]) -> Result:
 def test_a_value_that_nobody_put_there(model: str) -> None:
     result = judged(model, ("in", 1), ("out", 2))
     assert result.validity is Validity.INVALID
-    assert result.anomalies[0].because.endswith("nobody had put it there")
+    assert result.found[0].because.endswith("nobody had put it there")
 
 
 @BOTH
 def test_a_value_that_comes_out_twice(model: str) -> None:
     result = judged(model, ("in", 1), ("out", 1), ("out", 1))
     assert result.validity is Validity.INVALID
-    assert result.anomalies[0].ops == (3, 5)
-    assert "minimal" not in result.anomalies[0].witness
+    assert result.found[0].ops == (3, 5)
+    assert "minimal" not in result.found[0].witness
 
 
 @BOTH
@@ -97,7 +96,7 @@ def test_a_put_of_unknown_outcome_may_have_been(model: str) -> None:
 def test_a_queue_gives_the_oldest_first() -> None:
     result = judged("fifo-queue", ("in", 1), ("in", 2), ("out", 2), ("out", 1))
     assert result.validity is Validity.INVALID
-    assert result.anomalies[0].ops == (1, 3, 5, 7)
+    assert result.found[0].ops == (1, 3, 5, 7)
     assert judged("fifo-queue", ("in", 1), ("in", 2), ("out", 1)).validity is Validity.VALID
 
 

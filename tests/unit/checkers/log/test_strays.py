@@ -42,13 +42,13 @@ def test_strays_set_apart_give_the_same_verdict_as_numbering_all(
 def test_a_value_that_nobody_sent_and_that_is_nowhere_is_in_no_slot(others: Any) -> None:
     history = told(*others, polled(1, "x", (None, 7)))
     result = judge(history, "kafka", Question())
-    assert {anomaly.type for anomaly in result.anomalies} == {"phantom-read"}
+    assert {anomaly.type for anomaly in result.found} == {"phantom-read"}
 
 
 def test_where_a_record_is_that_was_shown_without_its_offset_is_unknown() -> None:
     failed = sent(0, "x", (None, 8), outcome="fail")
     history = told(failed, polled(1, "x", (None, 7)), polled(1, "x", (None, 8)))
-    found = {anomaly.type: anomaly for anomaly in judge(history, "kafka", Question()).anomalies}
+    found = {anomaly.type: anomaly for anomaly in judge(history, "kafka", Question()).found}
     for type_ in ("phantom-read", "G1a"):
         assert found[type_].witness["offset"] is None
         assert "at an offset unknown" in found[type_].because

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from checkers.models import Question, judge
-from checkers.results import Result
 from checkers.segments.replicas import replicas_in
+from checkers.verdict import Verdict
 from harness.client.payload import encode
 from harness.history.history import History
 from tests.unit.checkers.segments.stored import batch, marker, write
@@ -20,16 +20,18 @@ NODES = ("n1", "n2", "n3")
 Logs = dict[str, list[bytes]]
 
 
-def judged(directory: Path, history: History, logs: Logs, nodes: tuple[str, ...] = NODES) -> Result:
+def judged(
+    directory: Path, history: History, logs: Logs, nodes: tuple[str, ...] = NODES
+) -> Verdict:
     for node in nodes:
         for log, batches in logs.items():
             write(directory, node, log, batches)
     return judge(history, "kafka", Question(replicas=tuple(replicas_in(directory))))
 
 
-def by_segments(result: Result) -> list[str]:
+def by_segments(result: Verdict) -> list[str]:
     assert "broke" not in result.why
-    return sorted(one.type for one in result.anomalies if one.witness.get("by") == "segments")
+    return sorted(one.type for one in result.found if one.witness.get("by") == "segments")
 
 
 def txn(outcome: Any = "ok") -> Any:
@@ -171,7 +173,7 @@ def test_replicas_that_had_one_leader_must_be_equal(tmp_path: Path) -> None:
     history = told(sent(0, X, (0, 1), (1, 2), (2, 3)), sent(1, X, (None, 9), outcome="info"))
     result = judge(history, "kafka", Question(replicas=tuple(replicas_in(tmp_path))))
     assert by_segments(result) == ["divergent-replicas"]
-    (split,) = (one for one in result.anomalies if one.type == "divergent-replicas")
+    (split,) = (one for one in result.found if one.type == "divergent-replicas")
     assert split.because.startswith("at offset 1 of x-0 n1 has x-0 2 ")
 
 
@@ -220,5 +222,5 @@ def test_what_was_put_deleted_or_appended_is_no_phantom(tmp_path: Path) -> None:
         polled(1, X, (0, 1)),
     )
     result = judged(tmp_path, history, {X: [bytes(build_batch(records, leader_epoch=0))]})
-    (strange,) = (one for one in result.anomalies if one.witness.get("by") == "segments")
+    (strange,) = (one for one in result.found if one.witness.get("by") == "segments")
     assert (strange.type, strange.witness["value"]) == ("phantom-record", 4)

@@ -10,8 +10,8 @@ import pytest
 import zstandard
 
 from checkers.models import Question, judge
-from checkers.results import Result
 from checkers.segments.replicas import SegmentsError, replicas_in
+from checkers.verdict import Verdict
 from tests.unit.checkers.segments.stored import batch, write
 from tests.unit.checkers.segments.test_compare import by_segments
 from tests.unit.checkers.stories import sent, told
@@ -25,7 +25,7 @@ TORN = REST[:-3]
 OLD = batch(X, 3, 77, 78, 79)
 
 
-def judged(directory: Path, **nodes: list[bytes]) -> Result:
+def judged(directory: Path, **nodes: list[bytes]) -> Verdict:
     for node, batches in nodes.items():
         write(directory, node, X, batches)
     return judge(SENT, "kafka", Question(replicas=tuple(replicas_in(directory))))

@@ -302,7 +302,7 @@ def test_transactions_that_depend_on_nothing_prove_nothing(model: str) -> None:
 
 def test_a_circle_of_versions_is_told_step_by_step() -> None:
     _, _, order, guilty, _ = CASES[-1]
-    (circle,) = judge(history("rw-register", order, guilty), "rw-register", Question()).anomalies
+    (circle,) = judge(history("rw-register", order, guilty), "rw-register", Question()).found
     assert circle.ops == (1, 3, 5)
     assert circle.because == (
         "of the versions of x, by the order of time, 1 is before 2, because op 1 left the one and "
@@ -338,7 +338,7 @@ def test_what_is_written_last_is_what_is_left() -> None:
     txns = tuple(txn(process, *each) for process, each in enumerate(parts))
     result = judge(history("rw-register", "aabbcdcd", txns), "rw-register", Question())
     assert result.as_json()["anomaly-types"] == ["cyclic-versions"]
-    assert result.anomalies[0].ops == (1, 3, 6, 7)
+    assert result.found[0].ops == (1, 3, 6, 7)
 
 
 def test_a_version_that_comes_again_closes_no_circle_by_itself() -> None:
@@ -346,7 +346,7 @@ def test_a_version_that_comes_again_closes_no_circle_by_itself() -> None:
     parts: tuple[tuple[Part, ...], ...] = (X1, (r("x", 1),), (r("x", 2),), (r("x", 1),))
     txns = tuple(txn(0, *each) for each in parts)
     result = judge(history("rw-register", "aabbccdd", txns), "rw-register", Question())
-    (circle,) = (one for one in result.anomalies if one.type == "cyclic-versions")
+    (circle,) = (one for one in result.found if one.type == "cyclic-versions")
     assert len(circle.witness["steps"]) == 2
 
 
@@ -358,7 +358,7 @@ def test_a_long_circle_of_sessions_is_as_short_as_can_be() -> None:
             rows.append(Op(len(rows), 0, process, "ok", "txn", [["r", "x", value]]))
     rows.append(Op(len(rows), 0, 9, "ok", "txn", [["w", "x", 1], ["w", "y", 1]]))
     question = Question(consistency_models=("strong-session-serializable",))
-    (circle,) = judge(History.of(rows), "rw-register", question).anomalies
+    (circle,) = judge(History.of(rows), "rw-register", question).found
     assert circle.type == "cyclic-versions"
     assert circle.witness["versions"] == [1, 2, 3]
     assert len(circle.witness["steps"]) == 3

@@ -39,7 +39,9 @@ def test_programs_get_one_object(tmp_path: Path) -> None:
     assert told_.keys() == {"valid", "anomaly-types", "allowed", "anomalies", "not", "stats"}
     assert told_["valid"] is False
     (loss,) = told_["anomalies"]["lost-write"]
-    assert loss.keys() == {"ops", "because", "severity", "contract", "witness"}
+    said = {"ops", "because", "severity", "promise", "row", "contract", "witness"}
+    assert loss.keys() == said
+    assert (loss["promise"], loss["row"]) == ("never", "always")
 
 
 def test_the_configured_contract_allows_what_was_never_promised(tmp_path: Path) -> None:

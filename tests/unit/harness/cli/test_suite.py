@@ -20,7 +20,7 @@ FINE = Verdict(checker="duplicate", validity=Validity.VALID)
 GUILTY = Verdict(
     checker="lost-write",
     validity=Validity.INVALID,
-    anomalies=(Anomaly(type="lost-write", ops=(1,), because="7 is gone"),),
+    found=(Anomaly(type="lost-write", ops=(1,), because="7 is gone"),),
 )
 UNSURE = Verdict(checker="linear", validity=Validity.UNKNOWN, why="gave up")
 

@@ -9,6 +9,7 @@ import pytest
 
 from harness.cluster import Cluster, PartitionState
 from harness.cluster.errors import NoAnswerError
+from harness.doubts import sentence_of
 from harness.run import calm
 from harness.run.calm import doubts_about_reading, rotate_leaders
 from harness.run.clients import Unsettled
@@ -44,7 +45,8 @@ class FakeCluster:
 
 
 async def rotated(cluster: Any) -> list[str]:
-    return await rotate_leaders(cast("Cluster", cluster), ["t"])
+    doubts = await rotate_leaders(cast("Cluster", cluster), ["t"])
+    return [sentence_of(doubt) for doubt in doubts]
 
 
 async def test_each_partition_is_led_by_its_next_replica() -> None:
@@ -62,14 +64,16 @@ async def test_a_leader_that_is_no_replica_any_more_gives_way_to_the_first() -> 
 
 async def test_one_that_cannot_be_moved_is_a_doubt() -> None:
     cluster = FakeCluster(obeys=False)
-    assert await rotated(cluster) == ["t-1 could not be led by n1: nobody answered"]
+    assert await rotated(cluster) == [
+        "t-1 could not be led by another node: n1 does not lead it: nobody answered"
+    ]
     assert cluster.leaders[0] == "n2"
 
 
 async def test_brokers_that_never_answer_hold_up_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calm, "_ROTATED_WITHIN_S", 0.05)
     found = await asyncio.wait_for(rotated(FakeCluster(answers=False)), 5)
-    assert found == ["2 leaders could not be moved within 0.05 s"]
+    assert found == ["2 partitions could not be led by another node: no answer within 0.05 s"]
 
 
 async def test_a_topic_without_partitions_has_no_leaders_to_move() -> None:
@@ -80,7 +84,8 @@ async def test_a_topic_without_partitions_has_no_leaders_to_move() -> None:
 
 def test_what_was_not_read_or_answered_is_a_doubt() -> None:
     assert doubts_about_reading(Unsettled({}, ()), 60) == []
-    assert doubts_about_reading(Unsettled({"t-1": 1200, "t-0": None}, ["describe a"]), 60) == [
+    left = Unsettled({"t-1": 1200, "t-0": None}, ["describe a"])
+    assert [sentence_of(doubt) for doubt in doubts_about_reading(left, 60)] == [
         "not everything could be read back within 60 s: all of t-0, 1,200 of t-1 is left",
         "last questions without an answer within 60 s: 1, describe a",
     ]

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
+from harness.doubts import Doubt, DoubtKind
 from harness.history.op import NEMESIS
 from harness.history.recorder import Recorder
 from harness.run.judging import (
-    BROKEN_OFF,
-    NOT_READ_BACK,
     anomaly_so_far,
     judge,
     judge_again,
@@ -19,8 +18,9 @@ from harness.run.judging import (
 )
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
+from harness.store.results import Figures
 
-LATE = (f"{NOT_READ_BACK} within 1 s: all of append-0 is left",)
+LATE = (Doubt(DoubtKind.NOT_READ_BACK, detail="within 1 s: all of append-0 is left"),)
 
 
 def stored(directory: Path, *operations: tuple[str, str, Any]) -> None:
@@ -48,7 +48,7 @@ def polled(*values: int) -> tuple[str, str, Any]:
     return polled_from("append-0", *values)
 
 
-def judged(directory: Path, doubts: tuple[str, ...] = (), **wanted: Any) -> Outcome:
+def judged(directory: Path, doubts: tuple[Doubt, ...] = (), **wanted: Any) -> Outcome:
     return judge(directory, Plan(workload="append", **wanted), doubts, {})
 
 
@@ -71,22 +71,27 @@ def test_an_append_that_is_gone_in_the_end_is_found_only_if_all_was_read(tmp_pat
 
 def test_what_a_run_that_was_broken_off_did_not_read_is_not_lost(tmp_path: Path) -> None:
     stored(tmp_path, *appends(60), read(*range(60)), polled(*range(59)))
-    assert types(judged(tmp_path, (BROKEN_OFF,))) == set()
+    assert types(judged(tmp_path, (Doubt(DoubtKind.BROKEN_OFF),))) == set()
 
 
 def test_reads_alone_are_too_little(tmp_path: Path) -> None:
     stored(tmp_path, *appends(3), *[read(0, 1, 2)] * 60, polled(0, 1, 2))
     outcome = judged(tmp_path)
     assert outcome.exit_code == 2
-    assert "too few writes went well: 3" in str(outcome.doubts)
+    (doubt,) = outcome.doubts
+    assert doubt == Doubt(DoubtKind.TOO_FEW_WRITES, detail="3 of at least 50")
 
 
 @pytest.mark.parametrize(
     ("doubts", "exit_code"),
-    [((), 1), (("after healing, not within 60 s: every replica is in sync",), 2)],
+    [
+        ((), 1),
+        ((Doubt(DoubtKind.OUT_OF_SYNC, detail="not within 60 s: every replica is in sync"),), 2),
+        ((Doubt(DoubtKind.NOT_HEALED, "n1", "n1 does not run"),), 2),
+    ],
 )
 def test_a_change_is_lost_only_where_all_brokers_had_caught_up(
-    tmp_path: Path, doubts: tuple[str, ...], exit_code: int
+    tmp_path: Path, doubts: tuple[Doubt, ...], exit_code: int
 ) -> None:
     topic = {"topic": "admin-t"}
     stored(
@@ -131,7 +136,7 @@ def test_a_run_that_came_to_no_end_has_no_figures_and_can_be_told(tmp_path: Path
     assert outcome.figures == {}
     assert summary(outcome)[0].startswith("unknown: the run came to no end")
 
-    counts = {"ok": 0, "fail": 0, "info": 0, "acknowledged": 0, "read": 0}
+    counts = Figures(ok=0, fail=0, info=0, acknowledged=0, read=0)
     ended = judge(tmp_path, Plan(workload="append", nemesis="kill"), (), counts)
     assert ended.figures["survived"] == {"faults": {"kill": 1}, "writes": 0}
 
@@ -167,7 +172,7 @@ def test_writes_when_all_was_healed_are_not_counted_as_load(tmp_path: Path) -> N
         calm = {**WELL, "writes": {**WRITES, "acknowledged": acknowledged}}
         outcome = judge(tmp_path, Plan(workload="append"), (), {"calm": calm})
         assert outcome.exit_code == exit_code, outcome.sentence()
-    assert "too few writes went well: 49" in str(outcome.doubts)
+    assert outcome.doubts == (Doubt(DoubtKind.TOO_FEW_WRITES, detail="49 of at least 50"),)
 
 
 @pytest.mark.parametrize(

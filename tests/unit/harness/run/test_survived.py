@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from checkers.verdict import Validity
 from harness.history.op import NEMESIS, Op
 from harness.run.survived import survived
+from harness.store.results import Figures, RunResults, SurvivedFigures
 from reports import sentences
 
 NODES = ("n1", "n2", "n3", "n4", "n5")
@@ -40,7 +43,7 @@ def led(directory: Path, *told: tuple[float, str, str | None]) -> None:
     (directory / "cluster.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
 
 
-def figures(directory: Path, rows: list[Op], written_s: list[float]) -> dict[str, Any]:
+def figures(directory: Path, rows: list[Op], written_s: list[float]) -> Any:
     written_ns = np.array(written_s) * 1e9
     return survived(directory, rows, written_ns.astype(np.int64), NODES, int(60e9))
 
@@ -92,7 +95,7 @@ def test_a_fault_that_missed_was_not_survived(tmp_path: Path) -> None:
         row(3, "stop-kill", fault="kill 1/n1", healed=True),
         row(4, "start-kill", moment="kill 2", skipped="down already"),
     ]
-    assert figures(tmp_path, rows, [2.5]) == {}
+    assert figures(tmp_path, rows, [2.5]) is None
 
 
 @pytest.mark.parametrize(
@@ -106,23 +109,21 @@ def test_a_fault_that_missed_was_not_survived(tmp_path: Path) -> None:
     ],
 )
 def test_the_sentence_counts(faults: dict[str, int], cut_off: int, said: str) -> None:
-    told = {"faults": faults, "leaders_cut_off": cut_off, "elections": 0, "writes": 1795}
+    told = SurvivedFigures(faults=faults, leaders_cut_off=cut_off, elections=0, writes=1795)
     assert sentences.survived(told) == (
         f"survived: {said}; 0 elections; 1,795 writes acknowledged meanwhile"
     )
 
 
 def test_only_a_valid_run_has_survived() -> None:
-    told = {"faults": {"kill": 1}, "writes": 7}
-    counts = {"ok": 1, "fail": 0, "info": 0, "acknowledged": 1, "read": 0}
-    results: dict[str, Any] = {
-        "valid": True,
-        "doubts": [],
-        "checks": [],
-        "command": "harness test",
-        "figures": {**counts, "survived": told},
-    }
+    results = RunResults(
+        run="x",
+        command="harness test",
+        validity=Validity.VALID,
+        figures=Figures(ok=1, survived=SurvivedFigures(faults={"kill": 1}, writes=7)),
+    )
     sentence = "  survived: 1 kill; 7 writes acknowledged meanwhile"
     assert sentence in sentences.summary(results, "store/x")
-    assert sentence not in sentences.summary({**results, "valid": False}, "store/x")
-    assert sentence not in sentences.summary({**results, "valid": "unknown"}, "store/x")
+    for validity in (Validity.INVALID, Validity.UNKNOWN):
+        other = replace(results, validity=validity)
+        assert sentence not in sentences.summary(other, "store/x")

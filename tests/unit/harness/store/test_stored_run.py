@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from checkers.verdict import Validity
 from harness.cli import main
 from harness.history.recorder import Recorder
 from harness.run.plan import Plan
@@ -63,7 +64,10 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 def test_sound_results_are_read_with_all_that_is_in_them(tmp_path: Path) -> None:
     sound = SOUND | {"checks": [CHECK | {"stats": {"looks": {"W-ISR": 7}}}]}
-    assert read_results(run_in(tmp_path, json.dumps(sound))) == sound
+    found = read_results(run_in(tmp_path, json.dumps(sound)))
+    (verdict,) = found.verdicts
+    assert verdict.stats == {"looks": {"W-ISR": 7}}
+    assert (found.run, found.command) == (SOUND["run"], SOUND["command"])
 
 
 @pytest.mark.parametrize(("text", "why"), DAMAGED.items())
@@ -99,11 +103,9 @@ def test_a_run_with_torn_results_is_judged_by_its_history(
     code, out, err = told(capsys, "analyze", str(directory), "--json")
     assert code == 2, err
     doubts = json.loads(out)["doubts"]
-    assert doubts[0].startswith(
-        "what the run itself doubted is not known: results.json was damaged"
-    )
+    assert (doubts[0]["kind"], doubts[0]["subject"]) == ("forgotten", "results.json")
     assert "unseen" not in {check["checker"] for check in json.loads(out)["checks"]}
-    assert read_results(directory)["valid"] == "unknown", "it is whole again"
+    assert read_results(directory).validity is Validity.UNKNOWN, "it is whole again"
 
 
 def test_a_plan_that_is_none_ends_with_a_sentence(

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from checkers.checker import Checker, Evidence
+from checkers.clauses import UNSAFE, never
 from checkers.contract import Contract
 from checkers.findings import Finding, Findings
-from checkers.judge import judged
-from checkers.verdict import Validity, Verdict
 
-CHECKER = "availability"
+AVAILABILITY = "availability"
 UNAVAILABLE = "unavailable"
 WAITED_S_MIN = 30.0
 """Three of Kafka's sessions: a cluster that was seen earlier may be about to come back."""
@@ -26,15 +26,24 @@ _IN_VAIN_MIN = 2
 """Writes of one client: the time of a single one may have passed because the client stood still."""
 
 
-def availability(calm: Mapping[str, Any], contract: Contract) -> Verdict:
-    """`calm` is what harness/run/aftermath.py and probing.py write: plain data, as in results.json.
+def _availability(evidence: Evidence, _: Contract) -> Findings:
+    """Where no write was tried (a run of acks=0, or of an earlier version) none is asked for."""
+    calm = evidence.calm
+    if calm is None:
+        return Findings(nothing="the cluster was not looked at after the last fault")
+    try:
+        return examined(calm)
+    except (KeyError, TypeError, AttributeError, ValueError) as damage:
+        # A stored run that is judged again may have been changed by hand.
+        return Findings(nothing=f"the record of the calm phase is damaged: {damage!r}")
 
-    Where no write was tried (a run of acks=0, or of an earlier version) none is asked for.
-    """
+
+def examined(calm: Mapping[str, Any]) -> Findings:
+    """`calm` is what harness/run/aftermath.py and probing.py write, as in results.json."""
     answering = {node for node, answers in calm["nodes"].items() if answers}
     why = _why_not(calm, answering)
     if why is not None:
-        return Verdict(checker=CHECKER, validity=Validity.UNKNOWN, why=why)
+        return Findings(nothing=why)
     struck = frozenset(calm["struck"])
     found, doubts = [], []
     for partition in calm["unwell"]:
@@ -59,21 +68,13 @@ def availability(calm: Mapping[str, Any], contract: Contract) -> Verdict:
             found.append(Finding(type=UNAVAILABLE, ops=(), because=because, witness=dict(late)))
         else:
             doubts.append(f"{_complaint_of_write(late)}, and {excuse}")
-    verdict = judged(
-        CHECKER,
-        Findings(
-            found=tuple(found),
-            count=len(found),
-            looked_at=calm["partitions"] - len(doubts),
-            nothing="no partition was described after the last fault",
-        ),
-        contract,
+    return Findings(
+        found=tuple(found),
+        count=len(found),
+        looked_at=calm["partitions"] - len(doubts),
+        nothing="no partition was described after the last fault",
+        unsure=doubts[0] if doubts else "",
     )
-    if doubts and verdict.validity is Validity.VALID:
-        return Verdict(
-            checker=CHECKER, validity=Validity.UNKNOWN, why=doubts[0], stats=verdict.stats
-        )
-    return verdict
 
 
 def _why_not(calm: Mapping[str, Any], answering: set[str]) -> str | None:
@@ -158,3 +159,22 @@ def _evidence_of_write(late: Mapping[str, Any]) -> str:
         f"{led}, {late['isr']} are in sync, a majority answers, and brokers answered the clients "
         "that tried"
     )
+
+
+CHECKERS = (
+    Checker(
+        name=AVAILABILITY,
+        about="A partition that should serve when all is healed does not.",
+        look=_availability,
+        rows=(),
+        other_rows={
+            UNAVAILABLE: (
+                UNSAFE,
+                never(
+                    "When all is healed, and a majority of the quorum and an eligible replica "
+                    "live, a partition has a leader and takes writes."
+                ),
+            ),
+        },
+    ),
+)

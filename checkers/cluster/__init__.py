@@ -1,0 +1,1 @@
+"""What the cluster itself showed when all was healed, beside the history."""

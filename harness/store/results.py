@@ -1,0 +1,164 @@
+"""The results of a run as typed values, and their form in results.json (schema 3).
+
+docs/reference/results.schema.json describes the file. Runs that were stored by earlier versions are
+brought to these values by older_results.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NotRequired, TypedDict
+
+from checkers.contract import Promise
+from checkers.verdict import Anomaly, Validity, Verdict, json_validity
+from harness.doubts import Doubt, DoubtKind, sentence_of
+
+SCHEMA = 3
+
+
+class FaultFigures(TypedDict):
+    """What became of one fault, as nemesis/outcomes.py notes it."""
+
+    nemesis: str
+    fault: str
+    kind: NotRequired[str]
+    proof: NotRequired[str]
+    missed: NotRequired[str]
+    skipped: NotRequired[str]
+    not_healed: NotRequired[str]
+    lapsed: NotRequired[str]
+    began_ms: NotRequired[float | None]
+    took_hold_ms: NotRequired[float | None]
+    healed_ms: NotRequired[float | None]
+
+
+class SurvivedFigures(TypedDict):
+    """What went on while faults were in force."""
+
+    faults: dict[str, int]
+    writes: int
+    elections: NotRequired[int | None]
+    leaders_cut_off: NotRequired[int]
+
+
+class Figures(TypedDict, total=False):
+    """Counts of a run. A run that came to no end has none."""
+
+    ok: int
+    fail: int
+    info: int
+    acknowledged: int
+    read: int
+    client_deaths: int
+    faults: list[FaultFigures]
+    survived: SurvivedFigures | None
+    calm: dict[str, Any]
+    """The cluster after the last fault, as harness/run/aftermath.py describes it."""
+    crash: dict[str, Any]
+    """The exception that ended the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudged:
+    """A checker that was not asked, because the run lacks what its findings need."""
+
+    checker: str
+    need: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResults:
+    run: str
+    command: str
+    """What to type to have the run again."""
+    validity: Validity
+    verdicts: tuple[Verdict, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    not_judged: tuple[NotJudged, ...] = ()
+    figures: Figures = field(default_factory=Figures)
+
+    @property
+    def anomalies(self) -> tuple[Anomaly, ...]:
+        """Those that the contract forbids."""
+        return tuple(each for verdict in self.verdicts for each in verdict.anomalies)
+
+    def counts(self) -> dict[str, int]:
+        """By type, how many forbidden anomalies there are; only the first few are kept."""
+        return {
+            type_: verdict.count_of(type_)
+            for verdict in self.verdicts
+            for type_ in dict.fromkeys(each.type for each in verdict.anomalies)
+        }
+
+
+def to_json(results: RunResults) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "run": results.run,
+        "command": results.command,
+        "valid": json_validity(results.validity),
+        "doubts": [
+            {
+                "kind": doubt.kind.value,
+                "subject": doubt.subject,
+                "detail": doubt.detail,
+                "sentence": sentence_of(doubt),
+            }
+            for doubt in results.doubts
+        ],
+        "not-judged": [{"checker": each.checker, "need": each.need} for each in results.not_judged],
+        "figures": dict(results.figures),
+        "checks": [
+            {"checker": verdict.checker, "model": verdict.model, **verdict.as_json()}
+            for verdict in results.verdicts
+        ],
+    }
+
+
+def from_json(found: Mapping[str, Any]) -> RunResults:
+    """Of a file of this schema whose form was checked."""
+    return RunResults(
+        run=found["run"],
+        command=found["command"],
+        validity=_validity(found["valid"]),
+        verdicts=tuple(_verdict(check) for check in found["checks"]),
+        doubts=tuple(
+            Doubt(DoubtKind(each["kind"]), each["subject"], each["detail"])
+            for each in found["doubts"]
+        ),
+        not_judged=tuple(NotJudged(each["checker"], each["need"]) for each in found["not-judged"]),
+        figures=found["figures"],
+    )
+
+
+def _validity(valid: bool | str) -> Validity:
+    if valid is True:
+        return Validity.VALID
+    return Validity.INVALID if valid is False else Validity.UNKNOWN
+
+
+def _verdict(check: Mapping[str, Any]) -> Verdict:
+    stats = dict(check["stats"])
+    why = stats.pop("why", "")
+    return Verdict(
+        checker=check["checker"],
+        model=check["model"],
+        validity=_validity(check["valid"]),
+        found=tuple(
+            Anomaly(
+                type=type_,
+                ops=tuple(each["ops"]),
+                because=each["because"],
+                promise=Promise(each["promise"]),
+                row=each["row"],
+                contract=each["contract"],
+                witness=each["witness"],
+            )
+            for type_, anomalies in check["anomalies"].items()
+            for each in anomalies
+        ),
+        why=why,
+        ruled_out=tuple(check["not"]),
+        stats=stats,
+    )
