@@ -266,15 +266,15 @@ class OpenFile:
             await self._threads.run(descriptors.write_again, self._descriptor, position, end)
 
     def slice(self, position: int, length: int) -> FileSlice:
-        # Asked first: making room might close this very file.
-        is_crowded = self._others.is_crowded()
         if self._number < 0:
             self._open_again()
         self.was_used = True
         piece = FileSlice(self, position, length)
-        if is_crowded:
+        if self._others.is_crowded:
             # One fetch of many partitions could keep more files open than there may be.
             piece.detach()
+            # Perhaps no file is opened for a long time, and all slices would be copied until then.
+            self._others.make_room()
             return piece
         return self._slices.add(piece)
 

@@ -74,6 +74,47 @@ async def test_more_slices_at_once_than_files_may_be_open(disk: FileDisk, tmp_pa
     await disk.close()
 
 
+async def test_the_work_for_a_slice_does_not_grow_with_the_slices_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fetch of many partitions runs on the loop, and nobody else is served meanwhile."""
+    limit, looks = 400, 0
+
+    def is_open(file: OpenFile) -> bool:
+        nonlocal looks
+        looks += 1
+        return file.fileno() >= 0
+
+    disk = FileDisk(str(tmp_path), threads=2, open_files=OpenFiles(limit))
+    files = await written(disk, 2 * limit)
+    await asyncio.gather(*(file.fdatasync() for file in files))
+    monkeypatch.setattr(OpenFile, "is_open", property(is_open))
+    pieces = []
+    for file in files:
+        before = looks
+        pieces.append(file.slice(0, 5))
+        assert looks - before <= 200
+    held = [piece for piece in pieces if piece.data is None]
+    assert len(held) > limit // 2
+    assert open_below(tmp_path) <= limit + 20
+    await disk.close()
+
+
+async def test_slices_are_held_again_once_the_crowd_is_gone(disk: FileDisk, tmp_path: Path) -> None:
+    """Also when no file is opened any more, which is when room is usually made."""
+    files = await written(disk, 4 * LIMIT)
+    await asyncio.gather(*(file.fdatasync() for file in files))
+    pieces = [file.slice(0, 5) for file in files]
+    assert any(piece.data is not None for piece in pieces)
+    del pieces
+    for _ in range(4):
+        still_open = [file for file in files if file.is_open]
+        last = [file.slice(0, 5).data for file in still_open if file.is_open]
+    assert last
+    assert set(last) == {None}
+    await disk.close()
+
+
 async def test_a_file_that_was_renamed_is_found_again(disk: FileDisk) -> None:
     files = await written(disk, 3 * LIMIT)
     assert not all(file.is_open for file in files)
