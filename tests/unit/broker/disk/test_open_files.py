@@ -124,6 +124,82 @@ async def test_a_file_that_was_renamed_is_found_again(disk: FileDisk) -> None:
         file.append([b"more"])
         assert file.pread(100, 0) == b"first of %d more" % number
     assert await disk.read("e/moved.log") == b"first of 0 more"
+    await disk.rename("e", "f")
+    await disk.delete_directory("f")
+    for number, file in enumerate(files):
+        assert file.pread(100, 0) == b"first of %d more" % number
+    await disk.close()
+
+
+async def test_a_rename_opens_none_of_its_files(disk: FileDisk, tmp_path: Path) -> None:
+    """A log may have more segments than files may be open, and then some."""
+    files = await written(disk, 6 * LIMIT)
+    await asyncio.gather(*(file.fdatasync() for file in files))
+    before = open_below(tmp_path)
+    opened: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("broker.disk.open_file.open_descriptor", opened.append)
+        await disk.rename("d", "e")
+    assert not opened
+    assert open_below(tmp_path) <= before
+    for number, file in enumerate(files):
+        assert file.pread(100, 0) == b"first of %d " % number
+    await disk.close()
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+async def test_files_are_used_while_their_folder_is_renamed(
+    disk: FileDisk, monkeypatch: pytest.MonkeyPatch, is_done: bool
+) -> None:
+    """The thread may have renamed it already, or not yet."""
+    files = await written(disk, 3 * LIMIT)
+    await asyncio.gather(*(file.fdatasync() for file in files))
+    is_asked, may_go_on = threading.Event(), threading.Event()
+
+    def rename(source: Path, target: Path) -> None:
+        if is_done:
+            source.replace(target)
+        is_asked.set()
+        may_go_on.wait(10)
+        if not is_done:
+            source.replace(target)
+
+    monkeypatch.setattr("broker.disk.files._rename", rename)
+    renaming = asyncio.create_task(disk.rename("d", "e"))
+    await asyncio.to_thread(is_asked.wait, 10)
+    for number, file in enumerate(files):
+        assert file.pread(100, 0) == b"first of %d " % number
+    may_go_on.set()
+    await renaming
+    for number, file in enumerate(files):
+        assert file.pread(100, 0) == b"first of %d " % number
+    await disk.close()
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+async def test_a_rename_that_fails_leaves_its_files_in_reach(
+    disk: FileDisk, monkeypatch: pytest.MonkeyPatch, is_done: bool
+) -> None:
+    """It may have happened: the sync of the folder fails, or the caller is cancelled."""
+    files = await written(disk, 3 * LIMIT)
+    await asyncio.gather(*(file.fdatasync() for file in files))
+
+    def rename(source: Path, target: Path) -> None:
+        if is_done:
+            source.replace(target)
+        raise OSError(errno.EIO, "the device is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("broker.disk.files._rename", rename)
+        with pytest.raises(OSError, match="the device is gone"):
+            await disk.rename("d", "e")
+    assert not all(file.is_open for file in files)
+    for number, file in enumerate(files):
+        file.append([b"more"])
+        assert file.pread(100, 0) == b"first of %d more" % number
+    await disk.rename("e" if is_done else "d", "f")
+    for number, file in enumerate(files):
+        assert file.pread(100, 0) == b"first of %d more" % number
     await disk.close()
 
 
