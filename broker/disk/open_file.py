@@ -271,13 +271,15 @@ class OpenFile:
             raise
 
     async def write_again(self, position: int, length: int) -> None:
-        end = min(position + length, self._size)
-        if position < end:
-            if self._number < 0:
-                self._open_again()
-            self.is_dirty = True
-            self._descriptor.acquire()
-            await self._threads.run(descriptors.write_again, self._descriptor, position, end)
+        # A sync at the same time would call the file clean, and not have all of these bytes.
+        async with self._syncing:
+            end = min(position + length, self._size)
+            if position < end:
+                if self._number < 0:
+                    self._open_again()
+                self.is_dirty = True
+                self._descriptor.acquire()
+                await self._threads.run(descriptors.write_again, self._descriptor, position, end)
 
     def slice(self, position: int, length: int) -> FileSlice:
         if self._number < 0:

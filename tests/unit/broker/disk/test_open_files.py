@@ -281,6 +281,38 @@ async def test_an_error_met_before_closing_fails_the_sync_that_waits_for_it(
     await disk.close()
 
 
+async def test_a_sync_waits_for_bytes_that_are_being_written_again(
+    disk: FileDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the file counts as synced, and may be closed, with bytes that are not on the device."""
+    [file] = await written(disk, 1)
+    is_asked, may_go_on = threading.Event(), threading.Event()
+    really_write, really_sync = os.pwrite, os.fdatasync
+    seen: list[str] = []
+
+    def slow_write(number: int, data: bytes, position: int) -> int:
+        is_asked.set()
+        may_go_on.wait(10)
+        seen.append("written")
+        return really_write(number, data, position)
+
+    def sync(number: int) -> None:
+        seen.append("synced")
+        really_sync(number)
+
+    monkeypatch.setattr(os, "pwrite", slow_write)
+    monkeypatch.setattr(os, "fdatasync", sync)
+    writing = asyncio.create_task(file.write_again(0, 5))
+    await asyncio.to_thread(is_asked.wait, 10)
+    before_closing = asyncio.create_task(file.sync_later())
+    await asyncio.wait([before_closing], timeout=0.05)
+    may_go_on.set()
+    await asyncio.gather(writing, before_closing)
+    assert seen == ["written", "synced"]
+    assert not file.is_dirty
+    await disk.close()
+
+
 async def test_a_file_closed_before_its_sync_began_is_left_alone(disk: FileDisk) -> None:
     [file] = await written(disk, 1)
     before_closing = asyncio.create_task(file.sync_later())
