@@ -16,7 +16,7 @@ from broker.controller.balance import balance_leaders
 from broker.controller.broker_events import fence_brokers
 from broker.controller.liveness import BrokerLiveness
 from broker.controller.topic_rules import TopicRules
-from broker.decision import Decision, made
+from broker.decision import Decision, changes_of
 from broker.departures import Departures
 from broker.metadata.changes import Change, PartitionsChanged
 from broker.metadata.image import Image
@@ -149,7 +149,7 @@ class ActiveController:
 
     async def _decide(self, make: Decision) -> None:
         epoch = self._check_active()
-        changes = await made(make)
+        changes = await changes_of(make)
         if changes:
             _check_applicable(self.image, changes)
             isr_changes = list(_isr_changes(self.image, changes))

@@ -12,7 +12,7 @@ Decision = Callable[[], Sequence[Change] | Awaitable[Sequence[Change]]]
 nothing changes the image meanwhile but another controller, and then nothing is appended."""
 
 
-async def made(decision: Decision) -> Sequence[Change]:
+async def changes_of(decision: Decision) -> Sequence[Change]:
     changes: Any = decision()
     if isinstance(changes, Awaitable):
         changes = await changes

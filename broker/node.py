@@ -20,7 +20,7 @@ from broker.config import stored
 from broker.config.broker import BrokerConfig
 from broker.config.topic import LogConfig
 from broker.controller.topic_rules import RulesOf, TopicRules
-from broker.decision import Decision, made
+from broker.decision import Decision, changes_of
 from broker.log.breather import Breather
 from broker.log.identity import WrongDirectoryError
 from broker.log.log_directory import LogDirectory
@@ -242,13 +242,13 @@ class Node:
         async def decide_once() -> Sequence[Change]:
             nonlocal is_decided
             is_decided = True
-            return await made(decide)
+            return await changes_of(decide)
 
         try:
             await self.controller.decide(decide_once)
         except NotLeaderError as problem:
             if not is_decided:
-                await made(decide)
+                await changes_of(decide)
             raise KafkaError(ErrorCode.NOT_CONTROLLER, str(problem)) from problem
         if self.config.is_broker and self.role.is_following:
             await self.role.follower.until_followed()

@@ -78,8 +78,8 @@ class ReplicaMoves:
 
     async def begin(self, partition: Partition, target: str) -> None:
         """To where it lies already: ends a move that is under way."""
-        known = self.find(partition)
-        if known is not None:
+        # Others may wait here too, and one of them begins a move before this one goes on.
+        while (known := self.find(partition)) is not None:
             if known.target == target:
                 return
             await self._cancel(known)
@@ -97,8 +97,7 @@ class ReplicaMoves:
 
     async def stop(self, partition: Partition) -> None:
         """Afterwards its log stays where it is: where it was, or where it was to go."""
-        move = self.find(partition)
-        if move is not None:
+        while (move := self.find(partition)) is not None:
             await self._cancel(move)
 
     async def close(self) -> None:
@@ -110,6 +109,13 @@ class ReplicaMoves:
         if not move.is_swapping:
             move.task.cancel()
         await asyncio.wait([move.task])
+        # A task that was cancelled before its first step never came to `_run`.
+        self._forget(move)
+
+    def _forget(self, move: Move) -> None:
+        key = move.partition.topic, move.partition.index
+        if self._moves.get(key) is move:
+            del self._moves[key]
 
     async def _run(self, move: Move) -> None:
         partition, directory = move.partition, self._directories[move.target]
@@ -126,7 +132,7 @@ class ReplicaMoves:
                 partition.log.directory, partition.log_dir, move.target, problem,
             )  # fmt: skip
         finally:
-            self._moves.pop((partition.topic, partition.index), None)
+            self._forget(move)
             if partition.log_dir != move.target:
                 if partition.next_log_dir is not None:
                     partition.next_log_dir = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet, WeakValueDictionary
@@ -48,19 +49,19 @@ class FileDisk:
                 self._open_files,
                 is_new=bool(flags & os.O_CREAT),
             )
-        self._by_folder.setdefault(place.parent, WeakSet()).add(file)
+        self._set_places(file, file.places)
         return file
 
     def _files_at(self, place: Path) -> list[OpenFile]:
         """Those that lie there: the file itself, or all in the folder."""
         inside = self._by_folder.get(place, ())
         beside = self._by_folder.get(place.parent, ())
-        return [*inside, *(file for file in beside if file.place == place)]
+        return [*inside, *(file for file in beside if place in file.places)]
 
     def _keep_open(self, place: Path) -> None:
         for file in self._files_at(place):
             with suppress(FileNotFoundError):
-                file.pin()
+                file.keep_open()
 
     async def read(self, path: str) -> bytes:
         return await self._threads.run((self._root / path).read_bytes)
@@ -73,19 +74,28 @@ class FileDisk:
 
     async def rename(self, source: str, target: str) -> None:
         before, after = self._root / source, self._root / target
-        files = self._files_at(before)
-        for file in files:
-            file.pin()
-        try:
-            await self._threads.run(_rename, before, after)
-            for file in files:
-                self._by_folder[file.place.parent].discard(file)
-                file.place = after / file.place.relative_to(before)
-                self._by_folder.setdefault(file.place.parent, WeakSet()).add(file)
+        moved = [(file, _places_after(file, before, after)) for file in self._files_at(before)]
+        for file, places in moved:
+            # A file that is closed may be used meanwhile: it is found at the one or the other.
+            self._set_places(file, [*file.places, *places])
+        # When this fails or is cancelled, it may have happened all the same: both places stay.
+        await self._threads.run(_rename, before, after)
+        for file, places in moved:
+            self._set_places(file, places)
+        if not self._by_folder.get(before):
             self._by_folder.pop(before, None)
-        finally:
-            for file in files:
-                file.pins -= 1
+
+    def _set_places(self, file: OpenFile, places: Sequence[Path]) -> None:
+        for folder in {place.parent for place in file.places}:
+            known = self._by_folder.get(folder)
+            if known is not None:
+                known.discard(file)
+                if not known:
+                    del self._by_folder[folder]
+        # Each once, and the one that a rename leads to stays the last.
+        file.places = tuple(reversed(dict.fromkeys(reversed(places))))
+        for folder in {place.parent for place in places}:
+            self._by_folder.setdefault(folder, WeakSet()).add(file)
 
     async def delete(self, path: str) -> None:
         """A file that is still held stays readable, and so open."""
@@ -125,6 +135,13 @@ def _replace(place: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
         raise
     sync_folder(place.parent)
+
+
+def _places_after(file: OpenFile, before: Path, after: Path) -> list[Path]:
+    """Where the file may lie when `before` is called `after`."""
+    return [
+        after / place.relative_to(before) for place in file.places if place.is_relative_to(before)
+    ]
 
 
 def _rename(source: Path, target: Path) -> None:

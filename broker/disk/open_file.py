@@ -49,7 +49,8 @@ class OpenFile:
         is_new: bool,
     ) -> None:
         self.path = path
-        self.place = place
+        self.places: tuple[Path, ...] = (place,)
+        """Where the file may lie: more than one while it is renamed, or when that failed."""
         self._descriptor = descriptor
         self._number = descriptor.number
         self._threads = threads
@@ -58,8 +59,7 @@ class OpenFile:
         self._identity = status.st_dev, status.st_ino
         self._size = status.st_size
         self._is_closed = False
-        self.pins = 0
-        """While above 0 the descriptor stays open: the path does not lead to the file."""
+        self._is_kept_open = False  # no path leads to the file
         self.was_used = True
         # A process that crashed may have written to it.
         self.is_dirty = not is_new
@@ -82,7 +82,7 @@ class OpenFile:
 
     @property
     def can_let_go(self) -> bool:
-        return not self.pins and not self._slices and not self._descriptor.is_used
+        return not self._is_kept_open and not self._slices and not self._descriptor.is_used
 
     def let_go(self) -> None:
         self._descriptor.close()
@@ -112,22 +112,35 @@ class OpenFile:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         self._others.make_room()
         try:
-            descriptor = open_descriptor(self.place, os.O_RDWR)
+            descriptor = self._find()
         except OSError as problem:
             if not self._others.makes_way(problem):
                 raise
-            descriptor = open_descriptor(self.place, os.O_RDWR)
-        if not descriptors.is_same_file(descriptor, self._identity):
-            descriptor.close()
-            raise OSError(errno.ESTALE, "another file has this name now", self.path)
+            descriptor = self._find()
         self._descriptor, self._number = descriptor, descriptor.number
         self._others.opened(self)
 
-    def pin(self) -> None:
-        """Keeps the descriptor open, or gets one, before the path leads elsewhere."""
+    def _find(self) -> Descriptor:
+        """The order matters: a thread may rename the file from the first place to the next."""
+        problem: OSError | None = None
+        for place in self.places:
+            try:
+                descriptor = open_descriptor(place, os.O_RDWR)
+            except FileNotFoundError as missing:
+                problem = problem or missing
+                continue
+            if descriptors.is_same_file(descriptor, self._identity):
+                return descriptor
+            descriptor.close()
+            problem = OSError(errno.ESTALE, "another file has this name now", self.path)
+        assert problem is not None
+        raise problem
+
+    def keep_open(self) -> None:
+        """Keeps the descriptor open, or gets one, before the file is deleted."""
         if self._number < 0 and not self._is_closed:
             self._open_again()
-        self.pins += 1
+        self._is_kept_open = True
 
     def fileno(self) -> int:
         """For sendfile. Only valid while a slice of this file is held."""
@@ -236,8 +249,9 @@ class OpenFile:
         if not self._is_entry_durable:
             # The content of a file is worth nothing before its name is on the device, too.
             # A directory that was renamed meanwhile was synced with that.
-            with suppress(FileNotFoundError):
-                await self._threads.run(sync_folder, self.place.parent)
+            for place in self.places:
+                with suppress(FileNotFoundError):
+                    await self._threads.run(sync_folder, place.parent)
             self._is_entry_durable = True
 
     async def _sync_content(self) -> None:
@@ -257,24 +271,26 @@ class OpenFile:
             raise
 
     async def write_again(self, position: int, length: int) -> None:
-        end = min(position + length, self._size)
-        if position < end:
-            if self._number < 0:
-                self._open_again()
-            self.is_dirty = True
-            self._descriptor.acquire()
-            await self._threads.run(descriptors.write_again, self._descriptor, position, end)
+        # A sync at the same time would call the file clean, and not have all of these bytes.
+        async with self._syncing:
+            end = min(position + length, self._size)
+            if position < end:
+                if self._number < 0:
+                    self._open_again()
+                self.is_dirty = True
+                self._descriptor.acquire()
+                await self._threads.run(descriptors.write_again, self._descriptor, position, end)
 
     def slice(self, position: int, length: int) -> FileSlice:
-        # Asked first: making room might close this very file.
-        is_crowded = self._others.is_crowded()
         if self._number < 0:
             self._open_again()
         self.was_used = True
         piece = FileSlice(self, position, length)
-        if is_crowded:
+        if self._others.is_crowded:
             # One fetch of many partitions could keep more files open than there may be.
             piece.detach()
+            # Perhaps no file is opened for a long time, and all slices would be copied until then.
+            self._others.make_room()
             return piece
         return self._slices.add(piece)
 

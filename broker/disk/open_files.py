@@ -5,7 +5,10 @@ So a file that was not used for a while is closed, and opened again when it is n
 but the file itself knows: see `OpenFile` in open_file.py.
 
 The choice is made by a clock with a second chance: a use costs one assignment, and only an open
-beyond the bound looks for a file that was not used since the last look.
+near the bound looks for a file that was not used since the last look. All of that runs on the loop,
+so one open looks at no more than `LOOKS_AT_ONCE` files, however many there are, and the next open
+goes on where it stopped. Looking begins one sixteenth below the bound: the clock goes round twice,
+and so finds each file that can be closed, before that many files more are open.
 
 A file with bytes that were written and not yet synced is synced before it is closed. The kernel
 reports a failed write-back to descriptors that were open at the time, and to the first one that
@@ -25,10 +28,15 @@ from weakref import ref
 
 _log = logging.getLogger(__name__)
 
+LOOKS_AT_ONCE = 64
+"""Twice round takes 2/64 of the limit in opens, half of what `OpenFiles` has left by then."""
+
 _FEWEST = 16
 _SYNCS_AT_ONCE = 16
 """Files that are synced at the same time so that they can be closed; that many more are open."""
 
+_FORCED_AT_ONCE = 2
+"""More than the one file that is about to be opened, so that the number of files gets smaller."""
 
 _OPENS_AT_ONCE = 8
 
@@ -65,41 +73,44 @@ class OpenFiles:
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = None if limit is None else max(limit, _FEWEST)
+        self._wanted = 0 if self._limit is None else self._limit - self._limit // 16
         self._open: deque[ref[Closable]] = deque()
         self._syncing: set[asyncio.Task[None]] = set()
         self.opening = asyncio.Semaphore(_OPENS_AT_ONCE)
         """For opens in threads: a file counts only when it is open."""
         self._has_warned = False
 
+    @property
     def is_crowded(self) -> bool:
-        """Whether no file can be closed though there are as many as there may be."""
-        self.make_room()
-        return self._limit is not None and len(self._open) + len(self._syncing) >= self._limit
+        """Whether more files are open than may be: none could be closed when one was opened."""
+        return self._limit is not None and self._count > self._limit
+
+    @property
+    def _count(self) -> int:
+        return len(self._open) + len(self._syncing)
 
     def opened(self, file: Closable) -> None:
         if self._limit is not None:
             self._open.append(ref(file))
 
     def make_room(self) -> None:
-        """Before a file is opened."""
-        if self._limit is None or len(self._open) < self._limit:
+        """Before a file is opened. Closes files that were not used for a while, if it finds any."""
+        if self._limit is None or len(self._open) < self._wanted:
             return
-        # Some more than one, so that not each open looks through all of them.
-        wanted = self._limit - max(1, self._limit // 16)
-        for _ in range(2 * len(self._open)):
-            if len(self._open) <= wanted:
+        for _ in range(min(LOOKS_AT_ONCE, 2 * len(self._open))):
+            if len(self._open) < self._wanted:
                 return
             self._look_at(self._open.popleft())
-        if len(self._open) + len(self._syncing) > self._limit + _SYNCS_AT_ONCE:
+        if self._count > self._limit + _SYNCS_AT_ONCE:
             self._warn()
-            self._close_one()
+            self._force(_FORCED_AT_ONCE, LOOKS_AT_ONCE)
 
     def makes_way(self, problem: OSError) -> bool:
         """Whether to try again to open a file: connections had taken more than their part."""
         if problem.errno not in (errno.EMFILE, errno.ENFILE):
             return False
         self._warn()
-        return sum(self._close_one() for _ in range(_OPENS_AT_ONCE)) > 0
+        return self._force(_OPENS_AT_ONCE, len(self._open)) > 0
 
     def _look_at(self, found: ref[Closable]) -> None:
         file = found()
@@ -135,20 +146,27 @@ class OpenFiles:
                 self._limit,
             )
 
-    def _close_one(self) -> bool:
-        """More files are written to than may be open: the writers wait for the device."""
-        for _ in range(len(self._open)):
+    def _force(self, count: int, looks: int) -> int:
+        """Closes up to `count` files, used or not, and returns how many were.
+
+        More files are written to than may be open: the writers wait for the device.
+        """
+        closed = 0
+        for _ in range(min(looks, len(self._open))):
+            if closed == count:
+                break
             found = self._open.popleft()
             file = found()
             if file is None or not file.is_open:
                 continue
-            if file.can_let_go:
-                if file.is_dirty:
-                    file.sync_now()
-                file.let_go()
-                return True
-            self._open.append(found)
-        return False
+            if not file.can_let_go:
+                self._open.append(found)
+                continue
+            if file.is_dirty:
+                file.sync_now()
+            file.let_go()
+            closed += 1
+        return closed
 
     async def close(self) -> None:
         while self._syncing:

@@ -28,7 +28,7 @@ class RepeatedLines:
         self._window_end = 0.0
         self._written: Counter[tuple[str, str]] = Counter()
         self._left_out: dict[str, tuple[int, int, tuple[object, ...]]] = {}
-        self._report: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def warning(self, source: str, message: str, *arguments: object) -> None:
         self._write(logging.WARNING, source, message, arguments, None)
@@ -38,17 +38,20 @@ class RepeatedLines:
     ) -> None:
         self._write(logging.ERROR, source, message, arguments, exc_info)
 
-    def close(self) -> None:
-        """Reports what was left out until now; the limiter may be used again."""
-        if self._report is not None:
-            self._report.cancel()
-            self._report = None
+    def report(self) -> None:
+        """Writes how many lines were left out until now, and begins a new window."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         left_out, self._left_out = self._left_out, {}
         self._written.clear()
         self._window_end = 0.0
         for message, (count, level, arguments) in left_out.items():
             last = message % arguments if arguments else message
             self._log.log(level, "left out %d more lines like this one: %s", count, last)
+
+    close = report
+    """At the end of whatever writes the lines, which need not wait for the end of the window."""
 
     def _write(
         self,
@@ -60,7 +63,7 @@ class RepeatedLines:
     ) -> None:
         now = self._loop.time()
         if now >= self._window_end:
-            self.close()
+            self.report()
             self._window_end = now + WINDOW_S
         key = message, source
         # Nothing is remembered of a line that is left out but its count, so a flood from ever
@@ -74,5 +77,5 @@ class RepeatedLines:
             return
         count, _, _ = self._left_out.get(message, (0, level, arguments))
         self._left_out[message] = count + 1, level, arguments
-        if self._report is None:
-            self._report = self._loop.call_at(self._window_end, self.close)
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._window_end, self.report)

@@ -1,9 +1,10 @@
 /* The loops over every byte or every record of a batch: its CRC, and the walk over its records.
  *
- * The walk reads the fields of each record in their order and copies none. The data come in pieces of any size, because compressed batches are decompressed into a small
- * buffer: the walk can stop between any two bytes and go on with the next piece. Its Python twin
- * is broker/protocol/record_walk_python.py; a test feeds both the same bytes and compares. The
- * rules and the sentences for each problem stand in broker/protocol/record_walk.py.
+ * The walk reads the fields of each record in their order and copies none. The data come in
+ * pieces of any size, because compressed batches are decompressed into a small buffer: the walk
+ * can stop between any two bytes and go on with the next piece. Its Python twin is
+ * broker/protocol/record_walk_python.py; a test feeds both the same bytes and compares. The rules
+ * and the sentences for each problem stand in broker/protocol/record_walk.py.
  *
  * Only the stable ABI of Python 3.11 is used, so one build serves all later versions.
  */

@@ -7,23 +7,17 @@ to the frame's end. They raise `MalformedMessageError` and nothing else for byte
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from broker.protocol import messages
+from broker.protocol import compile_decode, compile_encode, messages
 from broker.protocol.compile_decode import (
     BoundedDecoder,
     Decoder,
+    DecoderForm,
     SlicedDecoder,
-    build_bounded_decoder,
     build_decoder,
-    build_sliced_decoder,
 )
-from broker.protocol.compile_encode import (
-    Encoder,
-    SlicedEncoder,
-    build_encoder,
-    build_sliced_encoder,
-)
+from broker.protocol.compile_encode import Encoder, EncoderForm, SlicedEncoder, build_encoder
 from broker.protocol.errors import MalformedMessageError, UnsupportedVersionError
 from broker.protocol.primitives import Readable
 from broker.protocol.schema import Api, Message
@@ -33,17 +27,18 @@ Chunk = Any
 """Bytes, or whatever stood in a `records` field: anything with a length, such as a FileSlice."""
 
 
+_Built = TypeVar("_Built")
+
+
 @cache
 def decoder(name: str, version: int) -> Decoder:
     """The decoder of a message by its name, such as `FetchResponse`."""
-    message = _known(name, version)
-    return build_decoder(message, version, messages.classes_of(message))
+    return _decoder(name, version, compile_decode.PLAIN)
 
 
 @cache
 def encoder(name: str, version: int) -> Encoder:
-    message = _known(name, version)
-    return build_encoder(message, version, messages.classes_of(message))
+    return _encoder(name, version, compile_encode.PLAIN)
 
 
 @cache
@@ -69,33 +64,28 @@ def response_encoder(api_key: int, version: int) -> Encoder:
 @cache
 def bounded_request_decoder(api_key: int, version: int) -> BoundedDecoder:
     """For requests of strangers: refuses more elements than it is told to allow."""
-    message = _known(_api(api_key).request.name, version)
-    return build_bounded_decoder(message, version, messages.classes_of(message))
+    return _decoder(_api(api_key).request.name, version, compile_decode.BOUNDED)
 
 
 @cache
 def sliced_request_decoder(api_key: int, version: int) -> SlicedDecoder:
     """Same as `bounded_request_decoder`, in steps, for requests that take long."""
-    message = _known(_api(api_key).request.name, version)
-    return build_sliced_decoder(message, version, messages.classes_of(message))
+    return _decoder(_api(api_key).request.name, version, compile_decode.SLICED)
 
 
 @cache
 def sliced_request_encoder(api_key: int, version: int) -> SlicedEncoder:
-    message = _known(_api(api_key).request.name, version)
-    return build_sliced_encoder(message, version, messages.classes_of(message))
+    return _encoder(_api(api_key).request.name, version, compile_encode.SLICED)
 
 
 @cache
 def sliced_response_decoder(api_key: int, version: int) -> SlicedDecoder:
-    message = _known(_api(api_key).response.name, version)
-    return build_sliced_decoder(message, version, messages.classes_of(message))
+    return _decoder(_api(api_key).response.name, version, compile_decode.SLICED)
 
 
 @cache
 def sliced_response_encoder(api_key: int, version: int) -> SlicedEncoder:
-    message = _known(_api(api_key).response.name, version)
-    return build_sliced_encoder(message, version, messages.classes_of(message))
+    return _encoder(_api(api_key).response.name, version, compile_encode.SLICED)
 
 
 def decode_request(api_key: int, version: int, view: Readable, offset: int) -> tuple[Any, int]:
@@ -123,6 +113,16 @@ def encode_request(api_key: int, version: int, message: Any) -> list[Chunk]:
 
 def encode_response(api_key: int, version: int, message: Any) -> list[Chunk]:
     return response_encoder(api_key, version)(message)
+
+
+def _decoder(name: str, version: int, form: DecoderForm[_Built]) -> _Built:
+    message = _known(name, version)
+    return build_decoder(message, version, messages.classes_of(message), form)
+
+
+def _encoder(name: str, version: int, form: EncoderForm[_Built]) -> _Built:
+    message = _known(name, version)
+    return build_encoder(message, version, messages.classes_of(message), form)
 
 
 def _api(api_key: int) -> Api:

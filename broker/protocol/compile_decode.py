@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Generator
-from enum import Enum, auto
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from broker.protocol import primitives
 from broker.protocol.compile_classes import default_source
 from broker.protocol.compile_source import FEW, Source
 from broker.protocol.errors import MalformedMessageError
 from broker.protocol.schema import FIXED_TYPES, Field, Message, Struct, Versions
+
+_Built = TypeVar("_Built")
 
 Decoder = Callable[[primitives.Readable, int], tuple[Any, int]]
 BoundedDecoder = Callable[[primitives.Readable, int, int], tuple[Any, int]]
@@ -34,31 +35,19 @@ SlicedDecoder = Callable[[primitives.Readable, int, int], Generator[None, None, 
 ELEMENTS_PER_STEP = 128
 
 
-class Form(Enum):
-    PLAIN = auto()
-    BOUNDED = auto()
-    SLICED = auto()
+class DecoderForm(Generic[_Built]):
+    """A form of decoders, and the type of a decoder in that form."""
 
 
-def build_decoder(message: Message, version: int, classes: dict[str, type[Any]]) -> Decoder:
-    source = _DecoderSource(message, version, classes, Form.PLAIN)
-    decoder: Decoder = source.build().function("decode")
-    return decoder
+PLAIN: DecoderForm[Decoder] = DecoderForm()
+BOUNDED: DecoderForm[BoundedDecoder] = DecoderForm()
+SLICED: DecoderForm[SlicedDecoder] = DecoderForm()
 
 
-def build_bounded_decoder(
-    message: Message, version: int, classes: dict[str, type[Any]]
-) -> BoundedDecoder:
-    source = _DecoderSource(message, version, classes, Form.BOUNDED)
-    decoder: BoundedDecoder = source.build().function("decode")
-    return decoder
-
-
-def build_sliced_decoder(
-    message: Message, version: int, classes: dict[str, type[Any]]
-) -> SlicedDecoder:
-    source = _DecoderSource(message, version, classes, Form.SLICED)
-    decoder: SlicedDecoder = source.build().function("decode")
+def build_decoder(
+    message: Message, version: int, classes: dict[str, type[Any]], form: DecoderForm[_Built]
+) -> _Built:
+    decoder: _Built = _DecoderSource(message, version, classes, form).build().function("decode")
     return decoder
 
 
@@ -89,7 +78,11 @@ def minimal_size(field: Field, version: int, flexible: bool) -> int:
 
 class _DecoderSource:
     def __init__(
-        self, message: Message, version: int, classes: dict[str, type[Any]], form: Form
+        self,
+        message: Message,
+        version: int,
+        classes: dict[str, type[Any]],
+        form: DecoderForm[Any],
     ) -> None:
         self._message = message
         self._version = version
@@ -117,12 +110,12 @@ class _DecoderSource:
     def build(self) -> Source:
         out = self._out
         name = f"{self._message.name} v{self._version}"
-        arguments = "data, at" if self._form is Form.PLAIN else "data, at, left"
+        arguments = "data, at" if self._form is PLAIN else "data, at, left"
         with out.block(f"def decode({arguments}):"):
             if not self._keeps_view:
                 out.add("data = bytes(data)")
             out.add("end = len(data)")
-            if self._form is Form.SLICED:
+            if self._form is SLICED:
                 out.add("allowed = left; steps = 0")
             with out.block("try:"):
                 self._struct(self._message.struct, "message")
@@ -133,7 +126,7 @@ class _DecoderSource:
                 )
             with out.block("if at > end:"):
                 out.add(f"raise MalformedMessageError('{name} ends before its last field')")
-            if self._form is Form.SLICED:
+            if self._form is SLICED:
                 out.add("return message, allowed - left")
                 out.add("yield")  # also a decoder of a message without arrays is a generator
             else:
@@ -229,7 +222,7 @@ class _DecoderSource:
                 found = f"str({found}, 'utf-8')" if self._keeps_view else f"{found}.decode()"
             elif field.type == "bytes" and self._keeps_view:
                 found = f"bytes({found})"
-            elif field.type == "records" and self._form is Form.SLICED:
+            elif field.type == "records" and self._form is SLICED:
                 # A memoryview takes 184 bytes, and 100,000 of no bytes would take 18 MB.
                 found = f"{found} if stop > at else NO_RECORDS"
             self._out.add(f"{target} = {found}; at = stop")
@@ -257,7 +250,7 @@ class _DecoderSource:
                 self._elements(field, target, count)
 
     def _count(self, what: str, count: str) -> None:
-        if self._form is not Form.PLAIN:
+        if self._form is not PLAIN:
             self._out.add(f"left -= {count}" if count.isidentifier() else f"left -= ({count})")
             self._out.add(f"if left < 0: too_many({what!r}, {count})")
 
@@ -272,7 +265,7 @@ class _DecoderSource:
         items, item = self._out.fresh("items"), self._out.fresh("item")
         self._out.add(f"{target} = {items} = []")
         with self._out.block(f"for _ in range({count}):"):
-            if self._form is Form.SLICED:
+            if self._form is SLICED:
                 self._out.add("steps += 1")
                 self._out.add(f"if not steps % {ELEMENTS_PER_STEP}: yield")
             if field.struct is not None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from broker.protocol import primitives
 from broker.protocol.compile_decode import ELEMENTS_PER_STEP, has_records
 from broker.protocol.compile_source import FEW, Source
 from broker.protocol.schema import FIXED_TYPES, Field, Message, Struct
+
+_Built = TypeVar("_Built")
 
 Encoder = Callable[[Any], list[Any]]
 SlicedEncoder = Callable[[Any], Generator[None, None, list[Any]]]
@@ -25,17 +27,19 @@ _COPIED_RECORDS_SIZE = 1024
 """Records in memory up to this size are cheaper to copy than to send as a chunk of their own."""
 
 
-def build_encoder(message: Message, version: int, classes: dict[str, type[Any]]) -> Encoder:
-    source = _EncoderSource(message, version, classes, in_slices=False)
-    encoder: Encoder = source.build().function("encode")
-    return encoder
+class EncoderForm(Generic[_Built]):
+    """A form of encoders, and the type of an encoder in that form."""
 
 
-def build_sliced_encoder(
-    message: Message, version: int, classes: dict[str, type[Any]]
-) -> SlicedEncoder:
-    source = _EncoderSource(message, version, classes, in_slices=True)
-    encoder: SlicedEncoder = source.build().function("encode")
+PLAIN: EncoderForm[Encoder] = EncoderForm()
+SLICED: EncoderForm[SlicedEncoder] = EncoderForm()
+
+
+def build_encoder(
+    message: Message, version: int, classes: dict[str, type[Any]], form: EncoderForm[_Built]
+) -> _Built:
+    source = _EncoderSource(message, version, classes, in_slices=form is SLICED)
+    encoder: _Built = source.build().function("encode")
     return encoder
 
 

@@ -18,6 +18,15 @@ from lz4.frame import (
 )
 
 from broker.protocol.batch import CorruptBatchError, TooMuchDataError
+from broker.protocol.compression_settings import (
+    XERIAL_BLOCK_SIZE,
+    XERIAL_HEADER,
+    XERIAL_MAGIC,
+    gzip_compressor,
+    gzip_decompressor,
+    lz4_settings,
+    zstd_compressor,
+)
 from broker.protocol.zstd_frames import WINDOW_LEAST, zstd_pieces
 
 
@@ -29,15 +38,9 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
-# The Java snappy library writes its blocks in a framing of its own; C clients write bare blocks.
-XERIAL_MAGIC = b"\x82SNAPPY\x00"
-XERIAL_HEADER = XERIAL_MAGIC + b"\x00\x00\x00\x01" + b"\x00\x00\x00\x01"
-XERIAL_BLOCK_SIZE = 32 * 1024
-
 GZIP_PIECE_SIZE = 64 * 1024
 
 _INT32 = Struct(">I")
-_GZIP_WITH_HEADER = 31
 _ZSTD_SIZE_UNKNOWN = (0, 2**64 - 1, -1)
 
 # Made once: a new one costs more than a small batch. They are used by the loop's thread alone.
@@ -52,21 +55,14 @@ def compress(codec: int, data: _Bytes, level: int | None = None) -> bytes:
         case Codec.NONE:
             return bytes(data)
         case Codec.GZIP:
-            packer = zlib.compressobj(-1 if level is None else level, wbits=_GZIP_WITH_HEADER)
-            return packer.compress(data) + packer.flush()
+            compressor = gzip_compressor(level)
+            return compressor.compress(data) + compressor.flush()
         case Codec.SNAPPY:
             return _compress_xerial(memoryview(data))
         case Codec.LZ4:
-            # The Java client cannot read blocks that refer to the one before them.
-            packed = lz4.frame.compress(
-                data,
-                compression_level=0 if level is None else level,
-                block_linked=False,
-                store_size=False,
-            )
-            return cast("bytes", packed)
+            return cast("bytes", lz4.frame.compress(data, store_size=False, **lz4_settings(level)))
         case Codec.ZSTD:
-            return zstandard.ZstdCompressor(level=3 if level is None else level).compress(data)
+            return zstd_compressor(level).compress(data)
         case _:
             raise ValueError(f"there is no codec {codec}")
 
@@ -79,11 +75,11 @@ def compress_in_pieces(codec: int, data: bytes) -> Iterator[bytes]:
     if codec != Codec.GZIP:
         yield compress(codec, data)
         return
-    packer = zlib.compressobj(wbits=_GZIP_WITH_HEADER)
+    compressor = gzip_compressor()
     view = memoryview(data)
     for start in range(0, len(data), GZIP_PIECE_SIZE):
-        yield packer.compress(view[start : start + GZIP_PIECE_SIZE])
-    yield packer.flush()
+        yield compressor.compress(view[start : start + GZIP_PIECE_SIZE])
+    yield compressor.flush()
 
 
 def decompress(codec: int, data: _Bytes, max_bytes: int) -> bytes:
@@ -118,7 +114,7 @@ def _decompress_gzip(data: _Bytes, max_bytes: int) -> bytes:
     room = max_bytes + 1
     rest = bytes(data)
     while True:
-        unpacker = zlib.decompressobj(wbits=_GZIP_WITH_HEADER)
+        unpacker = gzip_decompressor()
         try:
             piece = unpacker.decompress(rest, room)
         except zlib.error as problem:

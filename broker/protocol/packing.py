@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Protocol, cast
 
 import lz4.frame
-import zstandard
 
-from broker.protocol.compression import XERIAL_BLOCK_SIZE, XERIAL_HEADER, Codec, xerial_block
-
-_GZIP_WITH_HEADER = 31
+from broker.protocol.compression import Codec, xerial_block
+from broker.protocol.compression_settings import (
+    XERIAL_BLOCK_SIZE,
+    XERIAL_HEADER,
+    gzip_compressor,
+    lz4_settings,
+    zstd_compressor,
+)
 
 _Bytes = bytes | bytearray | memoryview
 
@@ -53,9 +56,8 @@ class _Xerial:
 
 
 class _Lz4:
-    def __init__(self, level: int) -> None:
-        # The Java client cannot read blocks that refer to the one before them.
-        self._packer = lz4.frame.LZ4FrameCompressor(compression_level=level, block_linked=False)
+    def __init__(self, level: int | None) -> None:
+        self._packer = lz4.frame.LZ4FrameCompressor(**lz4_settings(level))
         self._header = cast("bytes", self._packer.begin())
 
     def compress(self, data: _Bytes, /) -> bytes:
@@ -71,12 +73,12 @@ def packer(codec: int, level: int | None) -> Packer:
         case Codec.NONE:
             return _Unpacked()
         case Codec.GZIP:
-            return zlib.compressobj(-1 if level is None else level, wbits=_GZIP_WITH_HEADER)
+            return gzip_compressor(level)
         case Codec.SNAPPY:
             return _Xerial()
         case Codec.LZ4:
-            return _Lz4(0 if level is None else level)
+            return _Lz4(level)
         case Codec.ZSTD:
-            return zstandard.ZstdCompressor(level=3 if level is None else level).compressobj()
+            return zstd_compressor(level).compressobj()
         case _:
             raise ValueError(f"there is no codec {codec}")

@@ -17,6 +17,7 @@ from broker.protocol.compression import (
     snappy_blocks,
     unpack_snappy_block,
 )
+from broker.protocol.compression_settings import gzip_decompressor
 from broker.protocol.zstd_frames import zstd_pieces
 
 PIECE_SIZE = 64 * 1024
@@ -26,8 +27,6 @@ WORK_AREA_PER_BYTE = 8
 """Of a batch. A snappy block is unpacked as a whole, and a zstd frame refers back to a window of
 what was unpacked before, so either takes memory that its sender chooses. Both are bounded by a
 multiple of what was sent; clients split a batch that is refused for it."""
-
-_GZIP_WITH_HEADER = 31
 
 Piece = bytes | memoryview
 
@@ -63,7 +62,7 @@ def _work_area(data: memoryview) -> int:
 
 
 def _gzip_pieces(data: memoryview) -> Iterator[Piece]:
-    unpacker = zlib.decompressobj(wbits=_GZIP_WITH_HEADER)
+    unpacker = gzip_decompressor()
     rest: Piece = b""
     position = 0
     while True:
@@ -82,7 +81,7 @@ def _gzip_pieces(data: memoryview) -> Iterator[Piece]:
         rest = unpacker.unused_data
         if not rest and position >= len(data):
             return
-        unpacker = zlib.decompressobj(wbits=_GZIP_WITH_HEADER)
+        unpacker = gzip_decompressor()
 
 
 def _snappy_pieces(data: memoryview) -> Iterator[Piece]:

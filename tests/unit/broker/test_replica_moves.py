@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -153,6 +154,51 @@ async def test_a_move_that_a_stop_cuts_short_is_dropped() -> None:
     async with running_node(disks=dict(disks)) as node, wire(node) as client:
         assert held(node).log_dir == before
         assert await values(client) == 5
+
+
+async def test_a_move_that_is_taken_back_before_its_first_step_can_be_asked_for_again() -> None:
+    disks = await two_disks()
+    async with running_node(disks=dict(disks)) as node, wire(node) as client:
+        await create_topic(client, "t")
+        await fill(client, 0, 5)
+        partition, moves = held(node), node.role.moves
+        before = partition.log_dir
+        target = "b" if before == "a" else "a"
+        # Neither call waits before the move is cancelled, so its task never ran.
+        await moves.begin(partition, target)
+        await moves.begin(partition, before)
+        assert moves.find(partition) is None
+        assert await move(client, target) == ErrorCode.NONE
+        await wait_until(lambda: partition.log_dir == target)
+        assert await values(client) == 5
+
+
+async def test_of_two_that_ask_at_once_for_another_directory_one_begins_the_move() -> None:
+    disks = await two_disks()
+    await formatted(third := MemoryDisk(), directory=3)
+    disks["c"] = third
+    async with running_node(SLOW, disks=dict(disks)) as node, wire(node) as client:
+        await create_topic(client, "t")
+        await fill(client, 0, 5)
+        partition, moves = held(node), node.role.moves
+        before = partition.log_dir
+        left, target = sorted(set(disks) - {before})
+        await moves.begin(partition, left)
+        first = moves.find(partition)
+        assert first is not None
+        await wait_until(lambda: first.copy is not None)
+        # Both wait for the end of the first move.
+        await asyncio.gather(*(moves.begin(partition, target) for _ in range(2)))
+        found = moves.find(partition)
+        assert found is not None
+        await wait_until(lambda: found.copy is not None and found.copy.end_offset == 5)
+        copies = [each for each in await directories_of(disks) if each.endswith("-future")]
+        assert [each.partition("/")[0] for each in copies] == [target]
+        # One wants it back and one forward: whatever comes of it, no move is forgotten.
+        await asyncio.gather(moves.begin(partition, before), moves.begin(partition, left))
+        await moves.stop(partition)
+        assert moves.find(partition) is None
+        assert await directories_of(disks) == [f"{before}/t-0"]
 
 
 async def test_a_topic_is_deleted_while_its_replica_moves() -> None:

@@ -45,7 +45,7 @@ async def _many_sources(caplog: pytest.LogCaptureFixture) -> None:
     for number in range(500):
         lines.warning(f"host-{number}", _CLOSING, number, "bad")
     assert len(messages(caplog)) == LINES_OF_ALL_SOURCES
-    lines.close()
+    lines.report()
     [count] = messages(caplog)
     assert count.startswith(f"left out {500 - LINES_OF_ALL_SOURCES} more lines")
 

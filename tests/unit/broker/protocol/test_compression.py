@@ -15,13 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.protocol.batch import CorruptBatchError
-from broker.protocol.compression import (
-    XERIAL_MAGIC,
-    Codec,
-    compress,
-    compress_in_pieces,
-    decompress,
-)
+from broker.protocol.compression import Codec, compress, compress_in_pieces, decompress
+from broker.protocol.compression_settings import XERIAL_MAGIC
+from broker.protocol.packing import packer
 
 CODECS = list(Codec)
 PACKING = [codec for codec in CODECS if codec is not Codec.NONE]
@@ -41,6 +37,47 @@ def test_data_come_back(codec: Codec, data: bytes) -> None:
 @pytest.mark.parametrize("data", [b"", b"x", TEXT * 3])
 def test_data_packed_in_pieces_come_back(codec: Codec, data: bytes) -> None:
     assert decompress(codec, b"".join(compress_in_pieces(codec, data)), len(data)) == data
+
+
+def as_set_up_here(codec: Codec, data: bytes, level: int | None) -> tuple[bytes, bytes]:
+    """The bytes as a whole and in pieces, by settings that stand in no module of the broker."""
+    match codec:
+        case Codec.GZIP:
+            deflater = zlib.compressobj(-1 if level is None else level, wbits=31)
+            packed = deflater.compress(data) + deflater.flush()
+            return packed, packed
+        case Codec.LZ4:
+            lz4_level = level or 0
+            framer = lz4.frame.LZ4FrameCompressor(compression_level=lz4_level, block_linked=False)
+            in_pieces = framer.begin() + framer.compress(data) + framer.flush()
+            whole = lz4.frame.compress(
+                data, compression_level=lz4_level, block_linked=False, store_size=False
+            )
+            return whole, in_pieces
+        case Codec.ZSTD:
+            zstd = zstandard.ZstdCompressor(level=level or 3)
+            stream = zstd.compressobj()
+            return zstd.compress(data), stream.compress(data) + stream.flush()
+        case Codec.SNAPPY:
+            packed = b"\x82SNAPPY\0" + b"\0\0\0\1" * 2
+            for at in range(0, len(data), 32768):
+                block = bytes(cramjam.snappy.compress_raw(data[at : at + 32768]))
+                packed += len(block).to_bytes(4, "big") + block
+            return packed, packed
+        case Codec.NONE:
+            return data, data
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("level", [None, 1, 9])
+@pytest.mark.parametrize("data", [b"", b"x", TEXT * 3, bytes(range(256)) * 300])
+def test_the_bytes_are_those_of_the_settings(codec: Codec, level: int | None, data: bytes) -> None:
+    whole, in_pieces = as_set_up_here(codec, data, level)
+    assert compress(codec, data, level) == whole
+    stream = packer(codec, level)
+    assert stream.compress(data) + stream.flush() == in_pieces
+    if level is None:
+        assert b"".join(compress_in_pieces(codec, data)) == whole
 
 
 @pytest.mark.parametrize("codec", PACKING)
