@@ -105,3 +105,33 @@ async def test_others_are_served_while_many_batches_are_read(
         serving.cancel()
         assert [answer.base_offset for answer in answers] == [0] * 12
         assert turns > 8
+
+
+async def test_an_append_that_became_a_task_fails_as_one_at_once_does() -> None:
+    """The first batch unpacks to more than fits in a turn, and the others wait behind it."""
+    slow = build_batch([Record(0, TIME_MS, b"k", bytes(5 << 20))], codec=Codec.GZIP)
+    large = build_batch([Record(0, TIME_MS, b"k", bytes(9000))])
+    async with running_node() as node:
+        await create_topic(node, "a", max_message_bytes="8000")
+        body = m.ProduceRequest(
+            acks=1,
+            timeout_ms=1000,
+            topic_data=[
+                m.TopicProduceData(
+                    name="a",
+                    partition_data=[
+                        m.PartitionProduceData(index=0, records=memoryview(bytearray(records)))
+                        for records in (slow, *[large] * 1200)
+                    ],
+                )
+            ],
+        )
+        request = ask(ApiKey.PRODUCE, body, 9)
+        request.breather = Breather()
+        answer: Any = await produce(node, request)  # type: ignore[misc]
+        answers = answer.responses[0].partition_responses
+        codes = [each.error_code for each in answers]
+        too_large = ErrorCode.MESSAGE_TOO_LARGE
+        assert codes == [ErrorCode.NONE, *[too_large] * 1200]
+        assert sum(each.error_message is not None for each in answers) == 999
+        assert node.metrics.topics["a"].bytes_rejected == 1200 * len(large)
