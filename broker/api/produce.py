@@ -299,9 +299,10 @@ def _fill_error(
     answer.error_code = error.code
     answer.error_message = request.explain(error)
     if isinstance(error, RejectedRecordsError):
+        count = request.explain_details(error.named_count)
         answer.record_errors = [
             m.BatchIndexAndErrorMessage(batch_index=number, batch_index_error_message=why)
-            for number, why in error.records
+            for number, why in error.explained(count)
         ]
     if node.metadata.image.topic(topic) is not None:  # or any name would be counted for ever
         size = rejected_bytes if error.code == ErrorCode.MESSAGE_TOO_LARGE else 0

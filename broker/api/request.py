@@ -14,6 +14,7 @@ Body = TypeVar("Body")
 Result = TypeVar("Result")
 
 _EXPLAINED = 1000
+_DETAILS_EXPLAINED = 1000
 
 HERE = Address("here", 0)
 """The peer of a request that came from this very process."""
@@ -45,6 +46,7 @@ class Request(Generic[Body]):
     Its handler returns a coroutine, and pauses after every element."""
     lease: Lease | None = None
     explained: int = 0
+    details_explained: int = 0
 
     async def pause(self) -> None:
         """Call it for each element: lets others work when a wide request has used its slice."""
@@ -58,6 +60,16 @@ class Request(Generic[Body]):
         """
         self.explained += 1
         return error.message if self.breather is None or self.explained < _EXPLAINED else None
+
+    def explain_details(self, count: int) -> int:
+        """How many of `count` details of an element's error may have a message of their own.
+
+        A thousand in the whole request. A compressed batch of one kilobyte has more rejected
+        records than that, and a request that is not wide has up to 500 batches.
+        """
+        allowed = min(count, _DETAILS_EXPLAINED - self.details_explained)
+        self.details_explained += allowed
+        return allowed
 
     def make_wide(self) -> None:
         """The answer is large, though the request is small."""

@@ -135,3 +135,22 @@ async def test_an_append_that_became_a_task_fails_as_one_at_once_does() -> None:
         assert codes == [ErrorCode.NONE, *[too_large] * 1200]
         assert sum(each.error_message is not None for each in answers) == 999
         assert node.metrics.topics["a"].bytes_rejected == 1200 * len(large)
+
+
+async def test_a_request_names_a_thousand_rejected_records_and_no_more() -> None:
+    """Each batch is small, unpacks to thousands of records, and all of them are rejected."""
+    records = [Record(number, TIME_MS, None, b"") for number in range(3000)]
+    rejected = build_batch(records, codec=Codec.ZSTD)
+    async with running_node() as node:
+        await create_topic(node, "compacted", partitions=50, cleanup_policy="compact")
+        data = [
+            m.PartitionProduceData(index=index, records=memoryview(bytearray(rejected)))
+            for index in range(50)
+        ]
+        topic = m.TopicProduceData(name="compacted", partition_data=data)
+        body = m.ProduceRequest(acks=1, timeout_ms=1000, topic_data=[topic])
+        answer: Any = produce(node, ask(ApiKey.PRODUCE, body, 9))
+        answers = answer.responses[0].partition_responses
+        assert {each.error_code for each in answers} == {ErrorCode.INVALID_RECORD}
+        assert sum(len(each.record_errors) for each in answers) == 1000
+        assert all("3000 of 3000 records" in (each.error_message or "") for each in answers)
