@@ -18,7 +18,7 @@ from broker.protocol.batch import HEADER_SIZE
 from broker.protocol.compression import Codec
 from broker.protocol.errors import ErrorCode
 from broker.protocol.records import Record, build_batch
-from tests.unit.broker.api.nodes import ask, create_topic, running_node
+from tests.unit.broker.api.nodes import append, ask, create_topic, running_node
 
 TIME_MS = 1_700_000_000_000
 
@@ -154,3 +154,15 @@ async def test_a_request_names_a_thousand_rejected_records_and_no_more() -> None
         assert {each.error_code for each in answers} == {ErrorCode.INVALID_RECORD}
         assert sum(len(each.record_errors) for each in answers) == 1000
         assert all("3000 of 3000 records" in (each.error_message or "") for each in answers)
+
+
+async def test_a_gap_in_the_sequence_is_called_so_where_the_broker_sets_the_time() -> None:
+    """A batch that fails at once is tried again on the long way, which gives the answer."""
+    gap = build_batch(
+        [Record(0, TIME_MS, b"k", b"v")], producer_id=1, producer_epoch=0, base_sequence=5
+    )
+    async with running_node() as node:
+        await create_topic(node, "a", message_timestamp_type="LogAppendTime")
+        append(node, "a", 1, producer_id=1)
+        (answer,) = await produced(node, 9, ("a", gap))
+        assert answer.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
