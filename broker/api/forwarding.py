@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from broker.api.request import Request, in_slices
+from broker.api.request import ELEMENTS_MAX, Request, in_slices
 from broker.log.breather import Breather
 from broker.peers.channel import UnansweredError
 from broker.protocol import codec, frames
@@ -24,8 +24,6 @@ Handler = Callable[[Any, Any], Any]
 _DEFAULT_PATIENCE_S = 30.0
 _RETRY_S = 0.02
 _PREFIX = 4
-FORWARDED_ELEMENTS_MAX = 100_000
-"""As for a request that comes straight from a client; see broker/server/wide_requests.py."""
 
 
 def at_the_controller(handler: Handler) -> Handler:
@@ -93,7 +91,7 @@ def envelope(handlers: Mapping[int, Handler]) -> Handler:
             header, at = frames.decode_request_header(data)
             handler = handlers[header.api_key]
             decode = codec.sliced_request_decoder(header.api_key, header.api_version)
-            body, _ = await in_slices(decode(data, at, FORWARDED_ELEMENTS_MAX), breather)
+            body, _ = await in_slices(decode(data, at, ELEMENTS_MAX), breather)
         except (MalformedMessageError, KeyError):
             return m.EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST)
         inner = Request(

@@ -13,6 +13,10 @@ from broker.protocol.errors import KafkaError
 Body = TypeVar("Body")
 Result = TypeVar("Result")
 
+ELEMENTS_MAX = 100_000
+"""A request whose arrays together have more elements is refused, whether a client sends it or a
+broker forwards it: no client of a cluster that works sends it."""
+
 _EXPLAINED = 1000
 _DETAILS_EXPLAINED = 1000
 

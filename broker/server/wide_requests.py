@@ -14,7 +14,7 @@ from collections import defaultdict
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from broker.api.request import CloseConnectionError, Request, in_slices
+from broker.api.request import ELEMENTS_MAX, CloseConnectionError, Request, in_slices
 from broker.log.breather import Breather
 from broker.protocol import codec
 from broker.protocol.apis import api_name
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 ELEMENTS_AT_ONCE = 500
 """A request with more elements than these is wide. Decoding, answering and encoding one element
 takes up to ten microseconds."""
-
-ELEMENTS_MAX = 100_000
-"""A request with more elements is refused: no client of a cluster that works sends it."""
 
 _BYTES_PER_ELEMENT = 400
 """In the request and its answer, as objects. Measured with tests/fuzz/huge_counts.py."""
