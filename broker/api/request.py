@@ -13,6 +13,10 @@ from broker.protocol.errors import KafkaError
 Body = TypeVar("Body")
 Result = TypeVar("Result")
 
+ELEMENTS_AT_ONCE = 500
+"""A request with more elements than these is wide. Decoding, answering and encoding one element
+takes up to ten microseconds."""
+
 ELEMENTS_MAX = 100_000
 """A request whose arrays together have more elements is refused, whether a client sends it or a
 broker forwards it: no client of a cluster that works sends it."""
@@ -24,11 +28,26 @@ HERE = Address("here", 0)
 """The peer of a request that came from this very process."""
 
 
+class Undecoded:
+    """Stands for the body of a wide request until its turn comes."""
+
+    __slots__ = ("body_at", "frame")
+
+    def __init__(self, frame: memoryview, body_at: int) -> None:
+        """Copies the frame: it lies in a buffer that the next read overwrites."""
+        self.frame = bytearray(frame)
+        self.body_at = body_at
+
+
 class Lease(Protocol):
     """The right of a wide request to work, and the memory that it takes meanwhile."""
 
     def pass_on(self) -> None:
         """The next wide request may work. Once more does no harm."""
+        ...
+
+    async def take_turn(self) -> None:
+        """Waits until the request may work. Once more does no harm."""
         ...
 
     def end(self) -> None:
@@ -84,6 +103,11 @@ class Request(Generic[Body]):
         """From now on the handler waits for others: the next wide request may begin."""
         if self.lease is not None:
             self.lease.pass_on()
+
+    async def goes_on(self) -> None:
+        """Ends what `will_wait` began: waits until no other wide request of this API works."""
+        if self.lease is not None:
+            await self.lease.take_turn()
 
 
 class CloseConnectionError(Exception):
