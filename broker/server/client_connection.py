@@ -278,7 +278,7 @@ class ClientConnection:
         try:
             result = await answer
             frame = None
-            if request.breather is not None and result is not None:
+            if request.breather is not None and result is not None and not self._closed:
                 self._say_throttled(result)
                 self._dispatcher.forget_body(request)
                 frame = await self._dispatcher.frame_in_slices(endpoint, request, result)

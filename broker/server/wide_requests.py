@@ -44,9 +44,13 @@ class WideRequests:
         self._memory = memory
         self._gates: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
+    def gate(self, api_key: int) -> asyncio.Lock:
+        """Held by the one wide request of this API that works."""
+        return self._gates[api_key]
+
     async def answer(self, handler: Handler, request: Request[Undecoded]) -> Any:
         """What the handler answers. The caller ends the request's lease when it is encoded."""
-        request.lease = lease = WorkLease(self._gates[request.api_key], self._memory)
+        request.lease = lease = WorkLease(self.gate(request.api_key), self._memory)
         lease.hold(len(request.body.frame))
         await lease.take_turn()
         lease.hold(await _decode(request) * _BYTES_PER_ELEMENT)
