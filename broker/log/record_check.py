@@ -56,7 +56,11 @@ CheckedRecords = tuple[BatchHeader, bytearray | None]
 
 
 class TakesLongError(Exception):
-    """The budget of a synchronous check is used up. Nothing was changed: check it in slices."""
+    """The budget of a synchronous check is used up, and nothing is stored: check it in slices.
+
+    Batches that were checked before that may have a corrected largest timestamp, and the CRC to
+    it, in the client's memory. A second check accepts them as they are.
+    """
 
 
 class WorkBudget:
