@@ -21,6 +21,7 @@ from broker.protocol.errors import KafkaError
 _log = logging.getLogger(__name__)
 
 _PREFERENCES_MAX = 100_000
+"""A client may wish for partitions that never come; the oldest wishes are forgotten."""
 
 
 class Partitions:
@@ -47,7 +48,7 @@ class Partitions:
         self._behind: dict[tuple[str, int], None] = {}  # whose logs are not as the image says yet
         self._out_of_reach: set[tuple[bytes, int]] = set()
         self._being_created: Counter[str] = Counter()  # by directory
-        self._preferred: dict[tuple[str, int], str] = {}
+        self._preferred: dict[tuple[str, int], str] = {}  # the oldest first
 
     def __iter__(self) -> Iterator[Partition]:
         # A list: partitions may come and go while the caller waits for something.
@@ -211,8 +212,10 @@ class Partitions:
 
     def prefer(self, topic: str, index: int, log_dir: str) -> None:
         """Where the log shall lie when the controller wants one here (KIP-113)."""
-        if len(self._preferred) < _PREFERENCES_MAX:
-            self._preferred[topic, index] = log_dir
+        self._preferred.pop((topic, index), None)
+        self._preferred[topic, index] = log_dir
+        if len(self._preferred) > _PREFERENCES_MAX:
+            del self._preferred[next(iter(self._preferred))]
 
     def _choices(self, topic: str, index: int) -> list[str]:
         choices = self._emptiest_first()

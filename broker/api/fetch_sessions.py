@@ -70,9 +70,11 @@ class FetchSession:
     last_used: float
     epoch: int = 1
     targets: dict[TargetKey, FetchTarget] = field(default_factory=dict)
+    counted_targets: int = 0
+    """How many of them count for the bound of all sessions together."""
     incremental: bool = False
     named: list[FetchTarget] = field(default_factory=list)
-    """What the last request spoke of."""
+    """The targets that the last request added or changed."""
     looked_through_at: float = -inf
     looks_through: bool = False
     """The next reading is of everything."""
@@ -125,6 +127,9 @@ class FetchSession:
     def update(self, request: m.FetchRequest) -> Iterator[None]:
         """Stops after every partition, for requests that name very many."""
         self.named = []
+        # One for each partition that is not forgotten, so that `targets` has all of them: a session
+        # is bounded by its targets.
+        named: dict[TargetKey, FetchTarget] = {}
         for target in _targets_of(request):
             yield
             key = self._key(target)
@@ -133,13 +138,14 @@ class FetchSession:
                 target.told_high_watermark = known.told_high_watermark
                 target.told_log_start = known.told_log_start
                 target.partition = known.partition
-            self.targets[key] = target
-            self.named.append(target)
+            self.targets[key] = named[key] = target
         for topic in request.forgotten_topics_data:
             name: str | bytes = topic.topic_id if self.by_topic_id else topic.topic
             for index in topic.partitions:
                 yield
                 self.targets.pop((name, index), None)
+                named.pop((name, index), None)
+        self.named = list(named.values())
 
     def to_the_back(self, target: FetchTarget) -> None:
         """Whoever was served queues up again, so that a busy partition starves no other."""
@@ -159,6 +165,7 @@ class FetchSessions:
         self._eviction_s = eviction_s
         self._random = random
         self._sessions: dict[int, FetchSession] = {}  # the least recently used first
+        self._target_count = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -178,7 +185,7 @@ class FetchSessions:
     ) -> Generator[None, None, FetchSession]:
         """Same as `begin`, for requests that name very many partitions."""
         if request.session_epoch in (_FINAL_EPOCH, _INITIAL_EPOCH):
-            self._sessions.pop(request.session_id, None)
+            self._drop(request.session_id)
             session = FetchSession(0, by_topic_id, now)
             yield from session.update(request)
             if request.session_epoch == _INITIAL_EPOCH and session.targets:
@@ -204,24 +211,57 @@ class FetchSessions:
         found.epoch = 1 if found.epoch == _EPOCH_MAX else found.epoch + 1
         found.last_used = now
         self._sessions[found.session_id] = self._sessions.pop(found.session_id)
-        yield from found.update(request)
+        yield from self._update(found, request)
         return found
+
+    def _update(self, session: FetchSession, request: m.FetchRequest) -> Iterator[None]:
+        """Raises FETCH_SESSION_ID_NOT_FOUND when the session grows beyond what all may remember.
+
+        The consumer then asks for a new session, and is answered without one: see `_admit`.
+        """
+        before = len(session.targets)
+        is_too_large = False
+        try:
+            yield from session.update(request)
+        finally:
+            # Also when the client goes away halfway: it may come back and add more.
+            if self._sessions.get(session.session_id) is session:
+                self._count(session)
+                grew = len(session.targets) > before
+                is_too_large = grew and self._target_count > _TARGETS_MAX
+                if is_too_large:
+                    self._drop(session.session_id)
+        if is_too_large:
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+                f"fetch session {session.session_id} is dropped: all sessions together remember "
+                f"at most {_TARGETS_MAX} partitions",
+            )
+
+    def _count(self, session: FetchSession) -> None:
+        self._target_count += len(session.targets) - session.counted_targets
+        session.counted_targets = len(session.targets)
+
+    def _drop(self, session_id: int) -> None:
+        dropped = self._sessions.pop(session_id, None)
+        if dropped is not None:
+            self._target_count -= dropped.counted_targets
 
     def _admit(self, session: FetchSession, now: float) -> None:
         """Without a session the consumer names everything each time, and nothing is remembered."""
-        named = sum(len(each.targets) for each in self._sessions.values())
-        if named + len(session.targets) > _TARGETS_MAX:
+        if self._target_count + len(session.targets) > _TARGETS_MAX:
             return
         if len(self._sessions) >= self._slots:
             oldest = next(iter(self._sessions.values()), None)
             if oldest is None or now - oldest.last_used < self._eviction_s:
                 return
-            del self._sessions[oldest.session_id]
+            self._drop(oldest.session_id)
         session_id = self._random.randrange(1, 2**31)
         while session_id in self._sessions:
             session_id = self._random.randrange(1, 2**31)
         session.session_id = session_id
         self._sessions[session_id] = session
+        self._count(session)
 
 
 def _targets_of(request: m.FetchRequest) -> Iterator[FetchTarget]:

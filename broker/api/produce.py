@@ -115,11 +115,12 @@ def _produce_one(
         partition.acknowledged(end)
         return answer
     outcome = partition.committed(end, request.body.timeout_ms / 1000)
-    return _answer_when_committed(node, partition, end, outcome, answer)
+    return _answer_when_committed(node, request, partition, end, outcome, answer)
 
 
 async def _answer_when_committed(
     node: Node,
+    request: Request[m.ProduceRequest],
     partition: Partition,
     end: int,
     outcome: asyncio.Future[ErrorCode],
@@ -130,7 +131,7 @@ async def _answer_when_committed(
         partition.acknowledged(end)
         return prepared
     answer = m.PartitionProduceResponse(index=partition.index, base_offset=-1)
-    _fill_uncommitted(node, partition, end, answer, code)
+    _fill_uncommitted(node, request, partition, end, answer, code)
     topic = m.TopicProduceResponse(name=partition.topic, partition_responses=[answer])
     return m.ProduceResponse(responses=[topic])
 
@@ -142,7 +143,7 @@ def _produce_all(node: Node, request: Request[m.ProduceRequest], budget: WorkBud
         for data in topic.partition_data:
             answers.append(_append_one(node, request, topic, data, pending, budget))
     if pending.waiting or pending.uncommitted:
-        return _finish_later(node, pending, request.body)
+        return _finish_later(node, pending, request)
     return _as_asked(pending.response, request.body.acks)
 
 
@@ -156,7 +157,7 @@ async def _produce_wide(node: Node, request: Request[m.ProduceRequest]) -> m.Pro
             await request.pause()
             answers.append(_append_one(node, request, topic, data, pending, WorkBudget()))
     request.will_wait()
-    return await _finish_later(node, pending, request.body)
+    return await _finish_later(node, pending, request)
 
 
 def _append_one(
@@ -189,15 +190,14 @@ def _append_one(
                 else:
                     pending.uncommitted.append(_wait_for_commit(partition, appended, answer, body))
     except KafkaError as error:
-        _fill_error(node, topic.name, answer, error, len(data.records or b""))
-        answer.error_message = request.explain(error)
+        _fill_error(node, request, topic.name, answer, error, len(data.records or b""))
     return answer
 
 
 async def _finish_later(
-    node: Node, pending: _Pending, body: m.ProduceRequest
+    node: Node, pending: _Pending, request: Request[m.ProduceRequest]
 ) -> m.ProduceResponse | None:
-    waiting, uncommitted = pending.waiting, pending.uncommitted
+    body, waiting, uncommitted = request.body, pending.waiting, pending.uncommitted
     held_bytes = sum(len(records) for _, records, _ in waiting)
     node.server.memory.hold(held_bytes)
     breather = Breather()
@@ -210,13 +210,13 @@ async def _finish_later(
                 if body.acks == ACKS_ALL:
                     uncommitted.append(_wait_for_commit(partition, appended, answer, body))
             except KafkaError as error:
-                _fill_error(node, partition.topic, answer, error)
+                _fill_error(node, request, partition.topic, answer, error, len(records))
     finally:
         node.server.memory.let_go(held_bytes)
     for partition, end, outcome, answer in uncommitted:
         code = await outcome
         if code:
-            _fill_uncommitted(node, partition, end, answer, code)
+            _fill_uncommitted(node, request, partition, end, answer, code)
         else:
             partition.acknowledged(end)
     return _as_asked(pending.response, body.acks)
@@ -290,17 +290,19 @@ def _fill(
 
 def _fill_error(
     node: Node,
+    request: Request[m.ProduceRequest],
     topic: str,
     answer: m.PartitionProduceResponse,
     error: KafkaError,
     rejected_bytes: int = 0,
 ) -> None:
     answer.error_code = error.code
-    answer.error_message = str(error)
+    answer.error_message = request.explain(error)
     if isinstance(error, RejectedRecordsError):
+        count = request.explain_details(error.named_count)
         answer.record_errors = [
             m.BatchIndexAndErrorMessage(batch_index=number, batch_index_error_message=why)
-            for number, why in error.records
+            for number, why in error.explained(count)
         ]
     if node.metadata.image.topic(topic) is not None:  # or any name would be counted for ever
         size = rejected_bytes if error.code == ErrorCode.MESSAGE_TOO_LARGE else 0
@@ -310,13 +312,14 @@ def _fill_error(
 
 def _fill_uncommitted(
     node: Node,
+    request: Request[m.ProduceRequest],
     partition: Partition,
     end: int,
     answer: m.PartitionProduceResponse,
     code: ErrorCode,
 ) -> None:
     problem = KafkaError(code, f"not committed up to offset {end}")
-    _fill_error(node, partition.topic, answer, problem)
+    _fill_error(node, request, partition.topic, answer, problem)
     answer.base_offset = -1
 
 

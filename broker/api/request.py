@@ -13,10 +13,30 @@ from broker.protocol.errors import KafkaError
 Body = TypeVar("Body")
 Result = TypeVar("Result")
 
+ELEMENTS_AT_ONCE = 500
+"""A request with more elements than these is wide. Decoding, answering and encoding one element
+takes up to ten microseconds."""
+
+ELEMENTS_MAX = 100_000
+"""A request whose arrays together have more elements is refused, whether a client sends it or a
+broker forwards it: no client of a cluster that works sends it."""
+
 _EXPLAINED = 1000
+_DETAILS_EXPLAINED = 1000
 
 HERE = Address("here", 0)
 """The peer of a request that came from this very process."""
+
+
+class Undecoded:
+    """Stands for the body of a wide request until its turn comes."""
+
+    __slots__ = ("body_at", "frame")
+
+    def __init__(self, frame: memoryview, body_at: int) -> None:
+        """Copies the frame: it lies in a buffer that the next read overwrites."""
+        self.frame = bytearray(frame)
+        self.body_at = body_at
 
 
 class Lease(Protocol):
@@ -24,6 +44,10 @@ class Lease(Protocol):
 
     def pass_on(self) -> None:
         """The next wide request may work. Once more does no harm."""
+        ...
+
+    async def take_turn(self) -> None:
+        """Waits until the request may work. Once more does no harm."""
         ...
 
     def end(self) -> None:
@@ -45,6 +69,7 @@ class Request(Generic[Body]):
     Its handler returns a coroutine, and pauses after every element."""
     lease: Lease | None = None
     explained: int = 0
+    details_explained: int = 0
 
     async def pause(self) -> None:
         """Call it for each element: lets others work when a wide request has used its slice."""
@@ -59,6 +84,16 @@ class Request(Generic[Body]):
         self.explained += 1
         return error.message if self.breather is None or self.explained < _EXPLAINED else None
 
+    def explain_details(self, count: int) -> int:
+        """How many of `count` details of an element's error may have a message of their own.
+
+        A thousand in the whole request. A compressed batch of one kilobyte has more rejected
+        records than that, and a request that is not wide has up to 500 batches.
+        """
+        allowed = min(count, _DETAILS_EXPLAINED - self.details_explained)
+        self.details_explained += allowed
+        return allowed
+
     def make_wide(self) -> None:
         """The answer is large, though the request is small."""
         if self.breather is None:
@@ -68,6 +103,11 @@ class Request(Generic[Body]):
         """From now on the handler waits for others: the next wide request may begin."""
         if self.lease is not None:
             self.lease.pass_on()
+
+    async def goes_on(self) -> None:
+        """Ends what `will_wait` began: waits until no other wide request of this API works."""
+        if self.lease is not None:
+            await self.lease.take_turn()
 
 
 class CloseConnectionError(Exception):

@@ -21,6 +21,7 @@ from broker.protocol.batch import (
     read_extent,
     read_header,
     verify_crc,
+    with_append_time,
 )
 from broker.protocol.control import EndTransactionMarker
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -73,20 +74,23 @@ def append(
         duplicate = _find_duplicate(log, batches)
         if duplicate is not None:
             return duplicate
-    append_time_ms = -1
-    if config.message_timestamp_type == "LogAppendTime":
-        # Before the producers' next state is made: a duplicate is answered with this time.
-        append_time_ms = now_ms
-        batches = validation.stamp(records, batches, now_ms)
+    append_time_ms = now_ms if config.message_timestamp_type == "LogAppendTime" else -1
     first_offset = offset = log.end_offset
     placed: list[Placed] = []
     has_producer = False
     for header, _, marker in batches:
+        if append_time_ms >= 0:
+            # Part of the producers' next state: a duplicate is answered with this time.
+            header = with_append_time(header, append_time_ms)
         placed.append((header, offset, marker))
         offset += header.last_offset_delta + 1
         has_producer = has_producer or header.producer_id >= 0
     steps = log.producers.plan(placed, log.uptime_ms(), origin) if has_producer else []
-    _write_led(log, records, leader_epoch, placed, steps, now_ms)
+    if append_time_ms < 0:
+        _write_led(log, records, leader_epoch, placed, steps, now_ms)
+    else:
+        with validation.stamped(records, batches, append_time_ms):
+            _write_led(log, records, leader_epoch, placed, steps, now_ms)
     if leader_epoch != log.epochs.latest:
         log.epochs.assign(leader_epoch, first_offset)
     return Appended(first_offset, offset - 1, append_time_ms, log.start_offset, False)

@@ -56,7 +56,11 @@ CheckedRecords = tuple[BatchHeader, bytearray | None]
 
 
 class TakesLongError(Exception):
-    """The budget of a synchronous check is used up. Nothing was changed: check it in slices."""
+    """The budget of a synchronous check is used up, and nothing is stored: check it in slices.
+
+    Batches that were checked before that may have a corrected largest timestamp, and the CRC to
+    it, in the client's memory. A second check accepts them as they are.
+    """
 
 
 class WorkBudget:
@@ -77,10 +81,41 @@ class WorkBudget:
 class RejectedRecordsError(KafkaError):
     """Some records of a batch break a rule of their topic, so none is stored."""
 
-    def __init__(self, code: ErrorCode, message: str, records: list[tuple[int, str]]) -> None:
-        super().__init__(code, message)
-        self.records = records
-        """Their numbers in the batch, with a sentence for each; only the first thousand."""
+    def __init__(
+        self, walk: RecordWalk, header: BatchHeader, config: LogConfig, now_ms: int
+    ) -> None:
+        self._rejected = walk.rejected or []
+        self._base_timestamp = header.base_timestamp
+        self._allowed = (
+            f"at most message.timestamp.before.max.ms={config.timestamp_before_max_ms} before and "
+            f"message.timestamp.after.max.ms={config.timestamp_after_max_ms} after the broker's "
+            f"time {now_ms}"
+        )
+        is_late = any(delta is not None for _, delta in self._rejected)
+        ((first, why),) = self.explained(1)
+        super().__init__(
+            ErrorCode.INVALID_TIMESTAMP if is_late else ErrorCode.INVALID_RECORD,
+            f"{walk.rejected_count} of {header.record_count} records are rejected, and none is "
+            f"stored; record {first}: {why}",
+        )
+
+    @property
+    def named_count(self) -> int:
+        """Number of rejected records that `explained` can name; the walk keeps a thousand."""
+        return len(self._rejected)
+
+    def explained(self, count: int) -> Iterator[tuple[int, str]]:
+        """The first `count` rejected records: number in the batch, and the reason.
+
+        The sentences are made here and not before: together they are some hundred times longer
+        than the compressed batch that they are about.
+        """
+        for number, delta in self._rejected[:count]:
+            if delta is None:
+                yield number, "the record has no key, but the topic is compacted"
+            else:
+                timestamp = self._base_timestamp + delta
+                yield number, f"timestamp {timestamp} is out of range: {self._allowed}"
 
 
 def decompression_bound(size: int) -> int:
@@ -122,7 +157,7 @@ def check_steps(
     if walk.finish():
         raise KafkaError(ErrorCode.INVALID_RECORD, describe(walk))
     if walk.rejected_count:
-        raise _rejection(walk, header, config, now_ms)
+        raise RejectedRecordsError(walk, header, config, now_ms)
     latest = max(header.base_timestamp + walk.largest, -1)
     if config.message_timestamp_type == "CreateTime" and latest != header.max_timestamp:
         # As Kafka does: consumers look for times by what the header says.
@@ -142,34 +177,6 @@ def _pieces(body: memoryview, header: BatchHeader) -> Iterator[Piece]:
         except TooMuchDataError:
             yield b""
     yield from unpack_in_pieces(header.codec, body, decompression_bound(header.size))
-
-
-def _rejection(
-    walk: RecordWalk, header: BatchHeader, config: LogConfig, now_ms: int
-) -> RejectedRecordsError:
-    named: list[tuple[int, str]] = []
-    code = ErrorCode.INVALID_RECORD
-    for number, delta in walk.rejected or ():
-        if delta is None:
-            named.append((number, "the record has no key, but the topic is compacted"))
-            continue
-        code = ErrorCode.INVALID_TIMESTAMP
-        named.append(
-            (
-                number,
-                f"timestamp {header.base_timestamp + delta} is out of range: at most "
-                f"message.timestamp.before.max.ms={config.timestamp_before_max_ms} before and "
-                f"message.timestamp.after.max.ms={config.timestamp_after_max_ms} after the "
-                f"broker's time {now_ms}",
-            )
-        )
-    first, why = named[0]
-    return RejectedRecordsError(
-        code,
-        f"{walk.rejected_count} of {header.record_count} records are rejected, and none is "
-        f"stored; record {first}: {why}",
-        named,
-    )
 
 
 def _wanted_codec(header: BatchHeader, config: LogConfig) -> Codec | None:

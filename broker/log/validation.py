@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, cast
 
 from broker.config.property import LONG_MAX
@@ -29,8 +30,10 @@ from broker.protocol.batch import (
     CorruptBatchError,
     TooMuchDataError,
     read_header,
+    rewrite_crc,
     stamp_append_time,
     verify_crc,
+    write_header,
 )
 from broker.protocol.checksum import crc32c
 from broker.protocol.compression import Codec, decompress
@@ -209,14 +212,22 @@ def _joined(
     return memoryview(out), placed
 
 
-def stamp(records: memoryview, batches: list[CheckedBatch], now_ms: int) -> list[CheckedBatch]:
-    """LogAppendTime: our time in place of the producer's, in the memory that will be written."""
-    stamped: list[CheckedBatch] = []
+@contextmanager
+def stamped(records: memoryview, batches: list[CheckedBatch], now_ms: int) -> Iterator[None]:
+    """LogAppendTime: our time in place of the producer's, in the memory that is written meanwhile.
+
+    When that fails they are again what the client sent: a client must not set this timestamp type,
+    so a second attempt with stamped batches would fail for a reason that is not the client's.
+    """
     for batch in batches:
         stamp_append_time(records, batch.position, now_ms)
-        header = read_header(records, batch.position)
-        stamped.append(CheckedBatch(header, batch.position, batch.marker))
-    return stamped
+    try:
+        yield
+    except KafkaError:
+        for batch in batches:
+            write_header(records, batch.position, batch.header)
+            rewrite_crc(records, batch.position)
+        raise
 
 
 def _check_header(

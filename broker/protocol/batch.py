@@ -153,6 +153,11 @@ def stamp_append_time(view: memoryview, position: int, time_ms: int) -> None:
     rewrite_crc(view, position)
 
 
+def with_append_time(header: BatchHeader, time_ms: int) -> BatchHeader:
+    """The header that `stamp_append_time` leaves, but for its CRC."""
+    return header._replace(attributes=header.attributes | LOG_APPEND_TIME, max_timestamp=time_ms)
+
+
 def rewrite_crc(view: memoryview, position: int) -> None:
     end = position + read_header(view, position).size
     _CRC.pack_into(view, position + _CRC_AT, crc32c(view[position + CRC_START : end]))

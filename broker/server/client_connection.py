@@ -13,12 +13,11 @@ from struct import Struct
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from broker.api.request import CloseConnectionError, Request
+from broker.api.request import CloseConnectionError, Request, Undecoded
 from broker.disk.interface import Buffer, FileSlice
 from broker.network.interface import Connection
 from broker.protocol.errors import MalformedMessageError
 from broker.server.dispatch import Endpoint
-from broker.server.wide_requests import Undecoded
 
 if TYPE_CHECKING:
     from broker.server.server import Server
@@ -262,7 +261,7 @@ class ClientConnection:
         try:
             endpoint, request = self._dispatcher.begin(frame, self.peer, self._listener)
             if type(request.body) is Undecoded:
-                result = self._server.wide_requests.answer(endpoint, request)
+                result = self._server.wide_requests.answer(endpoint.handler, request)
             else:
                 result = endpoint.handler(self._dispatcher.node, request)
             if type(result) is CoroutineType:
@@ -279,7 +278,7 @@ class ClientConnection:
         try:
             result = await answer
             frame = None
-            if request.breather is not None and result is not None:
+            if request.breather is not None and result is not None and not self._closed:
                 self._say_throttled(result)
                 self._dispatcher.forget_body(request)
                 frame = await self._dispatcher.frame_in_slices(endpoint, request, result)

@@ -26,8 +26,11 @@ class ConnectionLimits:
     def __iter__(self) -> Iterator[ClientConnection]:
         return iter(self._listeners)
 
-    def refusal(self, listener: str, host: str) -> str | None:
-        """The limit that one more connection would break, or None."""
+    def make_room_or_refuse(self, listener: str, host: str) -> str | None:
+        """The limit that one more connection would break, or None if it may be added.
+
+        For another broker a client's connection is closed, if that is what it takes.
+        """
         config = self._node.config
         overrides = config.max_connections_per_ip_overrides
         of_host = overrides.get(host, config.max_connections_per_ip)

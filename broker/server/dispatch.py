@@ -8,7 +8,14 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from broker.api.prepared_answer import PreparedAnswer
-from broker.api.request import CloseConnectionError, Request, in_slices
+from broker.api.request import (
+    ELEMENTS_AT_ONCE,
+    ELEMENTS_MAX,
+    CloseConnectionError,
+    Request,
+    Undecoded,
+    in_slices,
+)
 from broker.api.served import Api
 from broker.disk.interface import Buffer, FileSlice
 from broker.network.interface import Address
@@ -18,7 +25,7 @@ from broker.protocol.apis import ApiKey, api_name, request_header_version
 from broker.protocol.compile_decode import BoundedDecoder
 from broker.protocol.errors import TooManyElementsError
 from broker.server.request_log import RequestLog
-from broker.server.wide_requests import ELEMENTS_AT_ONCE, ELEMENTS_MAX, Undecoded, too_wide
+from broker.server.wide_requests import too_wide
 
 if TYPE_CHECKING:
     from broker.node import Node

@@ -90,7 +90,7 @@ class Server:
             self._wait_until_open(self._too_early, listener, connection)
             return
         host = connection.peer.host
-        refusal = self._connections.refusal(listener, host)
+        refusal = self._connections.make_room_or_refuse(listener, host)
         if refusal is None:
             client = ClientConnection(self, connection, listener)
             self._connections.add(client, listener)

@@ -4,7 +4,7 @@ A frame of 200 kB can name 100,000 topics. Each takes some hundred bytes and som
 it is an object, and as much again in the answer. Such a request is served, but in slices, so that
 heartbeats and other clients' requests pass between them; and each API serves one of them at a
 time, so that the memory they take does not grow with the number of clients that send them. A
-request that waits for replicas or for the controller lets the next one begin.
+request that waits for replicas, or for a controller on another node, lets the next one begin.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import defaultdict
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from broker.api.request import CloseConnectionError, Request, in_slices
+from broker.api.request import ELEMENTS_MAX, CloseConnectionError, Request, Undecoded, in_slices
 from broker.log.breather import Breather
 from broker.protocol import codec
 from broker.protocol.apis import api_name
@@ -22,29 +22,11 @@ from broker.protocol.errors import TooManyElementsError
 from broker.server.request_memory import RequestMemory
 
 if TYPE_CHECKING:
+    from broker.api.forwarding import Handler
     from broker.node import Node
-    from broker.server.dispatch import Endpoint
-
-ELEMENTS_AT_ONCE = 500
-"""A request with more elements than these is wide. Decoding, answering and encoding one element
-takes up to ten microseconds."""
-
-ELEMENTS_MAX = 100_000
-"""A request with more elements is refused: no client of a cluster that works sends it."""
 
 _BYTES_PER_ELEMENT = 400
 """In the request and its answer, as objects. Measured with tests/fuzz/huge_counts.py."""
-
-
-class Undecoded:
-    """Stands for the body of a wide request until its turn comes."""
-
-    __slots__ = ("body_at", "frame")
-
-    def __init__(self, frame: memoryview, body_at: int) -> None:
-        """Copies the frame: it lies in a buffer that the next read overwrites."""
-        self.frame = bytearray(frame)
-        self.body_at = body_at
 
 
 def too_wide(api_key: int, version: int, error: TooManyElementsError) -> CloseConnectionError:
@@ -62,13 +44,17 @@ class WideRequests:
         self._memory = memory
         self._gates: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def answer(self, endpoint: Endpoint, request: Request[Undecoded]) -> Any:
+    def gate(self, api_key: int) -> asyncio.Lock:
+        """Held by the one wide request of this API that works."""
+        return self._gates[api_key]
+
+    async def answer(self, handler: Handler, request: Request[Undecoded]) -> Any:
         """What the handler answers. The caller ends the request's lease when it is encoded."""
-        request.lease = lease = WorkLease(self._gates[request.api_key], self._memory)
+        request.lease = lease = WorkLease(self.gate(request.api_key), self._memory)
         lease.hold(len(request.body.frame))
-        await lease.take()
+        await lease.take_turn()
         lease.hold(await _decode(request) * _BYTES_PER_ELEMENT)
-        result = endpoint.handler(self._node, request)
+        result = handler(self._node, request)
         return await result if type(result) is CoroutineType else result
 
 
@@ -100,9 +86,10 @@ class WorkLease:
         self._held_bytes += size
         self._memory.hold(size)
 
-    async def take(self) -> None:
-        await self._gate.acquire()
-        self._is_taken = True
+    async def take_turn(self) -> None:
+        if not self._is_taken:
+            await self._gate.acquire()
+            self._is_taken = True
 
     def pass_on(self) -> None:
         if self._is_taken:

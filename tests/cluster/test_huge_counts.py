@@ -17,8 +17,10 @@ def test_one_huge_request_keeps_nobody_waiting_and_stays_small() -> None:
             (ApiKey.METADATA, Kind.FILL),
             (ApiKey.INCREMENTAL_ALTER_CONFIGS, Kind.NAMES),
             (ApiKey.DESCRIBE_CONFIGS, Kind.MOST),
+            (ApiKey.PRODUCE, Kind.REJECTS),
         ):
-            sent = next(each for each in huge_frames(key, 1, 8 << 20) if each.kind is kind)
+            version = 12 if key is ApiKey.PRODUCE else 1
+            sent = next(each for each in huge_frames(key, version, 8 << 20) if each.kind is kind)
             seen = send(broker, broker.ports["broker"], sent)
             assert list(seen.problems(by_wall=False)) == []
             assert (seen.answer == "closed") is (kind is Kind.FILL)

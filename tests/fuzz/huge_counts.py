@@ -47,7 +47,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from broker.api.controller_table import CONTROLLER_TABLE
 from broker.api.table import API_TABLE
 from broker.protocol.apis import ApiKey
-from tests.fuzz.huge_frames import HugeFrame, Kind, huge_frames
+from tests.fuzz.huge_frames import TOPIC, HugeFrame, Kind, huge_frames
 
 DELAY_BAR_MS = 100.0
 MEMORY_BAR = 10.0
@@ -115,6 +115,8 @@ class RunningBroker:
         self.pid = self._process.pid
         for port in ports:
             self._wait_for(port)
+        create = ["topics", "create", TOPIC, "--bootstrap", f"127.0.0.1:{ports[0]}"]
+        subprocess.run([*command, *create], check=True, cwd=root, capture_output=True)
 
     def _wait_for(self, port: int) -> None:
         until = time.monotonic() + 60

@@ -2,6 +2,9 @@
 
 Written by hand and not by the codec, because four million elements would first have to be objects
 here. Every other array of the request is empty, and every other field has a harmless value.
+
+For Produce there are also small frames whose counts are hidden: their compressed batches hold
+a thousand records each, and every record is rejected.
 """
 
 from __future__ import annotations
@@ -11,13 +14,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from broker.protocol.apis import request_header_version
+from broker.protocol import codec
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey, request_header_version
+from broker.protocol.compression import Codec
 from broker.protocol.primitives import uvarint
+from broker.protocol.records import Record, build_batch
 from broker.protocol.schema import FIXED_TYPES, Field, Struct
 from broker.protocol.schema_text import schema
 
 LIMIT = 100_000
 """How many elements a request may have."""
+
+TOPIC = "strict"
+"""A topic with one partition, which must exist where frames of `Kind.REJECTS` are sent."""
+
+_FAR_FUTURE_MS = 1 << 52
+_REJECTED_RECORDS = 1000
+_REJECTING_BATCHES = (499, 3000)
+"""With their topic, just not a wide request, and a wide one."""
+_FIRST_VERSION_WITH_RECORD_ERRORS = 8
+_LAST_VERSION_BY_NAME = 12
 
 _VALUES: dict[str, int] = {
     "acks": -1,
@@ -44,6 +61,7 @@ class Kind(Enum):
     MOST = "as many as are allowed, short"
     NAMES = "as many as are allowed, with names of 60 bytes"
     TAGS = "nothing but unknown tags"
+    REJECTS = "small batches with very many records, all rejected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +76,7 @@ class HugeFrame:
 
     @property
     def is_served(self) -> bool:
-        return self.kind in (Kind.MOST, Kind.NAMES)
+        return self.kind in (Kind.MOST, Kind.NAMES, Kind.REJECTS)
 
 
 def huge_frames(api_key: int, version: int, frame_bytes: int) -> Iterator[HugeFrame]:
@@ -90,6 +108,23 @@ def huge_frames(api_key: int, version: int, frame_bytes: int) -> Iterator[HugeFr
         count = room // 2
         body = writer.message(top, (), 0, b"")[:-1] + uvarint(count) + b"\x7f\x00" * count
         yield made("(tags)", Kind.TAGS, body)
+    if api_key == ApiKey.PRODUCE and version >= _FIRST_VERSION_WITH_RECORD_ERRORS:
+        for batches in _REJECTING_BATCHES:
+            yield _rejecting(min(version, _LAST_VERSION_BY_NAME), batches)
+
+
+def _rejecting(version: int, count: int) -> HugeFrame:
+    """Every batch is for the same partition, of a topic that allows no times in the future."""
+    records = [Record(number, _FAR_FUTURE_MS, None, b"") for number in range(_REJECTED_RECORDS)]
+    batch = build_batch(records, codec=Codec.ZSTD)
+    data = m.PartitionProduceData(index=0, records=memoryview(batch))
+    topic = m.TopicProduceData(name=TOPIC, partition_data=[data] * count)
+    body = m.ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[topic])
+    encoded = codec.encode_request(ApiKey.PRODUCE, version, body)
+    frame = _header(ApiKey.PRODUCE, version) + b"".join(bytes(each) for each in encoded)
+    array = f"(records of {count} batches)"
+    size = struct.pack(">i", len(frame))
+    return HugeFrame(ApiKey.PRODUCE, "Produce", version, array, Kind.REJECTS, size + frame)
 
 
 def _header(api_key: int, version: int) -> bytes:

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import pytest
 
+from broker import partitions
 from broker.disk.memory import MemoryDisk
 from broker.log.checkpoints import LOG_START
 from broker.metadata.changes import ConfigChanged, ResourceType
@@ -273,6 +274,21 @@ async def test_what_cannot_be_moved_is_refused() -> None:
             lambda: [ConfigChanged(ResourceType.BROKER, "1", "cordoned.log.dirs", "*")]
         )
         assert await move(client, "b", "u", 3) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+async def test_wishes_for_partitions_that_never_come_make_room_for_later_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(partitions, "_PREFERENCES_MAX", 3)
+    disks = await two_disks()
+    async with running_node(disks=dict(disks)) as node, wire(node) as client:
+        await move(client, "a", "u", 0)
+        for index in range(2):
+            await move(client, "b", "never", index)
+        for index in (0, 1, 2):  # the wish for u-0 is renewed, so it is none of the oldest
+            assert await move(client, "b", "u", index) == ErrorCode.REPLICA_NOT_AVAILABLE
+        await create_topic(client, "u", partitions=3)
+        assert [each.log_dir for each in node.partitions] == ["b", "b", "b"]
 
 
 async def test_a_disk_that_fails_keeps_the_replica_where_it_is() -> None:

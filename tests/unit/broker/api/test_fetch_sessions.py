@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from broker import change_journal
+from broker.api import fetch_sessions
 from broker.api.fetch_sessions import FetchSession, FetchSessions
 from broker.change_journal import ChangeJournal
 from broker.protocol import messages as m
@@ -97,6 +98,65 @@ def test_a_full_cache_makes_room_only_by_dropping_what_is_old() -> None:
     new = begin(cache, request(0), now=500)
     assert new.session_id not in (0, old.session_id)
     assert len(cache) == 1
+
+
+@pytest.fixture
+def at_most_ten_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_sessions, "_TARGETS_MAX", 10)
+
+
+@pytest.mark.usefixtures("at_most_ten_targets")
+def test_a_session_that_grows_beyond_the_bound_is_dropped() -> None:
+    cache = sessions()
+    calm = begin(cache, request(*range(4))).session_id
+    greedy = begin(cache, request(0)).session_id
+    begin(cache, request(1, 2, 3, 4, 5, session_id=greedy, epoch=1))
+    with pytest.raises(KafkaError) as refused:
+        begin(cache, request(6, session_id=greedy, epoch=2))
+    assert refused.value.code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert len(cache) == 1
+    begin(cache, request(0, 1, session_id=calm, epoch=1))
+    assert begin(cache, request(*range(7))).session_id == 0, "it would exceed the bound again"
+    assert begin(cache, request(*range(6))).session_id > 0
+
+
+@pytest.mark.usefixtures("at_most_ten_targets")
+def test_a_full_memory_drops_no_session_that_adds_nothing() -> None:
+    cache = sessions()
+    first = begin(cache, request(*range(4))).session_id
+    second = begin(cache, request(*range(6))).session_id
+    assert begin(cache, request(0, 1, session_id=first, epoch=1)).session_id == first
+    begin(cache, request(session_id=second, epoch=1, forget=(4, 5)))
+    assert indexes(begin(cache, request(8, 9, session_id=first, epoch=2))) == [0, 1, 2, 3, 8, 9]
+
+
+@pytest.mark.usefixtures("at_most_ten_targets")
+def test_a_closed_or_evicted_session_counts_no_more() -> None:
+    cache = sessions(slots=1)
+    for now in range(0, 5000, 500):  # each evicts the one before
+        session = begin(cache, request(*range(4)), now=now)
+        assert session.session_id > 0
+    begin(cache, request(session_id=session.session_id, epoch=-1))
+    assert begin(cache, request(*range(10))).session_id > 0
+
+
+@pytest.mark.usefixtures("at_most_ten_targets")
+def test_a_session_whose_client_goes_away_halfway_stays_within_the_bound() -> None:
+    cache = sessions()
+    session_id = begin(cache, request(*range(8))).session_id
+    ask = request(*range(8, 20), session_id=session_id, epoch=1)
+    steps = cache.begin_in_steps(ask, by_topic_id=False, now=0)
+    for _ in range(10):
+        next(steps)
+    steps.close()
+    assert len(cache) == 0
+
+
+def test_a_partition_that_is_named_twice_or_forgotten_at_once_is_kept_once_or_not() -> None:
+    cache = sessions()
+    session_id = begin(cache, request(0)).session_id
+    session = begin(cache, request(1, 2, 2, 2, session_id=session_id, epoch=1, forget=(1,)))
+    assert [target.index for target in session.named] == [2]
 
 
 def answer(

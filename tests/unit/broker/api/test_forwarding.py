@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from broker.api.forwarding import at_the_controller, envelope
+from broker.api.request import Lease
 from broker.api.table import AT_THE_CONTROLLER
 from broker.node import Node
 from broker.protocol import codec, frames
@@ -28,20 +29,41 @@ class Broker:
         self.forwarding = FakeController()
         self.changed: list[Any] = []
         self.answered_here: list[Any] = []
+        self.had_its_turn = False
 
     async def know_what_was_changed(self, answer: Any) -> None:
         self.changed.append(answer)
 
-    async def create(self, timeout_ms: int = 3000, version: int | None = None) -> Any:
+    async def create(
+        self, timeout_ms: int = 3000, version: int | None = None, lease: Lease | None = None
+    ) -> Any:
         topic = m.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
         body = m.CreateTopicsRequest(topics=[topic], timeout_ms=timeout_ms)
         request = ask(ApiKey.CREATE_TOPICS, body, version)
+        request.lease = lease
         return await at_the_controller(self._here)(cast("Node", self), request)
 
     async def _here(self, node: Any, request: Any) -> str:
         assert node is self
         self.answered_here.append(request.body)
+        self.had_its_turn = request.lease is not None and request.lease.has_turn
         return "from here"
+
+
+class Turn:
+    """The lease of a wide request: notes whether it is its turn."""
+
+    def __init__(self) -> None:
+        self.has_turn = True
+
+    async def take_turn(self) -> None:
+        self.has_turn = True
+
+    def pass_on(self) -> None:
+        self.has_turn = False
+
+    def end(self) -> None:
+        raise AssertionError("the server ends it, when the answer is encoded")
 
 
 def envelope_of(controller: Node) -> Any:
@@ -90,6 +112,76 @@ async def test_without_a_controller_it_tries_until_the_clients_time_is_up() -> N
     assert await broker.create(timeout_ms=3000) == "from here"
     assert 3.0 <= asyncio.get_running_loop().time() < 3.1
     assert len(broker.forwarding.questions) > 20
+
+
+@in_virtual_time
+async def test_a_wide_request_lets_the_next_one_begin_while_there_is_no_controller() -> None:
+    broker, turn = Broker(), Turn()
+    broker.forwarding.is_reachable = False
+    asked = asyncio.create_task(broker.create(timeout_ms=3000, lease=turn))
+    await asyncio.sleep(1)
+    assert not turn.has_turn
+    assert await asked == "from here"
+    assert broker.had_its_turn
+
+
+async def test_a_wide_request_has_its_turn_again_when_the_controller_has_answered() -> None:
+    async with running_node() as controller:
+        broker, turn = Broker(), Turn()
+        had: list[bool] = []
+
+        async def opened(body: Any) -> Any:
+            had.append(turn.has_turn)
+            return await envelope_of(controller)(body)
+
+        broker.forwarding.answers[ApiKey.ENVELOPE] = opened
+        await broker.create(lease=turn)
+        assert (had, turn.has_turn) == ([False], True)
+
+
+def wrapped(count: int) -> m.EnvelopeRequest:
+    """CreateTopics for so many topics, forwarded."""
+    header = m.RequestHeader(
+        api_key=ApiKey.CREATE_TOPICS, api_version=7, correlation_id=1, client_id="c"
+    )
+    topics = [
+        m.CreatableTopic(name=f"t{number}", num_partitions=1, replication_factor=1)
+        for number in range(count)
+    ]
+    body = m.CreateTopicsRequest(topics=topics, timeout_ms=3000, validate_only=True)
+    asked = codec.encode_request(ApiKey.CREATE_TOPICS, 7, body)
+    frame = b"".join(bytes(each) for each in frames.request_frame(header, asked))
+    return m.EnvelopeRequest(request_data=frame[4:], client_host_address=b"")
+
+
+async def test_a_wide_request_in_an_envelope_counts_for_the_memory_and_waits_its_turn() -> None:
+    async with running_node() as controller:
+        memory = controller.controller_server.memory
+        envelopes = [wrapped(2000), wrapped(2000)]
+        alone_bytes = len(envelopes[0].request_data) + 2000 * 400
+        tasks = [asyncio.create_task(envelope_of(controller)(each)) for each in envelopes]
+        most_bytes = 0
+        while not all(task.done() for task in tasks):
+            most_bytes = max(most_bytes, memory.used_bytes)
+            await asyncio.sleep(0)
+        assert alone_bytes <= most_bytes < 2 * alone_bytes
+        assert memory.used_bytes == 0
+        for task in tasks:
+            data = memoryview(task.result().response_data)
+            _, at = frames.decode_response_header(ApiKey.CREATE_TOPICS, 7, data)
+            answer, _ = codec.decode_response(ApiKey.CREATE_TOPICS, 7, data, at)
+            assert len(answer.topics) == 2000
+
+
+@pytest.mark.parametrize("count", [100_001, 2000])
+async def test_an_envelope_with_too_much_or_cut_off_is_refused(count: int) -> None:
+    async with running_node() as controller:
+        body = wrapped(count)
+        if count == 2000:
+            body.request_data = body.request_data[:-100]
+        answer = await envelope_of(controller)(body)
+        assert answer.error_code == ErrorCode.INVALID_REQUEST
+        assert controller.controller_server.memory.used_bytes == 0
 
 
 @in_virtual_time

@@ -18,7 +18,7 @@ from broker.protocol.batch import HEADER_SIZE
 from broker.protocol.compression import Codec
 from broker.protocol.errors import ErrorCode
 from broker.protocol.records import Record, build_batch
-from tests.unit.broker.api.nodes import ask, create_topic, running_node
+from tests.unit.broker.api.nodes import append, ask, create_topic, running_node
 
 TIME_MS = 1_700_000_000_000
 
@@ -105,3 +105,64 @@ async def test_others_are_served_while_many_batches_are_read(
         serving.cancel()
         assert [answer.base_offset for answer in answers] == [0] * 12
         assert turns > 8
+
+
+async def test_an_append_that_became_a_task_fails_as_one_at_once_does() -> None:
+    """The first batch unpacks to more than fits in a turn, and the others wait behind it."""
+    slow = build_batch([Record(0, TIME_MS, b"k", bytes(5 << 20))], codec=Codec.GZIP)
+    large = build_batch([Record(0, TIME_MS, b"k", bytes(9000))])
+    async with running_node() as node:
+        await create_topic(node, "a", max_message_bytes="8000")
+        body = m.ProduceRequest(
+            acks=1,
+            timeout_ms=1000,
+            topic_data=[
+                m.TopicProduceData(
+                    name="a",
+                    partition_data=[
+                        m.PartitionProduceData(index=0, records=memoryview(bytearray(records)))
+                        for records in (slow, *[large] * 1200)
+                    ],
+                )
+            ],
+        )
+        request = ask(ApiKey.PRODUCE, body, 9)
+        request.breather = Breather()
+        answer: Any = await produce(node, request)  # type: ignore[misc]
+        answers = answer.responses[0].partition_responses
+        codes = [each.error_code for each in answers]
+        too_large = ErrorCode.MESSAGE_TOO_LARGE
+        assert codes == [ErrorCode.NONE, *[too_large] * 1200]
+        assert sum(each.error_message is not None for each in answers) == 999
+        assert node.metrics.topics["a"].bytes_rejected == 1200 * len(large)
+
+
+async def test_a_request_names_a_thousand_rejected_records_and_no_more() -> None:
+    """Each batch is small, unpacks to thousands of records, and all of them are rejected."""
+    records = [Record(number, TIME_MS, None, b"") for number in range(3000)]
+    rejected = build_batch(records, codec=Codec.ZSTD)
+    async with running_node() as node:
+        await create_topic(node, "compacted", partitions=50, cleanup_policy="compact")
+        data = [
+            m.PartitionProduceData(index=index, records=memoryview(bytearray(rejected)))
+            for index in range(50)
+        ]
+        topic = m.TopicProduceData(name="compacted", partition_data=data)
+        body = m.ProduceRequest(acks=1, timeout_ms=1000, topic_data=[topic])
+        answer: Any = produce(node, ask(ApiKey.PRODUCE, body, 9))
+        answers = answer.responses[0].partition_responses
+        assert {each.error_code for each in answers} == {ErrorCode.INVALID_RECORD}
+        assert sum(len(each.record_errors) for each in answers) == 1000
+        assert all("3000 of 3000 records" in (each.error_message or "") for each in answers)
+
+
+async def test_a_gap_in_the_sequence_is_called_so_where_the_broker_sets_the_time() -> None:
+    """A batch that fails at once is tried again on the long way, which gives the answer."""
+    gap = build_batch(
+        [Record(0, TIME_MS, b"k", b"v")], producer_id=1, producer_epoch=0, base_sequence=5
+    )
+    async with running_node() as node:
+        await create_topic(node, "a", message_timestamp_type="LogAppendTime")
+        append(node, "a", 1, producer_id=1)
+        (answer,) = await produced(node, 9, ("a", gap))
+        assert answer.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER

@@ -10,14 +10,19 @@ from broker.config.topic import LogConfig
 from broker.disk.interface import Disk
 from broker.disk.memory import MemoryDisk
 from broker.log.breather import Breather
+from broker.protocol.batch import verify_crc
+from broker.protocol.compression import Codec
 from broker.protocol.errors import ErrorCode, KafkaError
 from tests.unit.broker.log.builders import (
+    NOW_MS,
+    Clock,
     append,
     append_rolling,
     batch,
     crashed,
     end_transaction,
     open_log,
+    read_all,
     reopened,
     values,
 )
@@ -138,4 +143,39 @@ async def test_more_than_a_segment_can_hold_is_refused(disk: Disk) -> None:
     with pytest.raises(KafkaError) as refused:
         append(log, batch(b"x" * 400))
     assert refused.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+    await log.close()
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+async def test_a_refused_batch_is_what_the_client_sent_and_is_refused_alike_again(
+    memory: MemoryDisk, codec: Codec
+) -> None:
+    """The broker's time is stamped on a batch that is written, not on one that is refused."""
+    log = await open_log(memory, config=LogConfig(message_timestamp_type="LogAppendTime"))
+    append(log, batch(b"a", producer_id=1, sequence=0))
+    gap = batch(b"b", b"c", producer_id=1, sequence=5, codec=codec)
+    sent = bytes(gap)
+    for _ in range(2):
+        with pytest.raises(KafkaError) as refused:
+            append(log, gap)
+        assert refused.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        assert bytes(gap) == sent
+    await log.close()
+
+
+async def test_a_batch_that_cannot_be_written_is_what_the_client_sent(memory: MemoryDisk) -> None:
+    log = await open_log(memory, config=LogConfig(message_timestamp_type="LogAppendTime"))
+    records = batch(b"a", producer_id=1, sequence=0)
+    sent = bytes(records)
+    memory.fail("append", times=1)
+    with pytest.raises(KafkaError) as refused:
+        append(log, records)
+    assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert bytes(records) == sent
+    await log.reopen(Breather())
+    log.clock = Clock(NOW_MS + 5000)
+    assert append(log, records).log_append_time_ms == NOW_MS + 5000
+    ((stored, data),) = await read_all(log)
+    assert (stored.max_timestamp, stored.timestamp_type) == (NOW_MS + 5000, 1)
+    assert verify_crc(memoryview(data), 0, stored)
     await log.close()

@@ -134,7 +134,7 @@ async def test_records_without_a_key_are_named(codec: Codec) -> None:
     error = await refusal(sent, LogConfig(cleanup_compact=True))
     assert isinstance(error, RejectedRecordsError)
     assert error.code is ErrorCode.INVALID_RECORD
-    assert [number for number, _ in error.records] == [3, 8]
+    assert [number for number, _ in error.explained(1000)] == [3, 8]
     assert "2 of 10 records" in error.message
 
 
@@ -145,7 +145,7 @@ async def test_records_out_of_time_are_named() -> None:
     error = await refusal(memoryview(build_batch(records)), config)
     assert isinstance(error, RejectedRecordsError)
     assert error.code is ErrorCode.INVALID_TIMESTAMP
-    assert [number for number, _ in error.records] == [1, 3]
+    assert [number for number, _ in error.explained(1000)] == [1, 3]
 
 
 async def test_trusted_producers_are_not_checked() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,8 @@ from broker.log.breather import CALLS_PER_SLICE, Breather
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from tests.nodes import running_node, wire
+from broker.server.wide_requests import WorkLease
+from tests.nodes import running_node, wait_until, wire
 from tests.unit.broker.api.nodes import ask
 from tests.unit.broker.api.nodes import running_node as unconnected_node
 
@@ -103,6 +105,34 @@ async def test_a_client_that_leaves_a_wide_request_lets_the_next_one_begin() -> 
         async with wire(node) as client:
             answer = await client.ask(ApiKey.METADATA, 8, named(WIDE))
             assert len(answer.topics) == WIDE
+
+
+async def test_no_answer_is_encoded_for_a_client_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with running_node() as node:
+        encoded = 0
+        encode = node.server.dispatcher.frame_in_slices
+
+        async def count(*arguments: Any) -> Any:
+            nonlocal encoded
+            encoded += 1
+            return await encode(*arguments)
+
+        monkeypatch.setattr(node.server.dispatcher, "frame_in_slices", count)
+        # Another wide request of this API is at work until the client is gone.
+        turn = WorkLease(node.server.wide_requests.gate(ApiKey.METADATA), node.server.memory)
+        await turn.take_turn()
+        async with wire(node) as gone:
+            gone.writer.write(gone.frame(ApiKey.METADATA, 8, named(WIDE)))
+            await wait_until(lambda: node.server.memory.used_bytes > 0)
+        await wait_until(lambda: node.server.connection_count == 0)
+        turn.end()
+        await wait_until(lambda: node.server.memory.used_bytes == 0)
+        assert encoded == 0
+        async with wire(node) as client:
+            await client.ask(ApiKey.METADATA, 8, named(WIDE))
+        assert encoded == 1
 
 
 async def test_a_wide_fetch_finds_what_there_is_and_errors_for_the_rest() -> None:
