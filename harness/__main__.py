@@ -15,8 +15,13 @@ def main() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda *_: os._exit(_EXIT_INTERRUPTED))
     from harness.cli import main as command_line
+    from harness.cli.exits import end_for_sure
 
-    command_line(sys.argv[1:])
+    try:
+        command_line(sys.argv[1:])
+    except SystemExit as end:
+        end_for_sure(end.code)
+        raise
 
 
 if __name__ == "__main__":

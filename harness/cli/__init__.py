@@ -14,7 +14,6 @@ from harness.cli.exits import (
     EXIT_CRASH,
     EXIT_INTERRUPTED,
     EXIT_USAGE,
-    end_for_sure,
     exit_code_of,
 )
 from harness.cli.listing import list_checkers, list_nemeses, list_workloads
@@ -74,5 +73,4 @@ def main(argv: list[str] | None = None) -> NoReturn:
         traceback.print_exc()
         code = EXIT_CRASH
     INTERRUPTS.is_over()
-    end_for_sure(code)
     sys.exit(code)

@@ -19,9 +19,11 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 from typing import Any, TypeVar
+
+from harness.run.threads import RunThreads
 
 EXIT_INTERRUPTED = 130
 FORCED_AFTER_S = 5.0
@@ -66,8 +68,16 @@ class Interrupts:
         """The exit code stands: no interrupt changes it any more."""
         self._is_over = True
 
-    def run(self, main: Coroutine[Any, Any, _Result]) -> _Result:
-        """asyncio.run, but that an interrupt cancels `main` and raises when all is ended."""
+    def run(
+        self,
+        main: Coroutine[Any, Any, _Result],
+        watched: Callable[[asyncio.AbstractEventLoop], AbstractContextManager[None]] | None = None,
+    ) -> _Result:
+        """asyncio.run, but that an interrupt cancels `main` and raises when all is ended.
+
+        A thread that never returns does not hold it up. What `watched` makes is entered before the
+        loop runs and left when it is closed.
+        """
 
         async def noted() -> _Result:
             self._main = asyncio.current_task()
@@ -78,8 +88,10 @@ class Interrupts:
 
         before = self.count
         try:
-            with asyncio.Runner() as runner:
-                self._loop = runner.get_loop()
+            runner = asyncio.Runner()
+            loop = self._loop = runner.get_loop()
+            loop.set_default_executor(RunThreads())
+            with watched(loop) if watched is not None else nullcontext(), runner:
                 result = runner.run(noted())
         except asyncio.CancelledError:
             if self.count == before:

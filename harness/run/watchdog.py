@@ -15,7 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -41,13 +41,15 @@ def stacks_on_request(directory: Path) -> Iterator[TextIO]:
             path.unlink()
 
 
-class Watchdog:
-    """`with Watchdog(log):` on the thread of the running loop."""
+class Watchdog(AbstractContextManager[None]):
+    """`with Watchdog(log, loop):` around all that the loop does, its closing included."""
 
-    def __init__(self, log: TextIO, *, stalled_s: float = STALLED_S) -> None:
+    def __init__(
+        self, log: TextIO, loop: asyncio.AbstractEventLoop, *, stalled_s: float = STALLED_S
+    ) -> None:
         self._log = log
         self._stalled_s = stalled_s
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
 

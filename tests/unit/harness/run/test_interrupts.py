@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,6 +106,17 @@ sys = __import__("sys")
 sys.late, late = late, None
 """
 
+LEAVES_A_THREAD_BEHIND = """
+async def main():
+    # As one that waits for a broken disk: only its await can be given up.
+    waiting = asyncio.to_thread(threading.Event().wait)
+    try:
+        async with asyncio.timeout(0.1):
+            await waiting
+    except TimeoutError:
+        say("up")
+"""
+
 LOADS_SLOWLY = """
 import builtins, runpy, sys, time
 load = __import__
@@ -189,6 +201,14 @@ def test_a_second_interrupt_while_the_interpreter_ends_changes_nothing() -> None
         process.send_signal(signal.SIGINT)
         assert said(process) == ["gone"]
         assert process.returncode == 130
+
+
+def test_a_thread_that_never_returns_does_not_hold_up_the_end_of_a_run() -> None:
+    with running(LEAVES_A_THREAD_BEHIND + BEGINNING) as process:
+        assert process.stdout is not None
+        begun_s = time.monotonic()
+        assert process.stdout.readline() == "ended\n"
+        assert time.monotonic() - begun_s < 10
 
 
 def test_a_command_that_is_still_loading_ends_with_130() -> None:
