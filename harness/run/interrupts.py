@@ -36,6 +36,8 @@ _Result = TypeVar("_Result")
 class Interrupts:
     def __init__(self) -> None:
         self.count = 0
+        self._generation = 0
+        """Of commands in this process: interrupts of one say nothing about the next."""
         self._is_over = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[Any] | None = None
@@ -48,6 +50,7 @@ class Interrupts:
         Not where they are ignored, as for a command in the background of a shell.
         """
         self.count = 0
+        self._generation += 1
         self._is_over = False
         is_main = threading.current_thread() is threading.main_thread()
         if not is_main or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -130,34 +133,41 @@ class Interrupts:
         """Counts by itself: the main thread may be too stuck to do so."""
         assert self._pipe is not None
         forced: threading.Timer | None = None
-        seen, counted = 0, self.count
+        seen, generation = 0, self._generation
         while numbers := os.read(self._pipe[0], 64):
-            if self.count < counted:
-                seen = 0  # another command has begun in this process
-            counted = self.count
+            if self._generation != generation:
+                seen, generation = 0, self._generation
             for number in numbers:
-                if number != signal.SIGINT:
+                if number != signal.SIGINT or self._is_over:
                     continue
                 seen += 1
                 if seen == 2:
-                    forced = threading.Timer(FORCED_AFTER_S, self._force)
+                    forced = threading.Timer(FORCED_AFTER_S, self._force, [generation])
                     forced.daemon = True
                     forced.start()
                 elif seen > 2:
                     if forced is not None:
                         forced.cancel()
-                    self._force()
+                    self._force(generation)
 
-    def _force(self) -> None:
+    def _force(self, generation: int) -> None:
+        if self._is_at_its_end(generation):
+            return
         heal = self._heal_by_force
         if heal is not None:
             # In a thread of its own, and not for ever: the process ends in any case.
             healing = threading.Thread(target=heal, name="heal by force", daemon=True)
             healing.start()
             healing.join(_HEALED_WITHIN_S)
+            if self._is_at_its_end(generation):
+                return
         cursor = _SHOW_CURSOR if sys.stderr.isatty() else ""
         os.write(2, f"{cursor}interrupted twice: ended by force\n".encode())
         os._exit(EXIT_INTERRUPTED)
+
+    def _is_at_its_end(self, generation: int) -> bool:
+        """The command that was interrupted has its exit code, or another has begun since."""
+        return self._is_over or self._generation != generation
 
 
 INTERRUPTS = Interrupts()
