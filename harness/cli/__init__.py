@@ -15,6 +15,7 @@ from harness.cli.exits import (
     EXIT_INTERRUPTED,
     EXIT_USAGE,
     exit_code_of,
+    with_notes,
 )
 from harness.cli.listing import list_checkers, list_nemeses, list_workloads
 from harness.cli.report import report
@@ -65,7 +66,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
         error.show()
         code = EXIT_USAGE
     except EnvironmentFailure as failure:
-        click.echo(f"harness: {failure}", err=True)
+        click.echo(f"harness: {with_notes(failure)}", err=True)
         code = exit_code_of(failure)
     except (KeyboardInterrupt, click.Abort):
         code = EXIT_INTERRUPTED

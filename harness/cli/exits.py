@@ -18,6 +18,11 @@ def exit_code_of(failure: EnvironmentFailure) -> int:
     return EXIT_USAGE if isinstance(failure, UsageFailure) else EXIT_CRASH
 
 
+def with_notes(failure: EnvironmentFailure) -> str:
+    """Its sentence, and below it what was noted on its way up, as the command that has it again."""
+    return "\n".join([str(failure), *getattr(failure, "__notes__", ())])
+
+
 _GONE_WITHIN_S: Final = 10.0
 
 
