@@ -12,7 +12,6 @@ from harness.cli.check import check
 from harness.cli.compare import compare
 from harness.cli.exits import (
     EXIT_CRASH,
-    EXIT_INTERRUPTED,
     EXIT_USAGE,
     exit_code_of,
     with_notes,
@@ -26,7 +25,7 @@ from harness.cli.suite import suite
 from harness.cli.systems import systems
 from harness.cli.testing import run_test
 from harness.cli.upkeep import doctor, heal
-from harness.errors import EnvironmentFailure
+from harness.errors import EXIT_INTERRUPTED, EnvironmentFailure
 from harness.run.interrupts import INTERRUPTS
 
 

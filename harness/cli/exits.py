@@ -11,7 +11,6 @@ from harness.errors import EnvironmentFailure, UsageFailure
 
 EXIT_USAGE = 254
 EXIT_CRASH = 255
-EXIT_INTERRUPTED = 130
 
 
 def exit_code_of(failure: EnvironmentFailure) -> int:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.client_options import refuse_clients
-from harness.cli.exits import EXIT_INTERRUPTED, exit_code_of, with_notes
+from harness.cli.exits import exit_code_of, with_notes
 from harness.cli.parameters import OutputFile
 from harness.cli.plan_options import plan_of, plan_options
-from harness.errors import EnvironmentFailure
+from harness.errors import EXIT_INTERRUPTED, EnvironmentFailure
 
 if TYPE_CHECKING:
     from harness.run.outcome import Outcome

@@ -23,9 +23,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 from typing import Any, TypeVar
 
+from harness.errors import EXIT_INTERRUPTED
 from harness.run.threads import RunThreads
 
-EXIT_INTERRUPTED = 130
 FORCED_AFTER_S = 5.0
 _HEALED_WITHIN_S = 20.0
 _SHOW_CURSOR = "\x1b[?25h"
