@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import suppress
 from typing import Final
 
 from harness.errors import EnvironmentFailure, UsageFailure
@@ -44,6 +45,7 @@ def _number_of(code: int | str | None) -> int:
 
 
 def _end(code: int) -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # closed, or read by nobody any more
+            stream.flush()
     os._exit(code)

@@ -20,6 +20,7 @@ exits._GONE_WITHIN_S = 0.2
 def command(argv):
     {thread}
     print("the last word")
+    {more}
     sys.exit(2)
 
 cli.main = command
@@ -36,9 +37,10 @@ main()
         "ThreadPoolExecutor(1).submit(threading.Event().wait)",
     ],
 )
-def test_a_thread_that_never_returns_does_not_keep_the_process(thread: str) -> None:
+@pytest.mark.parametrize("more", ["", "sys.stdout.flush(); sys.stderr = None"])
+def test_a_thread_that_never_returns_does_not_keep_the_process(thread: str, more: str) -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", PROCESS.format(thread=thread)],
+        [sys.executable, "-c", PROCESS.format(thread=thread, more=more)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
