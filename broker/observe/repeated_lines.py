@@ -50,9 +50,6 @@ class RepeatedLines:
             last = message % arguments if arguments else message
             self._log.log(level, "left out %d more lines like this one: %s", count, last)
 
-    close = report
-    """At the end of whatever writes the lines, which need not wait for the end of the window."""
-
     def _write(
         self,
         level: int,

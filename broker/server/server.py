@@ -155,4 +155,4 @@ class Server:
             client.close()
         for _, connection in self._too_early or ():
             connection.close()
-        self.lines.close()
+        self.lines.report()

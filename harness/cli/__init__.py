@@ -12,10 +12,9 @@ from harness.cli.check import check
 from harness.cli.compare import compare
 from harness.cli.exits import (
     EXIT_CRASH,
-    EXIT_INTERRUPTED,
     EXIT_USAGE,
-    end_for_sure,
     exit_code_of,
+    with_notes,
 )
 from harness.cli.listing import list_checkers, list_nemeses, list_workloads
 from harness.cli.report import report
@@ -26,7 +25,7 @@ from harness.cli.suite import suite
 from harness.cli.systems import systems
 from harness.cli.testing import run_test
 from harness.cli.upkeep import doctor, heal
-from harness.errors import EnvironmentFailure
+from harness.errors import EXIT_INTERRUPTED, EnvironmentFailure
 from harness.run.interrupts import INTERRUPTS
 
 
@@ -66,7 +65,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
         error.show()
         code = EXIT_USAGE
     except EnvironmentFailure as failure:
-        click.echo(f"harness: {failure}", err=True)
+        click.echo(f"harness: {with_notes(failure)}", err=True)
         code = exit_code_of(failure)
     except (KeyboardInterrupt, click.Abort):
         code = EXIT_INTERRUPTED
@@ -74,5 +73,4 @@ def main(argv: list[str] | None = None) -> NoReturn:
         traceback.print_exc()
         code = EXIT_CRASH
     INTERRUPTS.is_over()
-    end_for_sure(code)
     sys.exit(code)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.client_options import refuse_clients
-from harness.cli.exits import exit_code_of
+from harness.cli.exits import exit_code_of, with_notes
 from harness.cli.parameters import OutputFile
 from harness.cli.plan_options import NeverStrikesError, plan_of, plan_options
 from harness.cli.testing import STORE, carry_out, tell_github
@@ -59,10 +59,11 @@ def suite(
         try:
             outcome = carry_out(plan, store_root, is_silent=True, has_color=False)
         except EnvironmentFailure as failure:
-            click.echo(f"no end: {pair}: {failure}")
-            tell_github([github.no_end(pair, str(failure))], [f"no end: {pair}: {failure}"])
+            why = with_notes(failure)
+            click.echo(f"no end: {pair}: {why}")
+            tell_github([github.no_end(pair, why)], [f"no end: {pair}: {why}"])
             codes.append(exit_code_of(failure))
-            told.append((plan.name, no_end(plan.command(), str(failure))))
+            told.append((plan.name, no_end(plan.command(), why)))
             continue
         click.echo(f"{pair}: {outcome.sentence()}")
         click.echo(f"run it again with: {outcome.command}")

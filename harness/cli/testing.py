@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.client_options import refuse_clients
-from harness.cli.exits import EXIT_INTERRUPTED, exit_code_of
+from harness.cli.exits import exit_code_of, with_notes
 from harness.cli.parameters import OutputFile
 from harness.cli.plan_options import plan_of, plan_options
-from harness.errors import EnvironmentFailure
+from harness.errors import EXIT_INTERRUPTED, EnvironmentFailure
 
 if TYPE_CHECKING:
     from harness.run.outcome import Outcome
@@ -63,7 +63,7 @@ def run_test(
             if test_count == 1:
                 raise
             # What the others have found counts, too.
-            click.echo(f"harness: {failure}", err=True)
+            click.echo(f"harness: {with_notes(failure)}", err=True)
             codes.append(exit_code_of(failure))
             continue
         tell(outcome, as_json=as_json)
@@ -92,15 +92,13 @@ def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool)
     again = f"run it again with: {plan.command()}"
     try:
         return execute(plan, Store(store_root), watcher)
-    except EnvironmentFailure as failure:
-        raise type(failure)(f"{failure}\n{again}") from failure
     except KeyboardInterrupt as interrupt:
         cause = "" if interrupt.__cause__ is None else f", and then: {interrupt.__cause__}"
         click.echo(f"interrupted{cause}\n{again}", err=True)
         # Click would print an empty line behind the last one.
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
-    except Exception as bug:
-        bug.add_note(again)
+    except Exception as failure:
+        failure.add_note(again)
         raise
 
 

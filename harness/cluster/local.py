@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -40,6 +40,9 @@ _Answer = TypeVar("_Answer")
 
 _NOT_FOUND = 127
 """What a shell, and setpriv, answer for a command that is nowhere to be found."""
+
+_TRANSFER_WITHIN_S = 120.0
+"""Of a file, which may be as large as all that a node stores; as long as over ssh."""
 
 _REASONS: dict[Capability, str] = {
     "network": "all local nodes share one loopback address, so no link between two can be cut",
@@ -197,15 +200,17 @@ class LocalPlace:
         return argv
 
     async def ask(self, question: Callable[[], _Answer]) -> _Answer:
+        """Questions have bounds of their own: those of the client that asks them."""
         return await asyncio.to_thread(question)
 
     async def put(self, node: Node, content: bytes, target: PurePosixPath) -> None:
         self._host(node)
-        await asyncio.to_thread(_write, Path(target), content)
+        await _in_time(asyncio.to_thread(_write, Path(target), content), f"{node} takes {target}")
 
     async def get(self, node: Node, source: PurePosixPath, into: Path) -> None:
         self._host(node)
-        await asyncio.to_thread(shutil.copyfile, source, into)
+        copying = asyncio.to_thread(shutil.copyfile, source, into)
+        await _in_time(copying, f"{node} hands out {source}")
 
     def _host(self, node: Node) -> Host:
         for host in self._hosts:
@@ -233,6 +238,15 @@ def _kept_in_memory(name: str) -> Iterator[_InMemory]:
         yield _InMemory(descriptor)
     finally:
         os.close(descriptor)
+
+
+async def _in_time(transfer: Awaitable[object], what: str) -> None:
+    """A disk that does not answer keeps the thread, but not who waits for it."""
+    try:
+        async with asyncio.timeout(_TRANSFER_WITHIN_S):
+            await transfer
+    except TimeoutError:
+        raise NotInTimeError(f"not within {_TRANSFER_WITHIN_S:g} s: {what}") from None
 
 
 def _write(target: Path, content: bytes) -> None:

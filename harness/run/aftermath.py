@@ -5,6 +5,7 @@ Plain data for results.json; checkers/availability.py judges it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -44,7 +45,7 @@ async def aftermath(
     return {
         "healed": is_healed,
         "waited_s": round(waited_s, 1),
-        "nodes": await answering(cluster, topics) if unwell or not found else _all(cluster),
+        "nodes": await answering(cluster, topics),
         "struck": list(struck),
         "partitions": len(found),
         "unwell": unwell,
@@ -76,19 +77,16 @@ def told(topic: str, partition: PartitionState, min_isr: int) -> dict[str, Any]:
     }
 
 
-def _all(cluster: Cluster) -> dict[Node, bool]:
-    """Where all is well nobody has to be asked for evidence."""
-    return dict.fromkeys(cluster.nodes, True)
-
-
 async def answering(cluster: Cluster, topics: Sequence[str]) -> dict[Node, bool]:
     """By node, whether it describes a topic when it is asked itself."""
-    answers = {}
-    for node in cluster.nodes:
+
+    async def answers(node: Node) -> bool:
         try:
             await cluster.partitions(topics[0], node)
         except (EnvironmentFailure, OSError, IndexError):
-            answers[node] = False
-        else:
-            answers[node] = True
-    return answers
+            return False
+        return True
+
+    # All at once: each silent one takes its time-out.
+    told = await asyncio.gather(*(answers(node) for node in cluster.nodes))
+    return dict(zip(cluster.nodes, told, strict=True))

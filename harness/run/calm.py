@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.cluster import Cluster, PartitionState
+from harness.cluster.errors import NoAnswerError, NotInTimeError
 from harness.cluster.waiting import wait_until
 from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
@@ -38,7 +39,13 @@ async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list
 
     async def all_in_sync() -> bool:
         for topic in topics:
-            for partition in await cluster.partitions(topic):
+            try:
+                partitions = await cluster.partitions(topic)
+            except (EnvironmentFailure, OSError) as failure:
+                # Whatever goes wrong, the answer is "not yet": a wait that ends early would have an
+                # unavailable cluster judged before its time, as unknown.
+                raise NoAnswerError(str(failure)) from failure
+            for partition in partitions:
                 if partition.leader is None or set(partition.isr) != set(partition.replicas):
                     return False
         return True
@@ -47,7 +54,7 @@ async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list
         await wait_until(
             all_in_sync, within_s=_ISR_WITHIN_S, what="every replica is in sync", every_s=0.3
         )
-    except (EnvironmentFailure, OSError) as late:
+    except NotInTimeError as late:
         return [Doubt(DoubtKind.OUT_OF_SYNC, detail=str(late))]
     return []
 

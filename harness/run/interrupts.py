@@ -19,11 +19,13 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 from typing import Any, TypeVar
 
-EXIT_INTERRUPTED = 130
+from harness.errors import EXIT_INTERRUPTED
+from harness.run.threads import RunThreads
+
 FORCED_AFTER_S = 5.0
 _HEALED_WITHIN_S = 20.0
 _SHOW_CURSOR = "\x1b[?25h"
@@ -34,6 +36,8 @@ _Result = TypeVar("_Result")
 class Interrupts:
     def __init__(self) -> None:
         self.count = 0
+        self._generation = 0
+        """Of commands in this process: interrupts of one say nothing about the next."""
         self._is_over = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[Any] | None = None
@@ -46,6 +50,7 @@ class Interrupts:
         Not where they are ignored, as for a command in the background of a shell.
         """
         self.count = 0
+        self._generation += 1
         self._is_over = False
         is_main = threading.current_thread() is threading.main_thread()
         if not is_main or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -66,8 +71,16 @@ class Interrupts:
         """The exit code stands: no interrupt changes it any more."""
         self._is_over = True
 
-    def run(self, main: Coroutine[Any, Any, _Result]) -> _Result:
-        """asyncio.run, but that an interrupt cancels `main` and raises when all is ended."""
+    def run(
+        self,
+        main: Coroutine[Any, Any, _Result],
+        watched: Callable[[asyncio.AbstractEventLoop], AbstractContextManager[None]] | None = None,
+    ) -> _Result:
+        """asyncio.run, but that an interrupt cancels `main` and raises when all is ended.
+
+        A thread that never returns does not hold it up. What `watched` makes is entered before the
+        loop runs and left when it is closed.
+        """
 
         async def noted() -> _Result:
             self._main = asyncio.current_task()
@@ -78,8 +91,10 @@ class Interrupts:
 
         before = self.count
         try:
-            with asyncio.Runner() as runner:
-                self._loop = runner.get_loop()
+            runner = asyncio.Runner()
+            loop = self._loop = runner.get_loop()
+            loop.set_default_executor(RunThreads())
+            with watched(loop) if watched is not None else nullcontext(), runner:
                 result = runner.run(noted())
         except asyncio.CancelledError:
             if self.count == before:
@@ -118,34 +133,41 @@ class Interrupts:
         """Counts by itself: the main thread may be too stuck to do so."""
         assert self._pipe is not None
         forced: threading.Timer | None = None
-        seen, counted = 0, self.count
+        seen, generation = 0, self._generation
         while numbers := os.read(self._pipe[0], 64):
-            if self.count < counted:
-                seen = 0  # another command has begun in this process
-            counted = self.count
+            if self._generation != generation:
+                seen, generation = 0, self._generation
             for number in numbers:
-                if number != signal.SIGINT:
+                if number != signal.SIGINT or self._is_over:
                     continue
                 seen += 1
                 if seen == 2:
-                    forced = threading.Timer(FORCED_AFTER_S, self._force)
+                    forced = threading.Timer(FORCED_AFTER_S, self._force, [generation])
                     forced.daemon = True
                     forced.start()
                 elif seen > 2:
                     if forced is not None:
                         forced.cancel()
-                    self._force()
+                    self._force(generation)
 
-    def _force(self) -> None:
+    def _force(self, generation: int) -> None:
+        if self._is_at_its_end(generation):
+            return
         heal = self._heal_by_force
         if heal is not None:
             # In a thread of its own, and not for ever: the process ends in any case.
             healing = threading.Thread(target=heal, name="heal by force", daemon=True)
             healing.start()
             healing.join(_HEALED_WITHIN_S)
+            if self._is_at_its_end(generation):
+                return
         cursor = _SHOW_CURSOR if sys.stderr.isatty() else ""
         os.write(2, f"{cursor}interrupted twice: ended by force\n".encode())
         os._exit(EXIT_INTERRUPTED)
+
+    def _is_at_its_end(self, generation: int) -> bool:
+        """The command that was interrupted has its exit code, or another has begun since."""
+        return self._is_over or self._generation != generation
 
 
 INTERRUPTS = Interrupts()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TextIO, TypeVar
@@ -32,8 +31,6 @@ _QUICK = {
 }
 """Kafka's own half a minute would let most faults pass before any ISR shrinks, and have a follower
 whose reply was lost wait for it just as long; its cleaner would sleep through most of them."""
-
-_THREADS = 64
 
 _Result = TypeVar("_Result")
 _Answer = TypeVar("_Answer")
@@ -116,13 +113,7 @@ def play(
     cluster = Cluster(system, count=plan.nodes)
     stage = RealStage(plan, directory, cluster)
 
-    async def watched() -> _Result:
-        # The default has as few as six threads, and any of them may wait for a broken disk.
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
-        with Watchdog(log):
-            return await act(stage)
-
-    return Played(INTERRUPTS.run(watched()))
+    return Played(INTERRUPTS.run(act(stage), lambda loop: Watchdog(log, loop)))
 
 
 def make_place(plan: Plan, directory: Path) -> Place:

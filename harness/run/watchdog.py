@@ -3,8 +3,8 @@
 A loop that stands still can neither record nor heal nor hear an interrupt, and from outside nobody
 sees why. The watchdog's thread asks for a sign of life every second. Where none comes for
 `STALLED_S`, it writes the Python stack of every thread, and what the kernel says each waits for;
-again after twice as long, and so on; and a line when the loop goes on. SIGUSR1 writes the stacks at
-any moment (`kill -USR1`). A run without either leaves no harness.log.
+again after twice as long, and so on; and a line when the loop goes on. SIGUSR1 (`kill -USR1`)
+writes the stacks at any moment of the run. A run without either leaves no harness.log.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
+
+from harness.run.stacks import stacks_to_stderr
 
 NAME = "harness.log"
 STALLED_S = 5.0
@@ -28,26 +30,30 @@ _TOLD = ("comm", "wchan", "syscall")
 
 @contextmanager
 def stacks_on_request(directory: Path) -> Iterator[TextIO]:
-    """Meanwhile SIGUSR1 writes all stacks to harness.log; the file that they go to."""
+    """Meanwhile SIGUSR1 writes all stacks to harness.log, afterwards to standard error."""
     path = directory / NAME
     with path.open("a", encoding="utf-8") as log:
         faulthandler.register(signal.SIGUSR1, file=log, all_threads=True)
         try:
             yield log
         finally:
-            faulthandler.unregister(signal.SIGUSR1)
+            # Not unregistered first: a signal in between would end the process.
+            if not stacks_to_stderr():
+                faulthandler.unregister(signal.SIGUSR1)
     with suppress(OSError):
         if path.stat().st_size == 0:
             path.unlink()
 
 
-class Watchdog:
-    """`with Watchdog(log):` on the thread of the running loop."""
+class Watchdog(AbstractContextManager[None]):
+    """`with Watchdog(log, loop):` around all that the loop does, its closing included."""
 
-    def __init__(self, log: TextIO, *, stalled_s: float = STALLED_S) -> None:
+    def __init__(
+        self, log: TextIO, loop: asyncio.AbstractEventLoop, *, stalled_s: float = STALLED_S
+    ) -> None:
         self._log = log
         self._stalled_s = stalled_s
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
 

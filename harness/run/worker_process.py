@@ -50,6 +50,7 @@ class WorkerProcess:
         self._loop = asyncio.get_running_loop()
         self._news: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         self._frames = FrameReader()
+        self._ending: asyncio.Future[None] | None = None
         with log.open("ab") as stderr:
             self._popen = subprocess.Popen(
                 place.client_command([sys.executable, "-m", "harness.run.worker"]),
@@ -113,8 +114,26 @@ class WorkerProcess:
     def _ended(self) -> None:
         """It has closed its pipe, so it is on its way; a thread waits for the rest of it."""
         self._loop.remove_reader(self._stdout)
-        gone = self._loop.run_in_executor(None, self._popen.wait)
-        gone.add_done_callback(lambda _: self._bury())
+        self._ending = self._loop.run_in_executor(None, self._see_it_end)
+        self._ending.add_done_callback(lambda _: self._bury())
+
+    def _see_it_end(self) -> None:
+        """Blocks, but not for ever: one that waits for a disk outlives any signal."""
+        if not self._ends_in_time():
+            self._kill_group()
+            self._ends_in_time()
+
+    def _ends_in_time(self) -> bool:
+        # The bound is the thread's own: one around an await would leave the thread behind.
+        try:
+            self._popen.wait(_SIGNAL_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def _kill_group(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._popen.pid, signal.SIGKILL)
 
     def _bury(self) -> None:
         if self.is_open:
@@ -125,6 +144,8 @@ class WorkerProcess:
     def _forget(self) -> None:
         self.is_open = False
         self._loop.remove_reader(self._stdout)
+        if self._ending is not None:
+            self._ending.cancel()
         for pipe in (self._popen.stdin, self._popen.stdout):
             assert pipe is not None
             with suppress(BrokenPipeError):
@@ -136,6 +157,8 @@ class WorkerProcess:
         if self.failure is not None:
             return self.failure
         code = self._popen.returncode
+        if code is None:
+            return "it closed its pipe, and no signal ends it"
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
     @property
@@ -183,12 +206,12 @@ class WorkerProcess:
             return
         self.is_open = False
         self._loop.remove_reader(self._stdout)
-        with suppress(ProcessLookupError):
-            os.killpg(self._popen.pid, signal.SIGKILL)
-        # One that waits for a disk survives that; what it has said is read all the same.
+        self._kill_group()
+        # One that waits for a disk survives that; what it has said is read all the same. The pool
+        # may have no thread left for it.
         with suppress(TimeoutError):
             async with asyncio.timeout(_SIGNAL_WITHIN_S):
-                await self._loop.run_in_executor(None, self._popen.wait)
+                await self._loop.run_in_executor(None, self._ends_in_time)
         with suppress(BlockingIOError):
             while data := os.read(self._stdout, _READ_BYTES):
                 self._take(data)

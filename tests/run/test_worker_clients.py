@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
@@ -278,6 +279,36 @@ def test_one_that_always_fails_is_given_up_and_the_others_go_on(
     told = f"client 2 ended 5 times in a row with nothing done, and was given up: {why}"
     with_workers(tmp_path, act, place=place, deaths=6, doubts=[f"{told}; see clients/c2.log"])
     assert place.starts == CLIENTS + 5
+
+
+@pytest.mark.parametrize("is_deaf", [False, True])
+def test_one_that_closes_its_pipe_and_does_not_end_is_ended_and_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_deaf: bool
+) -> None:
+    """A deaf one stands for one that waits for a disk: no signal ends it."""
+    place, late = Breaking(tmp_path), set[subprocess.Popen[bytes]]()
+
+    def never(popen: subprocess.Popen[bytes], timeout: float) -> None:
+        late.add(popen)
+        raise subprocess.TimeoutExpired("a client", timeout)
+
+    async def act(workers: WorkerClients, tally: Tally) -> None:
+        await progress(tally)
+        with monkeypatch.context() as sabotage:
+            sabotage.setattr("harness.run.worker_process._SIGNAL_WITHIN_S", 0.2)
+            if is_deaf:
+                sabotage.setattr(subprocess.Popen, "wait", never)
+            place.broken_by = "import os, sys; os.close(1); sys.stdin.buffer.read()"
+            await somebody_kills(workers, "c2")
+            await until(lambda: any("given up" in each for each in workers.doubts))
+        assert not await workers.is_running("c2")
+        await progress(tally)
+
+    why = "it closed its pipe, and no signal ends it" if is_deaf else "SIGKILL"
+    told = f"client 2 ended 5 times in a row with nothing done, and was given up: {why}"
+    with_workers(tmp_path, act, place=place, deaths=6, doubts=[f"{told}; see clients/c2.log"])
+    for popen in late:
+        popen.wait(60)
 
 
 def test_one_that_fails_once_is_replaced_and_told_of(tmp_path: Path) -> None:

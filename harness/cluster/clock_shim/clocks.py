@@ -111,8 +111,13 @@ class ShimmedClocks:
         for process, maps in list(clock.processes):
 
             async def feels(process: RunningProcess = process, maps: Path = maps) -> bool:
+                if await _maps(maps, clock.file.path):
+                    return True
                 # It may be on its way yet, from one program to the next.
-                return await _maps(maps, clock.file.path) or not await process.is_running()
+                if await process.is_running():
+                    return False
+                clock.processes.remove((process, maps))
+                return True
 
             try:
                 await wait_until(feels, within_s=_STARTED_WITHIN_S, what="", every_s=0.02)
@@ -121,8 +126,6 @@ class ShimmedClocks:
                     f"process {process.pid} of {node} does not live by the clock that was shifted;"
                     " is it statically linked?"
                 ) from None
-            if not await _maps(maps, clock.file.path):
-                clock.processes.remove((process, maps))
 
     def _environment(self, node: Node) -> tuple[str, str]:
         clock = self._clock(node).file.path
@@ -136,7 +139,7 @@ class ShimmedClocks:
 
 async def _maps(maps: Path, file: Path) -> bool:
     """In a thread: the kernel tells it when the process lets go of its memory map, and that may
-    wait for a disk."""
+    wait for a disk. Nothing bounds that call, so whoever asks has to bound the await."""
     try:
         return str(file) in await asyncio.to_thread(maps.read_text, errors="replace")
     except OSError:

@@ -27,7 +27,9 @@ UNSURE = Verdict(checker="linear", validity=Validity.UNKNOWN, why="gave up")
 
 def played(plan: Plan, store_root: Path, **_: Any) -> Outcome:
     if plan.nemesis == "pause":
-        raise EnvironmentFailure("no such host\nrun it again with: harness test")
+        failure = EnvironmentFailure("no such host")
+        failure.add_note("run it again with: harness test")
+        raise failure
     verdict = {"kill": GUILTY, "move": UNSURE}.get(plan.nemesis, FINE)
     return Outcome(directory=store_root / "x", command="harness test", verdicts=(verdict,))
 

@@ -10,6 +10,7 @@ import pytest
 from harness.cli import main
 from harness.cluster.netns import rootless
 from harness.run import doctor
+from harness.store.inside import DamagedError
 
 
 def ended(*words: str) -> int:
@@ -35,6 +36,22 @@ def test_a_property_that_no_broker_takes_is_refused(
     told = capsys.readouterr().err
     assert complaint in told
     assert "run it again with: harness test" in told
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_run_that_finds_a_damaged_file_is_told_with_the_file_and_the_command(
+    count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*_: object) -> None:
+        raise DamagedError(tmp_path / "plan.json", "it is no plan")
+
+    monkeypatch.setattr("harness.run.run.execute", damaged)
+    words = ("--on", "sim", "--store", str(tmp_path), "--test-count", str(count), "--seed", "7")
+    assert ended("test", *words) == 255
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == f"harness: {tmp_path}/plan.json is damaged: it is no plan"
+    assert told[1].startswith("run it again with: harness test")
+    assert len(told) == 2 * count
 
 
 @pytest.mark.parametrize(

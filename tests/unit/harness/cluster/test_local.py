@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -74,6 +75,19 @@ async def test_files_go_to_a_node_and_come_back(tmp_path: Path) -> None:
         await place.put("n1", b"content", there)
         await place.get("n1", there, tmp_path / "here")
     assert (tmp_path / "here").read_bytes() == b"content"
+
+
+async def test_a_disk_that_never_answers_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.cluster.local._TRANSFER_WITHIN_S", 0.1)
+    async with local_place(tmp_path) as place:
+        # Who writes into a pipe that nobody reads waits, as for a broken disk.
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        with pytest.raises(NotInTimeError, match=r"not within 0.1 s: n1 takes .*/pipe"):
+            await place.put("n1", b"content", PurePosixPath(pipe))
+        await asyncio.to_thread(pipe.read_bytes)  # lets the thread go
 
 
 async def test_what_a_node_lacks_is_told_in_a_sentence(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, cast
 
 from harness.cluster import Cluster, PartitionState
@@ -38,12 +39,28 @@ async def seen(cluster: FakeCluster, *topics: str) -> dict[str, Any]:
     )
 
 
-async def test_where_all_is_well_nobody_is_asked_for_evidence() -> None:
-    cluster = FakeCluster("n1", "n1", "n2")
+async def test_where_all_is_well_each_node_is_asked_nevertheless() -> None:
+    cluster = FakeCluster("n1", "n1", "n2", silent=("n3",))
     found = await seen(cluster)
-    assert (found["partitions"], found["unwell"], cluster.asked) == (1, [], [])
-    assert found["nodes"] == {"n1": True, "n2": True, "n3": True}
+    assert (found["partitions"], found["unwell"]) == (1, [])
+    assert cluster.asked == ["n1", "n2", "n3"]
+    assert found["nodes"] == {"n1": True, "n2": True, "n3": False}
     assert (found["waited_s"], found["struck"], found["healed"]) == (61.3, ["n3"], True)
+
+
+async def test_nodes_are_asked_at_the_same_time() -> None:
+    """Each silent one takes its time-out, and there may be many of them."""
+    everybody = asyncio.Barrier(3)
+
+    class Meeting(FakeCluster):
+        async def partitions(self, topic: str, *asking: str) -> list[PartitionState]:
+            if asking:
+                await everybody.wait()
+            return await super().partitions(topic, *asking)
+
+    async with asyncio.timeout(10):
+        found = await seen(Meeting("n1", "n1", "n2"))
+    assert found["nodes"] == {"n1": True, "n2": True, "n3": True}
 
 
 async def test_a_partition_without_a_leader_or_without_enough_in_sync_is_told() -> None:

@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 
 from harness.cluster import Cluster, PartitionState
-from harness.cluster.errors import NoAnswerError
-from harness.doubts import sentence_of
+from harness.cluster.errors import NoAnswerError, RefusedError
+from harness.doubts import Doubt, DoubtKind, sentence_of
 from harness.run import calm
-from harness.run.calm import doubts_about_reading, rotate_leaders
+from harness.run.calm import doubts_about_reading, doubts_about_replicas, rotate_leaders
 from harness.run.clients import Unsettled
 
 
@@ -42,6 +42,39 @@ class FakeCluster:
 
     async def elect(self, topic: str, partition: int) -> None:
         pass
+
+
+class Recovering(FakeCluster):
+    """Fails in another way each time it is asked, and then describes replicas that are in sync."""
+
+    def __init__(self, *failures: Exception) -> None:
+        super().__init__()
+        self._failures = list(failures)
+
+    async def partitions(self, topic: str) -> list[PartitionState]:
+        if self._failures:
+            raise self._failures.pop(0)
+        return [PartitionState(index=0, leader="n1", replicas=("n1",), isr=("n1",))]
+
+
+async def test_no_failure_to_answer_ends_the_wait_for_the_replicas() -> None:
+    cluster = Recovering(
+        NoAnswerError("nobody answered"), RefusedError("not the controller"), OSError("a socket")
+    )
+    assert await doubts_about_replicas(cast("Cluster", cluster), ["t"]) == []
+
+
+async def test_a_cluster_that_never_answers_is_waited_for_and_its_last_failure_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(calm, "_ISR_WITHIN_S", 0.1)
+    cluster = Recovering(*[RefusedError("not the controller")] * 1000)
+    assert await doubts_about_replicas(cast("Cluster", cluster), ["t"]) == [
+        Doubt(
+            DoubtKind.OUT_OF_SYNC,
+            detail="not within 0.1 s: every replica is in sync (not the controller)",
+        )
+    ]
 
 
 async def rotated(cluster: Any) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,6 +106,48 @@ sys = __import__("sys")
 sys.late, late = late, None
 """
 
+LEAVES_A_THREAD_BEHIND = """
+async def main():
+    # As one that waits for a broken disk: only its await can be given up.
+    waiting = asyncio.to_thread(threading.Event().wait)
+    try:
+        async with asyncio.timeout(0.1):
+            await waiting
+    except TimeoutError:
+        say("up")
+"""
+
+IS_OVER = """
+import os, sys, time
+from harness.run import interrupts
+from harness.run.interrupts import INTERRUPTS
+interrupts.FORCED_AFTER_S = 0.1
+INTERRUPTS.install()
+INTERRUPTS.is_over()
+print("up", flush=True)
+for number in range(3):
+    while INTERRUPTS.count == number:
+        time.sleep(0.01)
+    print(INTERRUPTS.count, flush=True)
+time.sleep(0.5)  # as long as a forced end would take
+sys.exit(7)
+"""
+
+THREE_COMMANDS = """
+import sys, time
+from harness.run import interrupts
+from harness.run.interrupts import INTERRUPTS
+interrupts.FORCED_AFTER_S = 0.1
+for _ in range(3):
+    INTERRUPTS.install()
+    try:
+        print("up", flush=True)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        time.sleep(0.3)  # as long as a forced end would take
+sys.exit(7)
+"""
+
 LOADS_SLOWLY = """
 import builtins, runpy, sys, time
 load = __import__
@@ -189,6 +232,35 @@ def test_a_second_interrupt_while_the_interpreter_ends_changes_nothing() -> None
         process.send_signal(signal.SIGINT)
         assert said(process) == ["gone"]
         assert process.returncode == 130
+
+
+def test_interrupts_after_the_end_of_a_command_change_nothing() -> None:
+    with running(IS_OVER) as process:
+        assert process.stdout is not None
+        for count in ("1", "2", "3"):
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.readline() == f"{count}\n"
+        assert said(process) == []
+        assert process.returncode == 7
+
+
+def test_each_command_of_a_process_begins_to_count_anew() -> None:
+    with running(THREE_COMMANDS) as process:
+        assert process.stdout is not None
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.readline() == "up\n"
+        process.send_signal(signal.SIGINT)
+        assert said(process) == []
+        assert process.returncode == 7
+
+
+def test_a_thread_that_never_returns_does_not_hold_up_the_end_of_a_run() -> None:
+    with running(LEAVES_A_THREAD_BEHIND + BEGINNING) as process:
+        assert process.stdout is not None
+        begun_s = time.monotonic()
+        assert process.stdout.readline() == "ended\n"
+        assert time.monotonic() - begun_s < 10
 
 
 def test_a_command_that_is_still_loading_ends_with_130() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,7 @@ from harness.cluster.reference_broker import ReferenceBroker
 from harness.cluster.ssh.place import SshPlace
 from harness.errors import EnvironmentFailure
 from harness.run.plan import Plan
-from harness.run.stage import make_place, make_system
+from harness.run.stage import Stage, make_place, make_system, play
 
 
 def ssh_plan(directory: Path, system: str = "reference") -> Plan:
@@ -46,3 +50,21 @@ def test_far_away_the_broker_is_installed_and_here_it_is_not(
     assert type(far) is type(near) is kind
     assert (far._command, near._installer) == (INSTALLED_BROKER, None)
     assert far._installer is not None
+
+
+def test_a_thread_that_never_returns_does_not_hold_up_the_end_of_a_run(tmp_path: Path) -> None:
+    is_released = threading.Event()
+
+    async def act(stage: Stage) -> str:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await asyncio.to_thread(is_released.wait, 30)
+        return "done"
+
+    begun_s = time.monotonic()
+    with (tmp_path / "log").open("w") as log:
+        played = play(Plan(on="local"), tmp_path, act, log)
+    taken_s = time.monotonic() - begun_s
+    is_released.set()
+    assert played.result == "done"
+    assert taken_s < 15

@@ -7,8 +7,10 @@ import os
 import signal
 import threading
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+from harness.run.interrupts import Interrupts
 from harness.run.watchdog import NAME, Watchdog, stacks_on_request
 
 
@@ -17,7 +19,8 @@ def stands_still_for(seconds: float) -> None:
 
 
 async def test_a_loop_that_stands_still_writes_every_stack(tmp_path: Path) -> None:
-    with stacks_on_request(tmp_path) as log, Watchdog(log, stalled_s=0.1):
+    loop = asyncio.get_running_loop()
+    with stacks_on_request(tmp_path) as log, Watchdog(log, loop, stalled_s=0.1):
         await asyncio.sleep(0)
         stands_still_for(1.8)
         await asyncio.sleep(0.1)
@@ -29,8 +32,25 @@ async def test_a_loop_that_stands_still_writes_every_stack(tmp_path: Path) -> No
     assert "the loop goes on after" in told.splitlines()[-1]
 
 
+def test_a_loop_that_stands_still_while_it_closes_is_watched_too(tmp_path: Path) -> None:
+    async def blocks_at_the_end() -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            stands_still_for(1.8)
+
+    left_open = blocks_at_the_end()
+
+    async def main() -> None:
+        await anext(left_open)
+
+    with stacks_on_request(tmp_path) as log:
+        Interrupts().run(main(), lambda loop: Watchdog(log, loop, stalled_s=0.1))
+    assert "in stands_still_for" in (tmp_path / NAME).read_text()
+
+
 async def test_a_loop_that_moves_leaves_nothing(tmp_path: Path) -> None:
-    with stacks_on_request(tmp_path) as log, Watchdog(log):
+    with stacks_on_request(tmp_path) as log, Watchdog(log, asyncio.get_running_loop()):
         await asyncio.sleep(0.05)
     assert not (tmp_path / NAME).exists()
 
