@@ -22,6 +22,7 @@ from checkers.columns import OK, Columns, Elements, elements_from, ops_from
 from harness.history.history import PARQUET, History
 from harness.history.json_text import decode
 from harness.history.op import Key, Op
+from harness.history.parquet import is_marked_torn
 
 _ELEMENTS = ("op", "position", "kind", "key", "offset", "value", "boxed")
 
@@ -43,6 +44,10 @@ class StoredHistory:
 
     def __len__(self) -> int:
         return int(pq.read_metadata(self.path / "ops.parquet").num_rows)
+
+    @cached_property
+    def is_torn(self) -> bool:
+        return is_marked_torn(self.path)
 
     @cached_property
     def keys(self) -> Sequence[Key]:

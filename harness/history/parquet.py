@@ -16,6 +16,8 @@ from harness.history.trusted import refuse_dictionary, refuse_indices, refuse_ty
 ROW_GROUP_ROWS = 1 << 20
 
 _GROWING = ("index", "time", "op", "offset", "value", "id")
+_TORN = b"torn"
+"""In the metadata of ops: the chunks that it was made from had no end."""
 _NAMES = Tables._fields
 _SCHEMAS = Tables(schema.OPS, schema.ELEMENTS, schema.KEYS, schema.VALUES)
 
@@ -24,8 +26,10 @@ def has_parquet(directory: Path) -> bool:
     return (directory / "ops.parquet").is_file()
 
 
-def write_parquet(tables: Tables, directory: Path) -> None:
+def write_parquet(tables: Tables, directory: Path, *, is_torn: bool = False) -> None:
     """There as a whole or not at all: written beside it, then moved."""
+    if is_torn:
+        tables = tables._replace(ops=tables.ops.replace_schema_metadata({_TORN: "true"}))
     beside = directory.with_name(directory.name + ".new")
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
@@ -58,6 +62,10 @@ def read_parquet(directory: Path) -> Tables:
     refuse_dictionary(tables.keys, directory / "keys.parquet")
     refuse_dictionary(tables.values, directory / "values.parquet")
     return tables._replace(ops=with_words(tables.ops))
+
+
+def is_marked_torn(directory: Path) -> bool:
+    return _TORN in (pq.read_schema(directory / "ops.parquet").metadata or {})
 
 
 def is_ours(directory: Path) -> bool:
