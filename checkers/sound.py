@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
-import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.columns import OK, Columns
 from checkers.shapes import SHAPES, Shape, misfit
@@ -27,7 +26,7 @@ from harness.history.errors import HistoryError
 from harness.history.history import History
 from harness.history.json_text import shown
 from harness.history.op import NEMESIS
-from harness.history.parquet import is_ours, refuse_dictionaries
+from harness.history.parquet import is_ours, read_part, refuse_dictionaries
 from harness.history.trusted import refuse_indices, refuse_pointers
 
 _TXN = '[["append", k, v], ["r", k, [v, ...]], ["w", k, v], ...]'
@@ -125,7 +124,7 @@ def _loaded(history: History | StoredHistory, file: Path) -> Columns:
 
 def _refuse_processes(history: History | StoredHistory, file: Path) -> None:
     if isinstance(history, StoredHistory):
-        table = pq.read_table(history.path / "ops.parquet", columns=["process"])
+        table = read_part(history.path / "ops.parquet", columns=["process"])
     else:
         table = history.ops
     least = pc.min(table["process"]).as_py()
