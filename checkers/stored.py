@@ -22,6 +22,7 @@ from checkers.columns import OK, Columns, Elements, elements_from, ops_from
 from harness.history.history import PARQUET, History
 from harness.history.json_text import decode
 from harness.history.op import Key, Op
+from harness.history.parquet import has_all_parts, is_marked_torn, read_part
 
 _ELEMENTS = ("op", "position", "kind", "key", "offset", "value", "boxed")
 
@@ -36,13 +37,17 @@ class StoredHistory:
     def at(cls, path: Path) -> StoredHistory | None:
         """None if there is no Parquet there, or none that this can read."""
         for directory in (path / PARQUET, path):
-            if (directory / "elements.parquet").is_file():
+            if has_all_parts(directory):
                 names = pq.read_schema(directory / "elements.parquet").names
                 return cls(directory) if names == list(_ELEMENTS) else None
         return None
 
     def __len__(self) -> int:
         return int(pq.read_metadata(self.path / "ops.parquet").num_rows)
+
+    @cached_property
+    def is_torn(self) -> bool:
+        return is_marked_torn(self.path)
 
     @cached_property
     def keys(self) -> Sequence[Key]:
@@ -53,7 +58,7 @@ class StoredHistory:
         return _Decoded(self._texts("values"))
 
     def _texts(self, name: str) -> list[str]:
-        texts: list[str] = pq.read_table(self.path / f"{name}.parquet")["json"].to_pylist()
+        texts: list[str] = read_part(self.path / f"{name}.parquet", ["json"])["json"].to_pylist()
         return texts
 
     def op(self, index: int) -> Op:
@@ -65,7 +70,7 @@ class StoredHistory:
 
     @cached_property
     def columns(self) -> Columns:
-        table = pq.read_table(
+        table = read_part(
             self.path / "ops.parquet", columns=["index", "time", "process", "type", "f"]
         )
         ops = ops_from(table)

@@ -12,6 +12,7 @@ import click
 
 from checkers.contract import Contract
 from checkers.models import LEAN, MODELS, Question, judge
+from checkers.unfinished import SAID, TORN, of_torn
 from harness.cli.check_options import refuse_meaningless
 from harness.cli.parameters import INT64_MAX
 
@@ -129,6 +130,8 @@ def check(context: click.Context, /, file: Path, model: str, as_json: bool, **op
         where = "" if error.where.startswith(str(file)) else f"{file}: "
         raise click.UsageError(readable(f"{where}{error}")) from error
     told = result.as_json()
+    if TORN in result.stats:
+        click.echo(SAID, err=True)
     if as_json:
         click.echo(json.dumps(told, sort_keys=True))
     else:
@@ -142,7 +145,8 @@ def _judged(file: Path, model: str, question: Question, segments: Path | None) -
     history = sound_history(file, model, lean=model in LEAN)
     if segments is not None:
         question = replace(question, replicas=_replicas(segments, history.keys))
-    return judge(history, model, question)
+    result = judge(history, model, question)
+    return of_torn(result) if history.is_torn else result
 
 
 def _replicas(directory: Path, keys: Sequence[Any]) -> tuple[Replica, ...]:

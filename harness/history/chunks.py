@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
@@ -12,43 +12,57 @@ from harness.history.errors import HistoryError
 from harness.history.order import in_order
 from harness.history.recorder import FILES
 from harness.history.tables import Tables, assembled
-from harness.history.torn import refuse_unless_torn
+from harness.history.torn import has_end_mark, refuse_unless_torn
 from harness.history.trusted import refuse_numbers, refuse_pointers, refuse_types, trusted
 
 _PARTS = ("keys", "values", "elements")
 _NUMBERED = {"ops": "index", "keys": "id", "values": "id"}
 
 
+class Chunks(NamedTuple):
+    tables: Tables
+    is_torn: bool
+    """Whether a file lacks its end mark, or something was left out: the recorder was killed, it is
+    still recording, or what it wrote was cut."""
+
+
+class _File(NamedTuple):
+    batches: list[tuple[pa.RecordBatch, dict[str, str]]]
+    """Each whole batch with what it says of itself."""
+    has_end: bool
+
+
 def has_chunks(directory: Path) -> bool:
     return (directory / "ops.arrow").is_file()
 
 
-def read_chunks(directory: Path) -> Tables:
+def read_chunks(directory: Path) -> Chunks:
     if not has_chunks(directory):
         raise HistoryError(
             "no ops.arrow is here", str(directory), "name the directory of a run, or its history"
         )
-    read = {name: [batch for batch, _ in _batches(directory, name)] for name in _PARTS}
-    there = {name: sum(batch.num_rows for batch in batches) for name, batches in read.items()}
+    read = {name: _read(directory, name) for name in _PARTS}
+    there = {name: sum(batch.num_rows for batch, _ in file.batches) for name, file in read.items()}
+    # Last of all: if the run is still recording, the others may lack what was added meanwhile.
+    read["ops"] = _read(directory, "ops")
     needed = dict.fromkeys(_PARTS, 0)
     ops = []
-    for batch, says in _batches(directory, "ops"):
+    for batch, says in read["ops"].batches:
         needs = _needs(says, directory / "ops.arrow")
         if any(needs[name] > there[name] for name in _PARTS):
             break
         needed = needs
         ops.append(batch)
-    parts = {
-        name: _trusted(pa.Table.from_batches(batches, FILES[name]), directory, name, needed[name])
-        for name, batches in read.items()
-    }
+    is_torn = len(ops) < len(read["ops"].batches) or not all(f.has_end for f in read.values())
+    parts = {name: _table(read[name], directory, name, needed[name]) for name in _PARTS}
     whole = _trusted(pa.Table.from_batches(ops, FILES["ops"]), directory, "ops")
     refuse_types(whole["type"], directory / "ops.arrow")
     elements = parts["elements"]
     refuse_pointers("op", elements["op"].to_numpy(), 0, len(whole), str(directory))
     boxes = pc.fill_null(elements["value"].filter(elements["boxed"]), -1)
     refuse_pointers("boxed value", boxes.to_numpy(), 0, len(parts["values"]), str(directory))
-    return in_order(assembled(whole, elements, parts["keys"], parts["values"], str(directory)))
+    tables = assembled(whole, elements, parts["keys"], parts["values"], str(directory))
+    return Chunks(in_order(tables), is_torn)
 
 
 def _needs(says: dict[str, str], path: Path) -> dict[str, int]:
@@ -65,31 +79,41 @@ def _needs(says: dict[str, str], path: Path) -> dict[str, int]:
     return needs
 
 
-def _trusted(table: pa.Table, directory: Path, name: str, count: int | None = None) -> pa.Table:
+def _table(file: _File, directory: Path, name: str, count: int) -> pa.Table:
+    batches = [batch for batch, _ in file.batches]
+    return _trusted(pa.Table.from_batches(batches, FILES[name]).slice(0, count), directory, name)
+
+
+def _trusted(table: pa.Table, directory: Path, name: str) -> pa.Table:
     path = directory / f"{name}.arrow"
-    table = trusted(table.slice(0, count), FILES[name], path)
+    table = trusted(table, FILES[name], path)
     if name != "elements":
         # Rows are pointed to by their number.
         refuse_numbers(_NUMBERED[name], table[_NUMBERED[name]].to_numpy(), path)
     return table
 
 
-def _batches(directory: Path, name: str) -> Iterator[tuple[pa.RecordBatch, dict[str, str]]]:
-    """Each whole batch of a file with what it says of itself; a torn one ends the file.
+def _read(directory: Path, name: str) -> _File:
+    """A file up to its last whole batch.
 
-    HistoryError for bytes that a recorder which was killed cannot have left.
+    HistoryError for bytes that a recorder which was killed cannot have left, and for a file that is
+    not there: a recorder makes all four before it writes to any.
     """
     path = directory / f"{name}.arrow"
-    if not path.is_file() or not path.stat().st_size:
-        return
+    if not path.is_file():
+        what = "it is no regular file" if path.exists() else "it is missing"
+        raise HistoryError(what, str(path), "it is needed: take it from a copy of the run")
+    batches: list[tuple[pa.RecordBatch, dict[str, str]]] = []
     # Not mapped: the run may still be recording, and a file cut short under a map is a crash.
     with pa.OSFile(str(path)) as file:
         size = file.size()
+        if not size:
+            return _File(batches, has_end=False)
         try:
             stream = pa.ipc.open_stream(file)
         except (pa.ArrowException, OSError):
             refuse_unless_torn(path, 0, size)
-            return
+            return _File(batches, has_end=False)
         if not stream.schema.equals(FILES[name]):
             raise HistoryError(
                 "its columns are not those of a history",
@@ -101,8 +125,10 @@ def _batches(directory: Path, name: str) -> Iterator[tuple[pa.RecordBatch, dict[
             try:
                 batch, says = stream.read_next_batch_with_custom_metadata()
             except StopIteration:
-                return
+                return _File(batches, has_end=has_end_mark(path, at))
             except (pa.ArrowException, OSError):
                 refuse_unless_torn(path, at, size)
-                return
-            yield batch, {key.decode(): text.decode() for key, text in (says or {}).items()}
+                return _File(batches, has_end=False)
+            batches.append(
+                (batch, {key.decode(): text.decode() for key, text in (says or {}).items()})
+            )

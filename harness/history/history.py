@@ -21,7 +21,7 @@ from harness.history.jsonl import read_jsonl
 from harness.history.lists import listed
 from harness.history.nest import nest
 from harness.history.op import Key, Op
-from harness.history.parquet import has_parquet, read_parquet, write_parquet
+from harness.history.parquet import has_parquet, is_marked_torn, read_parquet, write_parquet
 from harness.history.tables import Tables
 
 CHUNKS: Final = "history"
@@ -33,15 +33,18 @@ _ROWS_AT_ONCE = 16_384
 class History:
     """Rows in their order. The columns are those of docs/reference/history.md."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, *, is_torn: bool = False) -> None:
         self.tables = tables
+        self.is_torn = is_torn
+        """Whether the recording has no end, so that rows may be missing behind the last one."""
         self.ops: pa.Table = tables.ops
         self.elements: pa.Table = tables.elements
 
     @classmethod
     def load(cls, path: Path) -> History:
         """From a run's directory, its `history` or `history.parquet`, or a file of JSON Lines."""
-        return cls(_read(path))
+        tables, is_torn = _read(path)
+        return cls(tables, is_torn=is_torn)
 
     @classmethod
     def of(cls, ops: Iterable[Op]) -> History:
@@ -76,7 +79,7 @@ class History:
         return next(self._rows(row, row + 1))
 
     def write_parquet(self, directory: Path) -> None:
-        write_parquet(self.tables, directory)
+        write_parquet(self.tables, directory, is_torn=self.is_torn)
 
     @cached_property
     def _indices(self) -> npt.NDArray[np.int64]:
@@ -114,16 +117,18 @@ class History:
 
 def finish(directory: Path) -> History:
     """Loads the chunks in a recorder's directory and writes `history.parquet` beside them."""
-    history = History(read_chunks(directory))
+    tables, is_torn = read_chunks(directory)
+    history = History(tables, is_torn=is_torn)
     history.write_parquet(directory.with_name(PARQUET))
     return history
 
 
-def _read(path: Path) -> Tables:
+def _read(path: Path) -> tuple[Tables, bool]:
+    """The tables, and whether they are torn."""
     if path.suffix == ".jsonl" and path.is_file():
-        return read_jsonl(path)
+        return read_jsonl(path), False
     if path.suffix == ".edn" and path.is_file():
-        return read_edn(path)
+        return read_edn(path), False
     if not path.is_dir():
         raise HistoryError(
             "no history is here" if not path.exists() else "this is no history",
@@ -132,7 +137,7 @@ def _read(path: Path) -> Tables:
         )
     for directory in (path / PARQUET, path):
         if has_parquet(directory):
-            return read_parquet(directory)
+            return read_parquet(directory), is_marked_torn(directory)
     for directory in (path / CHUNKS, path):
         if has_chunks(directory):
             return read_chunks(directory)

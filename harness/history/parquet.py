@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
@@ -16,16 +17,25 @@ from harness.history.trusted import refuse_dictionary, refuse_indices, refuse_ty
 ROW_GROUP_ROWS = 1 << 20
 
 _GROWING = ("index", "time", "op", "offset", "value", "id")
+_TORN = b"torn"
+"""In the metadata of ops: the chunks that it was made from had no end."""
 _NAMES = Tables._fields
 _SCHEMAS = Tables(schema.OPS, schema.ELEMENTS, schema.KEYS, schema.VALUES)
+
+
+def has_all_parts(directory: Path) -> bool:
+    """Whether each of the four files is a regular one, which can be opened without a wait."""
+    return all((directory / f"{name}.parquet").is_file() for name in _NAMES)
 
 
 def has_parquet(directory: Path) -> bool:
     return (directory / "ops.parquet").is_file()
 
 
-def write_parquet(tables: Tables, directory: Path) -> None:
+def write_parquet(tables: Tables, directory: Path, *, is_torn: bool = False) -> None:
     """There as a whole or not at all: written beside it, then moved."""
+    if is_torn:
+        tables = tables._replace(ops=tables.ops.replace_schema_metadata({_TORN: "true"}))
     beside = directory.with_name(directory.name + ".new")
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
@@ -49,7 +59,7 @@ def write_parquet(tables: Tables, directory: Path) -> None:
 def read_parquet(directory: Path) -> Tables:
     tables = Tables(
         *(
-            trusted(_read(directory / f"{name}.parquet"), fields, directory / f"{name}.parquet")
+            trusted(read_part(directory / f"{name}.parquet"), fields, directory / f"{name}.parquet")
             for name, fields in zip(_NAMES, _SCHEMAS, strict=True)
         )
     )
@@ -58,6 +68,10 @@ def read_parquet(directory: Path) -> Tables:
     refuse_dictionary(tables.keys, directory / "keys.parquet")
     refuse_dictionary(tables.values, directory / "values.parquet")
     return tables._replace(ops=with_words(tables.ops))
+
+
+def is_marked_torn(directory: Path) -> bool:
+    return _TORN in (pq.read_schema(directory / "ops.parquet").metadata or {})
 
 
 def is_ours(directory: Path) -> bool:
@@ -72,17 +86,20 @@ def refuse_dictionaries(directory: Path) -> None:
     """Of columns that are ours."""
     for name in ("keys", "values"):
         path = directory / f"{name}.parquet"
-        refuse_dictionary(_read(path), path)
+        refuse_dictionary(read_part(path), path)
 
 
-def _read(path: Path) -> pa.Table:
+def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """One of the four files, or these columns of it; HistoryError for what is none."""
     if path.exists() and not path.is_file():
+        # A pipe would be waited for.
         raise HistoryError("it is no regular file", str(path))
     try:
-        return pq.read_table(path, memory_map=False).replace_schema_metadata(None)
-    except (pa.ArrowInvalid, OSError) as error:
+        table = pq.read_table(path, columns=columns, memory_map=False)
+    except (pa.ArrowException, OSError) as error:
         raise HistoryError(
             f"it cannot be read as Parquet ({error})",
             str(path),
             "remove the directory to have it made again from the chunks of the run",
         ) from error
+    return table.replace_schema_metadata(None)

@@ -19,12 +19,20 @@ from harness.history.errors import HistoryError
 
 _CONTINUES = b"\xff\xff\xff\xff"
 _PREFIX_BYTES = 8
+_END_MARK = _CONTINUES + bytes(4)
 _METADATA_MAX = 1 << 20
 """Ours have a few hundred bytes."""
 _KIND_ENTRY, _BODY_ENTRY = 6, 10
 """Of fields 1 and 3 in the vtable of a Message, behind its two sizes."""
 _DICTIONARY = 2
 _LOOKED_AT_ONCE = 1 << 20
+
+
+def has_end_mark(path: Path, at: int) -> bool:
+    """Whether the stream says that it ends at this byte, rather than merely stopping there."""
+    with path.open("rb") as file:
+        file.seek(at)
+        return file.read(_PREFIX_BYTES) == _END_MARK
 
 
 def refuse_unless_torn(path: Path, at: int, size: int) -> None:

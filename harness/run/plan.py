@@ -112,8 +112,10 @@ class Plan:
         import msgspec
 
         try:
-            plan = msgspec.json.decode(read_inside(path.parent, path.name), type=cls)
+            text = read_inside(path.parent, path.name)
+            plan = msgspec.json.decode(text, type=cls)
             plan._check()
+            _refuse_gaps(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
         except MissingError as missing:
             raise MissingError(f"{missing}; is it a run of harness?") from None
         # A RecursionError, too: lists may be nested without end.
@@ -138,8 +140,22 @@ class Plan:
                 raise ValueError(f"{name} is {number}")
 
 
+_ADDED_LATER = frozenset({"stop_on_anomaly", "invariants"})
+"""Fields that plans of older versions lack. A new field of Plan belongs here as well."""
 _NUMBER_MAX = 1e7
 _DEFAULTS = Plan()
+
+
+def _refuse_gaps(said: Mapping[str, Any]) -> None:
+    """ValueError if a field is missing that every version has written: its default may be safer
+    than what was asked for, and the run would be judged by it."""
+    missing = [
+        each.name
+        for each in fields(Plan)
+        if each.name not in said and each.name not in _ADDED_LATER
+    ]
+    if missing:
+        raise ValueError(f"it lacks {', '.join(missing)}")
 
 
 def _default(name: str) -> Any:

@@ -260,3 +260,29 @@ def test_a_generation_that_no_group_has_is_refused(tmp_path: Path) -> None:
     row = {"process": 0, "type": "ok", "f": "assigned", "value": owned}
     path.write_text(json.dumps(row) + "\n")
     assert "expected generations from 0 to " in refusal(path, "kafka")
+
+
+ENDS: dict[str, Any] = {"low": {"x": 0}, "high": {"x": 1}, "stable": {"x": 1}}
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "is_refused"),
+    [
+        ("ok", ENDS, False),
+        ("fail", ["x"], False),
+        ("info", ["x"], False),
+        ("ok", ["x"], True),
+        ("fail", [["x"]], True),
+    ],
+)
+def test_only_an_answer_to_end_offsets_has_to_tell_ends(
+    tmp_path: Path, type_: str, value: Any, is_refused: bool
+) -> None:
+    path = tmp_path / "history.jsonl"
+    asked = {"process": 1, "type": "invoke", "f": "end-offsets", "value": ["x"]}
+    answer = {**asked, "type": type_, "value": value}
+    path.write_text("".join(json.dumps(row) + "\n" for row in (GOOD, asked, answer)))
+    if is_refused:
+        assert refusal(path, "kafka").startswith(f'{path}, line 3: expected {{"low": ')
+    else:
+        assert len(sound_history(path, "kafka", lean=False)) == 3

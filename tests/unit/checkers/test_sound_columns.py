@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,27 @@ def test_a_process_below_the_nemesis_is_refused(tmp_path: Path, model: str) -> N
     processes = pa.array([-5, *table["process"].to_pylist()[1:]], table["process"].type)
     pq.write_table(table.set_column(at, "process", processes), path)
     assert "every process to be at least -1, the nemesis, found -5" in refusal(tmp_path, model)
+
+
+@pytest.mark.parametrize("model", ["kafka", "register"])
+@pytest.mark.parametrize("name", ["elements", "keys", "values"])
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str, model: str) -> None:
+    FINE.write_parquet(tmp_path)
+    path = tmp_path / f"{name}.parquet"
+    path.unlink()
+    os.mkfifo(path)
+    assert refusal(tmp_path, model) == f"{path}: it is no regular file"
+
+
+@pytest.mark.parametrize("model", ["kafka", "register"])
+@pytest.mark.parametrize("name", ["elements", "keys", "ops", "values"])
+def test_zeros_in_a_compressed_page_are_refused(tmp_path: Path, name: str, model: str) -> None:
+    many = [sent(0, f"topic-{at}", (0, f"value {at}")) for at in range(100)]
+    told(*many).write_parquet(tmp_path)
+    path = tmp_path / f"{name}.parquet"
+    column = pq.read_metadata(path).row_group(0).column(1)
+    first = column.dictionary_page_offset or column.data_page_offset
+    with path.open("r+b") as file:
+        file.seek(first + 60)
+        file.write(bytes(64))
+    assert f"{path}: it cannot be read as Parquet" in refusal(tmp_path, model)

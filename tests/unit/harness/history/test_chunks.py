@@ -15,7 +15,7 @@ import pytest
 
 from harness.history.chunks import read_chunks
 from harness.history.errors import HistoryError
-from harness.history.history import History
+from harness.history.history import History, finish
 from harness.history.op import Op
 from harness.history.recorder import Recorder
 from tests.unit.harness.history.endless_recording import row
@@ -43,8 +43,9 @@ def test_a_file_cut_at_any_byte_gives_a_beginning(tmp_path: Path, name: str, str
     before = 0
     for length in (*range(0, path.stat().st_size, stride), path.stat().st_size):
         cut = copy_cut(tmp_path, name, length)
-        history = History(read_chunks(cut))
+        history = History.load(cut)
         assert len(history) in FLUSHED
+        assert history.is_torn == (length < path.stat().st_size)
         assert len(history) >= before
         assert all(op < len(history) for op in history.elements["op"].to_pylist())
         if len(history) > before:
@@ -78,8 +79,37 @@ def test_zeros_at_the_end_of_a_file_are_no_rows(tmp_path: Path, name: str) -> No
 
 def test_what_is_needed_and_missing_takes_its_rows_along(tmp_path: Path) -> None:
     recorded(tmp_path)
-    (tmp_path / "elements.arrow").unlink()
-    assert len(History.load(tmp_path)) == 0
+    (tmp_path / "elements.arrow").write_bytes(b"")
+    history = History.load(tmp_path)
+    assert len(history) == 0
+    assert history.is_torn
+
+
+@pytest.mark.parametrize("name", FILES[:-1])
+def test_a_file_that_is_not_there_is_damage(tmp_path: Path, name: str) -> None:
+    """A recorder makes it before it writes a row, so no kill takes it away."""
+    recorded(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(HistoryError, match=f"{name}: it is missing"):
+        History.load(tmp_path)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(HistoryError, match=f"{name}: it is no regular file"):
+        History.load(tmp_path)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_recording_is_torn_until_it_is_closed(tmp_path: Path, rows: int) -> None:
+    directory = tmp_path / "history"
+    with Recorder(directory) as recorder:
+        for index in range(rows):
+            recorder.record(index, 0, "info", "crash", None)
+        recorder.flush()
+        assert History.load(directory).is_torn
+        assert finish(directory).is_torn
+        assert History.load(tmp_path).is_torn, "Parquet that was made of it says so, too"
+    assert not History.load(directory).is_torn
+    assert not finish(directory).is_torn
+    assert not History.load(tmp_path).is_torn
 
 
 def test_another_stream_is_no_history(tmp_path: Path) -> None:
