@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checkers.results import Result
-from checkers.verdict import Validity
+from checkers.checker import Need
+from checkers.registry import all_checkers
+from checkers.verdict import Validity, Verdict
 
 TORN = "torn"
 """The statistic that says so."""
@@ -14,23 +15,20 @@ SAID = (
     "be read of it is judged"
 )
 _WHY = "the history is torn, so what seems never to have been read may have been read later"
-_NEEDS_THE_END = frozenset(
-    {"unseen", "lost", "lost-append", "lost-put", "lost-change", "phantom-record"}
-)
-"""Anomalies that later rows may explain: a late read, or the send of a record in a segment."""
+_ELSEWHERE = frozenset({"lost", "phantom-record"})
+"""Anomalies of models and of segments that later rows may explain: a late read, a late send."""
 
 
-def of_torn(result: Result) -> Result:
+def of_torn(verdict: Verdict) -> Verdict:
     """The same without anomalies that need the end of the history; never better than unknown."""
-    left = tuple(each for each in result.anomalies if each.type not in _NEEDS_THE_END)
-    is_guilty = result.validity is Validity.INVALID and any(
-        each.severity == "error" for each in left
+    needs_the_end = _ELSEWHERE | {
+        name for name, checker in all_checkers().items() if Need.READ_BACK in checker.needs
+    }
+    left = replace(
+        verdict,
+        found=tuple(each for each in verdict.found if each.type not in needs_the_end),
+        stats={**verdict.stats, TORN: True},
     )
-    return replace(
-        result,
-        anomalies=left,
-        allowed=tuple(type_ for type_ in result.allowed if type_ not in _NEEDS_THE_END),
-        validity=Validity.INVALID if is_guilty else Validity.UNKNOWN,
-        why="" if is_guilty else result.why or _WHY,
-        stats={**result.stats, TORN: True},
-    )
+    if left.anomalies:
+        return left
+    return replace(left, validity=Validity.UNKNOWN, why=verdict.why or _WHY)
