@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from harness.cli.parameters import DAYS_30_S, INT32_MAX, INT64_MAX, RATE_MAX, Finite
+from harness.cli.property_options import refuse_properties
 from harness.run.plan import UNSAFE_BROKER, Plan
 
 PLACES = ("netns", "local", "sim", "ssh", "vagrant")
@@ -149,6 +150,7 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     chosen["concurrency"] = _clients(chosen["concurrency"], chosen["nodes"])
     for name in ("topic_config", "broker_config", "producer_config", "consumer_config"):
         chosen[name] = dict(chosen[name])
+    refuse_properties(chosen)
     _decide_safety(chosen, is_safe=chosen.pop("is_safe"), is_unsafe=chosen.pop("is_unsafe"))
     _decide_idempotence(chosen)
     chosen["replication_factor"] = _replicas(chosen["replication_factor"], chosen["nodes"])
