@@ -13,6 +13,7 @@ import click
 from harness.cli.parameters import DAYS_30_S, INT32_MAX, INT64_MAX, RATE_MAX, Finite
 from harness.cli.property_options import refuse_properties
 from harness.run.plan import UNSAFE_BROKER, Plan
+from harness.run.property_values import is_true
 
 PLACES = ("netns", "local", "sim", "ssh", "vagrant")
 SYSTEMS = ("reference", "kafka")
@@ -222,11 +223,11 @@ def _decide_safety(chosen: dict[str, Any], *, is_safe: bool, is_unsafe: bool) ->
         chosen["broker_config"] = UNSAFE_BROKER | chosen["broker_config"]
     chosen["acks"] = acks or "all"
     if is_safe:
-        unclean = (chosen[of].get(_UNCLEAN) for of in ("topic_config", "broker_config"))
+        unclean = (chosen[of].get(_UNCLEAN, "") for of in ("topic_config", "broker_config"))
         for said, contradicts in {
             f"--acks {acks}": chosen["acks"] != "all",
             "--disable-idempotence": chosen["enable_idempotence"] is False,
-            f"{_UNCLEAN}=true": "true" in unclean,
+            f"{_UNCLEAN}=true": any(map(is_true, unclean)),
         }.items():
             if contradicts:
                 raise click.UsageError(f"--safe is contradicted by {said}; leave one of them out")

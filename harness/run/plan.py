@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.client.base import Acks, IsolationLevel
-from harness.run.property_values import whole_number
+from harness.run.property_values import is_true, whole_number
 from harness.store.inside import DamagedError, MissingError, read_inside
 
 UNSAFE_BROKER = {"unclean.leader.election.enable": "true"}
@@ -74,7 +74,7 @@ class Plan:
         for configs in (self.topic_config, self.broker_config):
             said = configs.get("unclean.leader.election.enable")
             if said is not None:
-                return said == "true"
+                return is_true(said)
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""Values of properties, read as Kafka's brokers read them: trimmed."""
+"""Values of properties, read as Kafka's brokers read them: trimmed, booleans in any case."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ def whole_number(text: str) -> int:
     if _WHOLE.fullmatch(text.strip()) is None:
         raise ValueError(f"{text!r} is not a whole number")
     return int(text)
+
+
+def is_true(text: str) -> bool:
+    """Whether a broker takes it for true; what it would refuse is false."""
+    return text.strip().lower() == "true"

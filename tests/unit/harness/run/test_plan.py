@@ -106,6 +106,7 @@ def test_what_is_no_plan_is_told(tmp_path: Path) -> None:
         (["--safe", "--acks", "1"], "--safe is contradicted by --acks 1"),
         (["--safe", "--disable-idempotence"], "contradicted by --disable-idempotence"),
         (["--safe", "--topic-config", "unclean.leader.election.enable=true"], "enable=true"),
+        (["--safe", "--broker-config", "unclean.leader.election.enable=TRUE"], "enable=true"),
         (["--nodes", "2", "--replication-factor", "3"], "takes as many nodes, and --nodes is 2"),
         (["--on", "local", "--producer-config", "foo.bar=1"], "No such configuration property"),
         (["--on", "local", "--consumer-config", "isolation=1"], "No such configuration property"),
@@ -166,3 +167,26 @@ def test_settings_that_delete_records_while_the_run_goes_on(
     assert (deletes(plan) is None) == (setting is None)
     assert contract_of(plan).retention == (setting is not None)
     assert why_not_judged(plan) is None, "a queue knows where logs begin"
+
+
+@pytest.mark.parametrize(
+    ("topic", "broker", "is_unclean"),
+    [
+        ("TRUE", None, True),
+        (" True ", None, True),
+        ("False", "true", False),
+        (None, "tRuE", True),
+        (None, "FALSE", False),
+        (None, None, False),
+    ],
+)
+def test_booleans_are_read_as_brokers_read_them(
+    topic: str | None, broker: str | None, is_unclean: bool
+) -> None:
+    name = "unclean.leader.election.enable"
+    plan = Plan(
+        topic_config={} if topic is None else {name: topic},
+        broker_config={} if broker is None else {name: broker},
+    )
+    assert plan.is_unclean is is_unclean
+    assert contract_of(plan).unclean_leader_election is is_unclean
