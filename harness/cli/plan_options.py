@@ -23,7 +23,6 @@ _SEED_BITS = 32
 _CLIENTS_MAX = 10_000
 _REPLICAS = 3
 _UNCLEAN = "unclean.leader.election.enable"
-_OURS = {"acks", "enable.idempotence", "retries", "isolation.level", "bootstrap.servers"}
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -164,8 +163,6 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
         nemesis.parse(chosen["nemesis"])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    for name in _OURS & (chosen["producer_config"].keys() | chosen["consumer_config"].keys()):
-        raise click.UsageError(f"{name} has an option of its own, which the verdict goes by")
     if chosen["schedule"] is not None:
         _check_schedule(chosen["schedule"])
     if chosen["on"] == "ssh" and chosen["inventory"] is None:

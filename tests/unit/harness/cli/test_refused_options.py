@@ -31,3 +31,43 @@ def test_min_insync_replicas_is_a_whole_number(
     told = refused(words, tmp_path / "store", capsys)
     assert f"min.insync.replicas={said}: expected a whole number from 1 on" in told
     assert "try min.insync.replicas=2" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--producer-config request.required.acks=0", "try --acks"),
+        ("--producer-config topic.request.required.acks=0", "try --acks"),
+        ("--producer-config metadata.broker.list=x", "try --on"),
+        ("--consumer-config metadata.broker.list=x", "try --on"),
+        ("--producer-config message.send.max.retries=0", "try --retries"),
+        ("--producer-config acks=0", "acks has an option of its own"),
+        ("--client aiokafka --producer-config acks=0", "try --acks"),
+        ("--client aiokafka --producer-config enable_idempotence=false", "--enable-idempotence"),
+        ("--client aiokafka --consumer-config isolation_level=x", "try --isolation-level"),
+        ("--client aiokafka --producer-config bootstrap_servers=x", "try --on"),
+        ("--client aiokafka --producer-config bootstrap.servers=x", "try --on"),
+    ],
+)
+def test_what_the_verdict_goes_by_is_said_by_its_option(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(f"--on local {words}", tmp_path / "store", capsys)
+    assert "has an option of its own, which the verdict goes by" in told
+    assert said in told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--producer-config transactional.id=x", "use no transactions"),
+        ("--client aiokafka --producer-config transactional_id=x", "use no transactions"),
+        ("--producer-config default.topic.config=x", "one by one"),
+        ("--producer-config security.protocol=ssl", "listen for plaintext only"),
+        ("--client aiokafka --consumer-config security_protocol=SSL", "listen for plaintext only"),
+    ],
+)
+def test_clients_that_reach_no_broker_are_refused(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(f"--on local {words}", tmp_path / "store", capsys)
