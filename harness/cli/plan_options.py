@@ -22,6 +22,7 @@ INVARIANTS = ("all", "cheap", "off")
 _SEED_BITS = 32
 _CLIENTS_MAX = 10_000
 _REPLICAS = 3
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _UNCLEAN = "unclean.leader.election.enable"
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -64,7 +65,8 @@ class Property(click.ParamType[tuple[str, str]]):
         if isinstance(value, tuple):
             return value
         key, equals, rest = value.partition("=")
-        if not equals or not key.strip():
+        # Other characters end a name in a file of properties, or begin another line.
+        if not equals or not _NAME.fullmatch(key.strip()) or not rest.isprintable():
             self.fail(f"{value!r} is no key=value; try min.insync.replicas=2", param, ctx)
         return key.strip(), rest.strip()
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from harness.cluster.server_properties import SET_HERE
 from harness.run.property_values import whole_number
 
 _MIN_ISR = "min.insync.replicas"
@@ -35,6 +36,11 @@ _PLAINTEXT = "plaintext"
 def refuse_properties(chosen: Mapping[str, Any]) -> None:
     """UsageError for the first property of the options that a run must not have."""
     _check_min_isr(chosen["topic_config"])
+    for name in chosen["broker_config"]:
+        if name in SET_HERE:
+            raise click.UsageError(
+                f"--broker-config {name}: the harness sets this itself, for each node; leave it out"
+            )
     for of in ("producer_config", "consumer_config"):
         for name, value in chosen[of].items():
             _check_of_client(f"--{of.replace('_', '-')} {name}", _main_name(name), value)

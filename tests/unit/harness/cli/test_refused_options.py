@@ -58,6 +58,32 @@ def test_what_the_verdict_goes_by_is_said_by_its_option(
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        *("log.dirs", "log.dir", "metadata.log.dir", "node.id", "broker.id", "process.roles"),
+        *("listeners", "advertised.listeners", "listener.security.protocol.map", "broker.rack"),
+        *("controller.quorum.voters", "controller.listener.names", "inter.broker.listener.name"),
+    ],
+)
+def test_what_the_harness_sets_itself_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(f"--on local --broker-config {name}=x", tmp_path / "store", capsys)
+    assert f"--broker-config {name}: the harness sets this itself" in told
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["foo\nlog.dirs=/x", "foo=1\nlog.dirs=/x", "log.dirs:/x=1", "log.dirs /x=1", "\\u006c=1"],
+)
+def test_no_property_hides_another(
+    word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(f"--on local --broker-config '{word}'", tmp_path / "store", capsys)
+    assert "is no key=value" in told
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         ("--producer-config transactional.id=x", "use no transactions"),
