@@ -167,8 +167,7 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
         raise click.UsageError(str(error)) from None
     if chosen["schedule"] is not None:
         _check_schedule(chosen["schedule"])
-    if chosen["on"] == "ssh" and chosen["inventory"] is None:
-        raise click.UsageError("--on ssh needs --inventory FILE, a list of hosts in TOML")
+    _check_place(chosen)
     if chosen["invariants"] != "all" and chosen["on"] != "sim":
         raise click.UsageError(
             f"--invariants {chosen['invariants']} is for --on sim: only a simulated node shows its "
@@ -182,6 +181,17 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     if why_never is not None:
         raise NeverStrikesError(why_never)
     return plan
+
+
+def _check_place(chosen: Mapping[str, Any]) -> None:
+    on, inventory = chosen["on"], chosen["inventory"]
+    if on == "sim" and chosen["system"] != "reference":
+        raise click.UsageError(
+            f"--system {chosen['system']} cannot be simulated: --on sim runs the reference broker; "
+            "leave --system out, or try --on netns"
+        )
+    if on == "ssh" and inventory is None:
+        raise click.UsageError("--on ssh needs --inventory FILE, a list of hosts in TOML")
 
 
 def _check_schedule(path: str) -> None:

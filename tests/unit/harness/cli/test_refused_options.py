@@ -97,3 +97,10 @@ def test_clients_that_reach_no_broker_are_refused(
     words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert said in refused(f"--on local {words}", tmp_path / "store", capsys)
+
+
+def test_only_the_reference_broker_is_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused("--on sim --system kafka", tmp_path / "store", capsys)
+    assert "--on sim runs the reference broker; leave --system out" in told
