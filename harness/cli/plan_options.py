@@ -190,8 +190,18 @@ def _check_place(chosen: Mapping[str, Any]) -> None:
             f"--system {chosen['system']} cannot be simulated: --on sim runs the reference broker; "
             "leave --system out, or try --on netns"
         )
-    if on == "ssh" and inventory is None:
+    if on != "ssh" and inventory is not None:
+        raise click.UsageError(f"--inventory is for --on ssh; --on {on} has hosts of its own")
+    if on != "ssh":
+        return
+    if inventory is None:
         raise click.UsageError("--on ssh needs --inventory FILE, a list of hosts in TOML")
+    from harness.cluster.inventory import InventoryError, load_inventory
+
+    try:
+        load_inventory(Path(inventory)).first(chosen["nodes"])
+    except InventoryError as error:
+        raise click.UsageError(f"--inventory: {error}") from None
 
 
 def _check_schedule(path: str) -> None:

@@ -104,3 +104,41 @@ def test_only_the_reference_broker_is_simulated(
 ) -> None:
     told = refused("--on sim --system kafka", tmp_path / "store", capsys)
     assert "--on sim runs the reference broker; leave --system out" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"root:x:0:0::/root:/bin/sh\n", "is no TOML"),
+        (b"\xff\xfe\x00", "is no TOML"),
+        (b"", "hosts names nobody"),
+        (b"[[hosts]]\naddress = 7\n", "address is 7"),
+    ],
+)
+def test_an_inventory_that_cannot_be_used_is_refused_at_once(
+    text: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "hosts.toml").write_bytes(text)
+    words = f"--on ssh --inventory {tmp_path / 'hosts.toml'}"
+    told = refused(words, tmp_path / "store", capsys)
+    assert said in told
+    assert "try" in told or "inventory.example.toml shows" in told
+
+
+@pytest.mark.parametrize("on", ["sim", "local", "netns", "vagrant"])
+def test_an_inventory_that_nobody_reads_is_refused(
+    on: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(f"--on {on} --inventory /dev/null", tmp_path / "store", capsys)
+    assert "--inventory is for --on ssh" in told
+
+
+@pytest.mark.parametrize("command", ["test", "suite"])
+def test_a_store_that_cannot_be_made_is_refused(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for store in ("/proc/foo", "/proc", "/dev/null/store"):
+        with pytest.raises(SystemExit) as end:
+            main([command, "--on", "sim", "--store", store])
+        assert end.value.code == 254
+        assert f"--store: {store}: " in capsys.readouterr().err
