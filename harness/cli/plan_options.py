@@ -162,6 +162,7 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
         known = ", ".join(workloads.WORKLOADS)
         raise click.UsageError(f"there is no workload {chosen['workload']!r}; known are {known}")
     try:
+        chosen["nemesis"] = ",".join(nemesis.words_of(chosen["nemesis"]))
         nemesis.parse(chosen["nemesis"])
     except ValueError as error:
         raise click.UsageError(str(error)) from None

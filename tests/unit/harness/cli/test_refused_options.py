@@ -142,3 +142,41 @@ def test_a_store_that_cannot_be_made_is_refused(
             main([command, "--on", "sim", "--store", store])
         assert end.value.code == 254
         assert f"--store: {store}: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("nemesis", "said"),
+    [
+        (",", "',' has no name at one side of a comma; try kill,partition"),
+        ("kill,,pause", "has no name at one side of a comma"),
+        ("", "there is no nemesis ''; known are"),
+        ("none,kill", "none stands for itself in 'none,kill'; leave out none or the others"),
+        ("kill,all", "all stands for itself"),
+        ("all,all", "all stands for itself"),
+        ("kill:@", "'kill:@' says nothing behind : or @; try kill"),
+        ("kill:", "says nothing behind"),
+        ("disk:full@", "says nothing behind : or @; try disk:full"),
+        ("disk:@n1", "says nothing behind"),
+        ("kill, kill", "kill is asked for twice"),
+    ],
+)
+def test_words_that_name_no_nemesis_are_refused(
+    nemesis: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(f"--on sim --nemesis '{nemesis}'", tmp_path / "store", capsys)
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("--producer-config linger_ms=abc", "linger_ms=abc: expected a whole number"),
+        ("--producer-config linger.ms=1.5", "linger.ms=1.5: expected a whole number"),
+        ("--consumer-config check_crcs=maybe", "check_crcs=maybe: expected true or false"),
+    ],
+)
+def test_values_that_aiokafka_cannot_use_are_named(
+    config: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(f"--on local --client aiokafka {config}", tmp_path / "store", capsys)
+    assert said in told
+    assert "operand" not in told

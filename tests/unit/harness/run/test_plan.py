@@ -143,6 +143,14 @@ def test_few_nodes_hold_as_many_replicas_as_they_can(tmp_path: Path) -> None:
     assert plan.is_unclean
 
 
+def test_blanks_between_nemeses_reach_no_name() -> None:
+    context = run_test.make_context("test", ["--nemesis", " kill, partition "])
+    ours = ("test_count", "store_root", "as_json", "quiet", "no_color", "junit")
+    plan = plan_of({name: said for name, said in context.params.items() if name not in ours})
+    assert plan.nemesis == "kill,partition"
+    assert plan.name == "queue kill+partition"
+
+
 @pytest.mark.parametrize(
     ("plan", "setting"),
     [
