@@ -145,7 +145,7 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     """UsageError for what does not fit together, before anything is started."""
     import nemesis
     import workloads
-    from harness.run.feasible import why_not_struck
+    from harness.run.feasible import why_no_verdict, why_not_struck
     from harness.run.workload import why_not_judged
 
     chosen = dict(options)
@@ -175,7 +175,7 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
             "state; leave it out"
         )
     plan = Plan(**chosen)
-    why_not = why_not_judged(plan)
+    why_not = why_not_judged(plan) or why_no_verdict(plan)
     if why_not is not None:
         raise click.UsageError(why_not)
     why_never = why_not_struck(plan)
