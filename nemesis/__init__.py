@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 from collections.abc import Sequence
 from inspect import getdoc
 from typing import TYPE_CHECKING
@@ -22,20 +23,37 @@ if TYPE_CHECKING:
 
 ALL = "all"
 NONE = "none"
+_UNSAID = re.compile(r"[:@]\s*(?=[:@]|$)")
+"""A colon or an @ with nothing behind it."""
 
 
 def parse(text: str) -> tuple[Nemesis, ...]:
     """`name[:variant][@target]`, comma separated; ValueError says what is wrong with it."""
-    if text == NONE:
+    words = words_of(text)
+    if words == (NONE,):
         return ()
-    words = list(NEMESES) if text == ALL else [word.strip() for word in text.split(",")]
+    if words == (ALL,):
+        words = tuple(NEMESES)
     for number, word in enumerate(words):
+        if not word and len(words) > 1:
+            raise ValueError(f"{text!r} has no name at one side of a comma; try kill,partition")
+        if word in (ALL, NONE):
+            raise ValueError(
+                f"{word} stands for itself in {text!r}; leave out {word} or the others"
+            )
         if word in words[:number]:
             raise ValueError(f"{word} is asked for twice")
     return tuple(map(_made, words))
 
 
+def words_of(text: str) -> tuple[str, ...]:
+    """Each that was asked for, without blanks around it."""
+    return tuple(word.strip() for word in text.split(","))
+
+
 def _made(word: str) -> Nemesis:
+    if _UNSAID.search(word) is not None:
+        raise ValueError(f"{word!r} says nothing behind : or @; try {_UNSAID.split(word)[0]}")
     name, _, rest = word.partition(":")
     name, _, early_target = name.partition("@")
     variant, _, target = rest.partition("@")

@@ -67,9 +67,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(HTTPStatus.FORBIDDEN, "this server does not go by that name")
                 return
             self._answer()
-        except DamagedError as damaged:
-            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, str(damaged))
         except EnvironmentFailure as failure:
+            # What is damaged in a store is no failure of this server: there is no such page.
             self._send(HTTPStatus.NOT_FOUND, str(failure))
         except ConnectionError:
             pass  # whoever asked has gone

@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 import click
 
 from harness.cli.parameters import DAYS_30_S, INT32_MAX, INT64_MAX, RATE_MAX, Finite
+from harness.cli.property_options import refuse_properties
 from harness.run.plan import UNSAFE_BROKER, Plan
+from harness.run.property_values import is_true
 
 PLACES = ("netns", "local", "sim", "ssh", "vagrant")
 SYSTEMS = ("reference", "kafka")
@@ -20,8 +22,8 @@ INVARIANTS = ("all", "cheap", "off")
 _SEED_BITS = 32
 _CLIENTS_MAX = 10_000
 _REPLICAS = 3
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _UNCLEAN = "unclean.leader.election.enable"
-_OURS = {"acks", "enable.idempotence", "retries", "isolation.level", "bootstrap.servers"}
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -63,7 +65,8 @@ class Property(click.ParamType[tuple[str, str]]):
         if isinstance(value, tuple):
             return value
         key, equals, rest = value.partition("=")
-        if not equals or not key.strip():
+        # Other characters end a name in a file of properties, or begin another line.
+        if not equals or not _NAME.fullmatch(key.strip()) or not rest.isprintable():
             self.fail(f"{value!r} is no key=value; try min.insync.replicas=2", param, ctx)
         return key.strip(), rest.strip()
 
@@ -142,13 +145,14 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     """UsageError for what does not fit together, before anything is started."""
     import nemesis
     import workloads
-    from harness.run.feasible import why_not_struck
+    from harness.run.feasible import why_no_verdict, why_not_struck
     from harness.run.workload import why_not_judged
 
     chosen = dict(options)
     chosen["concurrency"] = _clients(chosen["concurrency"], chosen["nodes"])
     for name in ("topic_config", "broker_config", "producer_config", "consumer_config"):
         chosen[name] = dict(chosen[name])
+    refuse_properties(chosen)
     _decide_safety(chosen, is_safe=chosen.pop("is_safe"), is_unsafe=chosen.pop("is_unsafe"))
     _decide_idempotence(chosen)
     chosen["replication_factor"] = _replicas(chosen["replication_factor"], chosen["nodes"])
@@ -158,28 +162,47 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
         known = ", ".join(workloads.WORKLOADS)
         raise click.UsageError(f"there is no workload {chosen['workload']!r}; known are {known}")
     try:
+        chosen["nemesis"] = ",".join(nemesis.words_of(chosen["nemesis"]))
         nemesis.parse(chosen["nemesis"])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    for name in _OURS & (chosen["producer_config"].keys() | chosen["consumer_config"].keys()):
-        raise click.UsageError(f"{name} has an option of its own, which the verdict goes by")
     if chosen["schedule"] is not None:
         _check_schedule(chosen["schedule"])
-    if chosen["on"] == "ssh" and chosen["inventory"] is None:
-        raise click.UsageError("--on ssh needs --inventory FILE, a list of hosts in TOML")
+    _check_place(chosen)
     if chosen["invariants"] != "all" and chosen["on"] != "sim":
         raise click.UsageError(
             f"--invariants {chosen['invariants']} is for --on sim: only a simulated node shows its "
             "state; leave it out"
         )
     plan = Plan(**chosen)
-    why_not = why_not_judged(plan)
+    why_not = why_not_judged(plan) or why_no_verdict(plan)
     if why_not is not None:
         raise click.UsageError(why_not)
     why_never = why_not_struck(plan)
     if why_never is not None:
         raise NeverStrikesError(why_never)
     return plan
+
+
+def _check_place(chosen: Mapping[str, Any]) -> None:
+    on, inventory = chosen["on"], chosen["inventory"]
+    if on == "sim" and chosen["system"] != "reference":
+        raise click.UsageError(
+            f"--system {chosen['system']} cannot be simulated: --on sim runs the reference broker; "
+            "leave --system out, or try --on netns"
+        )
+    if on != "ssh" and inventory is not None:
+        raise click.UsageError(f"--inventory is for --on ssh; --on {on} has hosts of its own")
+    if on != "ssh":
+        return
+    if inventory is None:
+        raise click.UsageError("--on ssh needs --inventory FILE, a list of hosts in TOML")
+    from harness.cluster.inventory import InventoryError, load_inventory
+
+    try:
+        load_inventory(Path(inventory)).first(chosen["nodes"])
+    except InventoryError as error:
+        raise click.UsageError(f"--inventory: {error}") from None
 
 
 def _check_schedule(path: str) -> None:
@@ -220,11 +243,11 @@ def _decide_safety(chosen: dict[str, Any], *, is_safe: bool, is_unsafe: bool) ->
         chosen["broker_config"] = UNSAFE_BROKER | chosen["broker_config"]
     chosen["acks"] = acks or "all"
     if is_safe:
-        unclean = (chosen[of].get(_UNCLEAN) for of in ("topic_config", "broker_config"))
+        unclean = (chosen[of].get(_UNCLEAN, "") for of in ("topic_config", "broker_config"))
         for said, contradicts in {
             f"--acks {acks}": chosen["acks"] != "all",
             "--disable-idempotence": chosen["enable_idempotence"] is False,
-            f"{_UNCLEAN}=true": "true" in unclean,
+            f"{_UNCLEAN}=true": any(map(is_true, unclean)),
         }.items():
             if contradicts:
                 raise click.UsageError(f"--safe is contradicted by {said}; leave one of them out")

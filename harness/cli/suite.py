@@ -13,7 +13,7 @@ from harness.cli.client_options import refuse_clients
 from harness.cli.exits import exit_code_of, with_notes
 from harness.cli.parameters import OutputFile
 from harness.cli.plan_options import NeverStrikesError, plan_of, plan_options
-from harness.cli.testing import STORE, carry_out, tell_github
+from harness.cli.testing import STORE, carry_out, make_store, tell_github
 from harness.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def suite(
 
     plans = _plans(workload_names.split(","), nemesis_names.split(), options)
     refuse_clients(plans[0])
+    make_store(store_root)
     codes: list[int] = []
     told: list[tuple[str, RunResults]] = []
     for plan, number in product(plans, range(test_count)):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +52,7 @@ def run_test(
 
     first = plan_of(options)
     refuse_clients(first)
+    make_store(store_root)
     seeds = Decisions(first.seed).random("test", "count")
     codes, told = [], []
     for number in range(test_count):
@@ -75,6 +78,20 @@ def run_test(
             # After each run, so that one that never ends does not take the others with it.
             write_junit(told, junit)
     return worst_exit(codes)
+
+
+def make_store(root: Path) -> None:
+    """Makes the directory, if need be; UsageError where no run can have one of its own."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        Path(tempfile.mkdtemp(prefix=".", dir=root)).rmdir()
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return  # the machine's trouble, not the option's: the store will say so
+        raise click.BadParameter(
+            f"{root}: {error.strerror}; try a directory that you may write to",
+            param_hint="--store",
+        ) from None
 
 
 def carry_out(plan: Plan, store_root: Path, *, is_silent: bool, has_color: bool) -> Outcome:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
+from inspect import signature
 from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -124,7 +125,7 @@ class AiokafkaDriver:
                 "enable_idempotence": settings.enable_idempotence,
                 "request_timeout_ms": settings.delivery_timeout_ms,
                 "linger_ms": 0,
-                **_arguments(settings.producer_config),
+                **_arguments(AIOKafkaProducer, settings.producer_config),
             }
         )
 
@@ -238,7 +239,7 @@ class AiokafkaDriver:
                 "auto_offset_reset": "none",
                 "request_timeout_ms": settings.delivery_timeout_ms,
                 "fetch_max_wait_ms": settings.poll_ms,
-                **_arguments(settings.consumer_config),
+                **_arguments(AIOKafkaConsumer, settings.consumer_config),
                 "isolation_level": isolation or settings.isolation_level,
             }
         )
@@ -359,12 +360,27 @@ def _driver_error(error: KafkaError, *, harmless: bool = False) -> DriverError:
     return DriverError(name, message, harmless=harmless)
 
 
-def _arguments(config: Mapping[str, str]) -> dict[str, Any]:
-    """Settings by Kafka's names; numbers as numbers, because the library compares them."""
+def _arguments(of: type[Any], config: Mapping[str, str]) -> dict[str, Any]:
+    """Settings by Kafka's names, of the types that the library's own defaults have."""
+    defaults = {each.name: each.default for each in signature(of).parameters.values()}
     return {
-        name.replace(".", "_"): int(value) if value.isdigit() else value
-        for name, value in config.items()
+        name.replace(".", "_"): _argument(name, text, defaults.get(name.replace(".", "_")))
+        for name, text in config.items()
     }
+
+
+def _argument(name: str, text: str, default: Any) -> Any:
+    """ValueError with a sentence: the library would fail later, by an operator that it lacks."""
+    if isinstance(default, bool):
+        if text.lower() not in ("true", "false"):
+            raise ValueError(f"{name}={text}: expected true or false")
+        return text.lower() == "true"
+    try:
+        return int(text)
+    except ValueError:
+        if isinstance(default, int):
+            raise ValueError(f"{name}={text}: expected a whole number") from None
+        return text
 
 
 def _check(driver: AiokafkaDriver) -> Driver:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from harness.cluster.capabilities import Node
-from harness.errors import EnvironmentFailure
+from harness.errors import UsageFailure
 
 CLIENTS: Node = "clients"
 """What the network calls the host of the clients, so no node is called that."""
@@ -31,9 +31,10 @@ _KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
 _NODE = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _HEADER = re.compile(r"\s*\[\[\s*hosts\s*\]\]")
 _PORT_MAX = 65535
+_EXAMPLE = "vagrant/inventory.example.toml shows what one looks like"
 
 
-class InventoryError(EnvironmentFailure):
+class InventoryError(UsageFailure):
     """The file cannot be used; the message says where and what to try."""
 
 
@@ -89,14 +90,14 @@ class Inventory:
 def load_inventory(path: Path) -> Inventory:
     try:
         text = path.read_text()
+    except UnicodeDecodeError as error:
+        raise InventoryError(f"{path} is no TOML: {error}; {_EXAMPLE}") from None
     except OSError as error:
-        raise InventoryError(
-            f"{path}: {error.strerror}; vagrant/inventory.example.toml shows what one looks like"
-        ) from None
+        raise InventoryError(f"{path}: {error.strerror}; {_EXAMPLE}") from None
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InventoryError(f"{path} is no TOML: {error}") from None
+        raise InventoryError(f"{path} is no TOML: {error}; {_EXAMPLE}") from None
     return read_inventory(found, source=str(path), text=text, beside=path.parent)
 
 

@@ -11,6 +11,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
+SET_HERE = frozenset(
+    (
+        *("process.roles", "node.id", "broker.id", "broker.rack", "cluster.id"),
+        *("controller.quorum.voters", "controller.quorum.bootstrap.servers"),
+        *("controller.listener.names", "listeners", "advertised.listeners"),
+        *("inter.broker.listener.name", "security.inter.broker.protocol"),
+        *("listener.security.protocol.map", "early.start.listeners"),
+        *("log.dirs", "log.dir", "metadata.log.dir", "cordoned.log.dirs"),
+    )
+)
+"""Who a node is, how it is reached and where it stores, by all names that Kafka has for it.
+
+A run looks for its nodes and their data where these say, so nobody else may set them.
+"""
 _REPLICAS_OF_INTERNAL_TOPICS = 3
 _MIN_ISR_OF_INTERNAL_TOPICS = 2
 

@@ -1,19 +1,41 @@
-"""Whether the nemeses of a plan can strike at all, as far as that is known before the run.
+"""Whether a plan can come to a verdict at all, as far as that is known before the run.
 
-A nemesis that was asked for by name and never strikes makes a run unknown. Where that is certain
-from the plan alone, the run is refused instead of being carried out.
+A nemesis that was asked for by name and never strikes makes a run unknown, and so do writes that
+are too few or that no broker takes. Where that is certain from the plan alone, the run is refused
+instead of being carried out.
 """
 
 from __future__ import annotations
 
 from math import ceil
 
+from harness.client.base import Invocation
+from harness.client.driver import place_of
+from harness.client.payload import encode
 from harness.run.plan import Plan
+from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
 from harness.run.workload import workload_of
 from nemesis import ALL, parse
 from nemesis.base import Ground
 from nemesis.plan import needed_ms
+from workloads.base import Workload
+
+WRITES_MIN = 50
+"""Writes that must go well for a verdict, as `harness.run.judging` counts them."""
+_WRITES = ("send", "put", "create", "alter", "delete")
+_LOOKED_AT_MAX = 1000
+"""Number of operations that are drawn to count their writes; of more, enough are writes."""
+_OPERATIONS_ENOUGH = 200
+"""Every workload writes with at least a third of so many operations."""
+_BATCH_BYTES = 61 + 20
+"""Header of a batch of one record, and the numbers and lengths of that record at their longest."""
+_NO_CONNECTIONS = (
+    "max.connections",
+    "max.connections.per.ip",
+    "listener.name.plaintext.max.connections",
+    "listener.name.controller.max.connections",
+)
 
 
 def ground_of(plan: Plan) -> Ground:
@@ -50,3 +72,84 @@ def why_not_struck(plan: Plan) -> str | None:
         f"--time-limit {plan.time_limit_s:g} is too short for each of {len(nemeses)} nemeses to "
         f"strike; --time-limit {needed_s} would do"
     )
+
+
+def why_no_verdict(plan: Plan) -> str | None:
+    """Why a run of this plan is certain to have too few writes for a verdict; or None."""
+    workload = workload_of(plan)
+    return (
+        _why_no_connection(plan)
+        or _why_no_record(plan, workload)
+        or _why_too_few_writes(plan, workload)
+    )
+
+
+def _why_no_connection(plan: Plan) -> str | None:
+    for name in _NO_CONNECTIONS:
+        is_overridden = f"{name}.overrides" in plan.broker_config
+        if _number(plan.broker_config.get(name)) == 0 and not is_overridden:
+            return f"--broker-config {name}=0 lets nobody connect to a broker; leave it out"
+    return None
+
+
+def _why_no_record(plan: Plan, workload: Workload) -> str | None:
+    for topic in workload.topics:
+        configs = {**plan.broker_config, **topic.configs}
+        key = f"{topic.name}-{topic.partitions - 1}"
+        # The value of the last ordinal is the longest in digits.
+        written = workload.write(plan.concurrency - 1, 2**32 - 1, key).value[0]
+        name = place_of(written[1]).name
+        policy = configs.get("cleanup.policy", configs.get("log.cleanup.policy", ""))
+        if name is None and "compact" in policy:
+            return (
+                f"cleanup.policy={policy} takes only records with keys, and those of "
+                f"{plan.workload} have none; leave it out, or try -w register"
+            )
+        most = _BATCH_BYTES + len(name or "") + len(encode(written[1], written[2]))
+        for limit in ("max.message.bytes", "message.max.bytes"):
+            allowed = _number(configs.get(limit))
+            if allowed is not None and allowed < most:
+                return (
+                    f"{limit}={allowed} is too small for records of {plan.workload}, which take up "
+                    f"to {most} bytes; try {limit}={most}"
+                )
+            if limit in configs:
+                break
+    return None
+
+
+def _why_too_few_writes(plan: Plan, workload: Workload) -> str | None:
+    # The simulator's clients wait between operations, whatever the rate.
+    rate = plan.rate or (1000.0 if plan.on == "sim" else float("inf"))
+    # The clients take turns, and none makes up for a delay. One more, for what rounding leaves.
+    count = plan.time_limit_s * rate + 1
+    if count > _LOOKED_AT_MAX:
+        return None
+    writes = ceil(count)
+    # A client that is killed leaves out some of its operations and comes to later ones.
+    if "client" not in plan.faults and plan.schedule is None:
+        writes = sum(
+            _is_write(workload.operation(turn % plan.concurrency, turn // plan.concurrency))
+            for turn in range(writes)
+        )
+    if writes >= WRITES_MIN:
+        return None
+    enough = f"{_OPERATIONS_ENOUGH / plan.time_limit_s:.3g}"
+    return (
+        f"--rate {plan.rate:g} and --time-limit {plan.time_limit_s:g} make at most {writes} writes"
+        f", and a verdict needs {WRITES_MIN}; try --rate {enough}, or a longer --time-limit"
+    )
+
+
+def _is_write(invocation: Invocation) -> bool:
+    if invocation.f == "txn":
+        return any(micro_op[0] == "append" for micro_op in invocation.value)
+    return invocation.f in _WRITES
+
+
+def _number(said: str | None) -> int | None:
+    """None also for what the brokers will refuse."""
+    try:
+        return None if said is None else whole_number(said)
+    except ValueError:
+        return None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.client.base import Acks, IsolationLevel
+from harness.run.property_values import is_true, whole_number
 from harness.store.inside import DamagedError, MissingError, read_inside
 
 UNSAFE_BROKER = {"unclean.leader.election.enable": "true"}
@@ -65,7 +66,7 @@ class Plan:
     def min_insync_replicas(self) -> int:
         """Of the workload's topics: two, unless there are fewer replicas or the plan says so."""
         said = self.topic_config.get("min.insync.replicas")
-        return int(said) if said is not None else min(2, self.replication_factor)
+        return whole_number(said) if said is not None else min(2, self.replication_factor)
 
     @property
     def is_unclean(self) -> bool:
@@ -73,7 +74,7 @@ class Plan:
         for configs in (self.topic_config, self.broker_config):
             said = configs.get("unclean.leader.election.enable")
             if said is not None:
-                return said == "true"
+                return is_true(said)
         return False
 
     @property

@@ -63,7 +63,7 @@ def test_nemeses_have_names_variants_and_targets() -> None:
     [
         ("kil", "there is no nemesis 'kil'; did you mean kill?"),
         ("", "there is no nemesis ''; known are partition, kill"),
-        ("kill,,pause", "there is no nemesis ''"),
+        ("kill,,pause", "has no name at one side of a comma"),
         ("partition:halfs", "there is no partition:halfs; did you mean halves?"),
         ("packet:slow", "there is no packet:slow; try one of delay, jitter"),
         ("kill:someone", "there is no target 'someone'; try one of one, minority"),

@@ -156,7 +156,7 @@ def test_it_sends_nothing_that_lies_outside_of_the_store(
         (directory / name).symlink_to(tmp_path / "secret")
     for path in (f"{RUN}/summary.txt", RUN):
         status, body = asked(server, path)
-        assert status == 500
+        assert status == 404
         assert "is a link" in body
         assert body != "secret"
 
@@ -166,7 +166,7 @@ def test_a_pipe_keeps_nobody_waiting(server: ThreadingHTTPServer, tmp_path: Path
     for name in ("summary.txt", "results.json"):
         (directory / name).unlink(missing_ok=True)
         os.mkfifo(directory / name)
-    assert asked(server, f"{RUN}/summary.txt")[0] == 500
+    assert asked(server, f"{RUN}/summary.txt")[0] == 404
     assert "no regular file" in asked(server, "/")[1]
     assert "no regular file" in asked(server, RUN)[1]
 
@@ -193,3 +193,21 @@ def test_a_damaged_run_is_shown_as_one(server: ThreadingHTTPServer, tmp_path: Pa
     assert "DAMAGED" in body
     assert "results.json: Unterminated string" in body
     assert "It came to no end" not in body
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "directory"])
+def test_a_page_that_is_no_file_is_not_found(
+    server: ThreadingHTTPServer, tmp_path: Path, kind: str
+) -> None:
+    page = tmp_path / "store" / "queue kill" / "20261116T001530.123Z" / "report.html"
+    page.unlink(missing_ok=True)
+    match kind:
+        case "link":
+            page.symlink_to(tmp_path / "secret")
+        case "pipe":
+            os.mkfifo(page)
+        case _:
+            page.mkdir()
+    status, body = asked(server, RUN)
+    assert status == 404
+    assert "report.html is damaged: it is" in body

@@ -9,6 +9,7 @@ import pytest
 
 from harness.cluster.server_properties import (
     QUICK_FAILOVER,
+    SET_HERE,
     Member,
     Settings,
     server_properties,
@@ -57,6 +58,7 @@ def test_all_nodes_agree_on_everything_but_themselves() -> None:
     own = {"node.id", "listeners", "advertised.listeners", "log.dirs"}
     for name in found[0].keys() - own:
         assert len({one[name] for one in found}) == 1, name
+    assert own <= SET_HERE, "what differs from node to node is set for each, by nobody else"
     for name in own:
         assert len({one[name] for one in found}) == len(MEMBERS), name
 

@@ -10,7 +10,8 @@ import click
 import pytest
 
 from harness.cli.testing import run_test
-from harness.run.feasible import why_not_struck
+from harness.run import feasible, judging
+from harness.run.feasible import WRITES_MIN, why_no_verdict, why_not_struck
 from harness.run.plan import Plan
 from nemesis import NEMESES
 from workloads import WORKLOADS
@@ -101,3 +102,69 @@ def test_a_refusal_is_an_error_of_usage_at_once(tmp_path: Path) -> None:
     with pytest.raises(click.UsageError, match="--nemesis kill@n9 would never strike: there is no"):
         run_test.main(words, standalone_mode=False)
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (
+            {"rate": 0.001, "time_limit_s": 2},
+            "writes, and a verdict needs 50; try --rate 100",
+        ),
+        ({"rate": 49, "time_limit_s": 1, "concurrency": 1}, "a verdict needs 50"),
+        ({"rate": 48, "time_limit_s": 1, "concurrency": 1, "nemesis": "client"}, "needs 50"),
+        ({"rate": 60, "time_limit_s": 1}, "a verdict needs 50"),
+        ({"rate": 60, "time_limit_s": 1, "workload": "append"}, "a verdict needs 50"),
+        ({"topic_config": {"cleanup.policy": "compact"}}, "those of queue have none"),
+        ({"topic_config": {"cleanup.policy": "delete,compact"}}, "try -w register"),
+        ({"broker_config": {"log.cleanup.policy": "compact"}}, "try -w register"),
+        ({"topic_config": {"max.message.bytes": "1"}}, "max.message.bytes=1 is too small"),
+        ({"topic_config": {"max.message.bytes": "90"}}, "try max.message.bytes="),
+        ({"broker_config": {"message.max.bytes": "90"}}, "try message.max.bytes="),
+        ({"topic_config": {"max.message.bytes": "99"}, "workload": "register"}, "too small"),
+        ({"broker_config": {"max.connections": "0"}}, "max.connections=0 lets nobody connect"),
+        ({"broker_config": {"max.connections.per.ip": "0"}}, "lets nobody connect"),
+        ({"broker_config": {"listener.name.plaintext.max.connections": "0"}}, "lets nobody"),
+    ],
+)
+def test_a_run_that_is_certain_to_write_too_little_is_refused(
+    wanted: dict[str, Any], said: str
+) -> None:
+    assert said in (why_no_verdict(replace(PLAN, **wanted)) or "")
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {},
+        {"rate": 0.0, "time_limit_s": 1},
+        {"rate": 100.0, "time_limit_s": 2},
+        {"rate": 200.0, "time_limit_s": 1, "concurrency": 1},
+        {"rate": 0.01, "time_limit_s": 86_400.0, "concurrency": 1000},
+        {"topic_config": {"max.message.bytes": "200"}},
+        {"topic_config": {"max.message.bytes": "200"}, "broker_config": {"message.max.bytes": "1"}},
+        {"topic_config": {"max.message.bytes": "many"}},
+        {"broker_config": {"max.connections": "1000"}},
+        {
+            "broker_config": {
+                "max.connections.per.ip": "0",
+                "max.connections.per.ip.overrides": "x:9",
+            }
+        },
+    ],
+)
+def test_a_run_that_may_come_to_a_verdict_is_carried_out(
+    workload: str, wanted: dict[str, Any]
+) -> None:
+    assert why_no_verdict(replace(PLAN, workload=workload, **wanted)) is None
+
+
+def test_records_with_keys_may_be_compacted() -> None:
+    compacted = {"cleanup.policy": "compact"}
+    assert why_no_verdict(replace(PLAN, workload="register", topic_config=compacted)) is None
+
+
+def test_what_a_verdict_needs_is_what_the_judge_asks_for() -> None:
+    assert WRITES_MIN == judging._WRITES_MIN
+    assert feasible._WRITES == judging._WRITES

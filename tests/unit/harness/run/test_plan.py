@@ -26,7 +26,7 @@ PLANS = st.builds(
     nemesis=st.sampled_from(["none", "kill", "partition,kill"]),
     time_limit_s=st.sampled_from([5.0, 30.0, 90.5]),
     nemesis_interval_s=st.sampled_from([10.0, 2.5]),
-    rate=st.sampled_from([500.0, 0.0, 12.5]),
+    rate=st.sampled_from([500.0, 0.0, 62.5]),
     concurrency=st.integers(1, 40),
     nodes=st.integers(3, 9),
     seed=st.integers(0, 2**32),
@@ -161,6 +161,7 @@ def test_a_plan_that_lost_a_field_is_damaged(tmp_path: Path) -> None:
         (["--safe", "--acks", "1"], "--safe is contradicted by --acks 1"),
         (["--safe", "--disable-idempotence"], "contradicted by --disable-idempotence"),
         (["--safe", "--topic-config", "unclean.leader.election.enable=true"], "enable=true"),
+        (["--safe", "--broker-config", "unclean.leader.election.enable=TRUE"], "enable=true"),
         (["--nodes", "2", "--replication-factor", "3"], "takes as many nodes, and --nodes is 2"),
         (["--on", "local", "--producer-config", "foo.bar=1"], "No such configuration property"),
         (["--on", "local", "--consumer-config", "isolation=1"], "No such configuration property"),
@@ -197,6 +198,14 @@ def test_few_nodes_hold_as_many_replicas_as_they_can(tmp_path: Path) -> None:
     assert plan.is_unclean
 
 
+def test_blanks_between_nemeses_reach_no_name() -> None:
+    context = run_test.make_context("test", ["--nemesis", " kill, partition "])
+    ours = ("test_count", "store_root", "as_json", "quiet", "no_color", "junit")
+    plan = plan_of({name: said for name, said in context.params.items() if name not in ours})
+    assert plan.nemesis == "kill,partition"
+    assert plan.name == "queue kill+partition"
+
+
 @pytest.mark.parametrize(
     ("plan", "setting"),
     [
@@ -221,3 +230,26 @@ def test_settings_that_delete_records_while_the_run_goes_on(
     assert (deletes(plan) is None) == (setting is None)
     assert contract_of(plan).retention == (setting is not None)
     assert why_not_judged(plan) is None, "a queue knows where logs begin"
+
+
+@pytest.mark.parametrize(
+    ("topic", "broker", "is_unclean"),
+    [
+        ("TRUE", None, True),
+        (" True ", None, True),
+        ("False", "true", False),
+        (None, "tRuE", True),
+        (None, "FALSE", False),
+        (None, None, False),
+    ],
+)
+def test_booleans_are_read_as_brokers_read_them(
+    topic: str | None, broker: str | None, is_unclean: bool
+) -> None:
+    name = "unclean.leader.election.enable"
+    plan = Plan(
+        topic_config={} if topic is None else {name: topic},
+        broker_config={} if broker is None else {name: broker},
+    )
+    assert plan.is_unclean is is_unclean
+    assert contract_of(plan).unclean_leader_election is is_unclean

@@ -1,0 +1,182 @@
+"""What a run must not have is refused with 254 and a sentence, before anything is started."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+
+
+def refused(words: str, store: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `harness test` says; it makes no store."""
+    with pytest.raises(SystemExit) as end:
+        main(["test", *shlex.split(words), "--store", str(store)])
+    said = capsys.readouterr().err
+    assert end.value.code == 254, said
+    assert "Traceback" not in said
+    assert not store.exists()
+    return said
+
+
+@pytest.mark.parametrize(
+    "said", ["abc", "1.5", "", "1_0", "0", "-1", "\N{SUPERSCRIPT TWO}", "9" * 99]
+)
+def test_min_insync_replicas_is_a_whole_number(
+    said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"--on sim --topic-config min.insync.replicas={said}"
+    told = refused(words, tmp_path / "store", capsys)
+    assert f"min.insync.replicas={said}: expected a whole number from 1 on" in told
+    assert "try min.insync.replicas=2" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--producer-config request.required.acks=0", "try --acks"),
+        ("--producer-config topic.request.required.acks=0", "try --acks"),
+        ("--producer-config metadata.broker.list=x", "try --on"),
+        ("--consumer-config metadata.broker.list=x", "try --on"),
+        ("--producer-config message.send.max.retries=0", "try --retries"),
+        ("--producer-config acks=0", "acks has an option of its own"),
+        ("--client aiokafka --producer-config acks=0", "try --acks"),
+        ("--client aiokafka --producer-config enable_idempotence=false", "--enable-idempotence"),
+        ("--client aiokafka --consumer-config isolation_level=x", "try --isolation-level"),
+        ("--client aiokafka --producer-config bootstrap_servers=x", "try --on"),
+        ("--client aiokafka --producer-config bootstrap.servers=x", "try --on"),
+    ],
+)
+def test_what_the_verdict_goes_by_is_said_by_its_option(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(f"--on local {words}", tmp_path / "store", capsys)
+    assert "has an option of its own, which the verdict goes by" in told
+    assert said in told
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("log.dirs", "log.dir", "metadata.log.dir", "node.id", "broker.id", "process.roles"),
+        *("listeners", "advertised.listeners", "listener.security.protocol.map", "broker.rack"),
+        *("controller.quorum.voters", "controller.listener.names", "inter.broker.listener.name"),
+    ],
+)
+def test_what_the_harness_sets_itself_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(f"--on local --broker-config {name}=x", tmp_path / "store", capsys)
+    assert f"--broker-config {name}: the harness sets this itself" in told
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["foo\nlog.dirs=/x", "foo=1\nlog.dirs=/x", "log.dirs:/x=1", "log.dirs /x=1", "\\u006c=1"],
+)
+def test_no_property_hides_another(
+    word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(f"--on local --broker-config '{word}'", tmp_path / "store", capsys)
+    assert "is no key=value" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--producer-config transactional.id=x", "use no transactions"),
+        ("--client aiokafka --producer-config transactional_id=x", "use no transactions"),
+        ("--producer-config default.topic.config=x", "one by one"),
+        ("--producer-config security.protocol=ssl", "listen for plaintext only"),
+        ("--client aiokafka --consumer-config security_protocol=SSL", "listen for plaintext only"),
+    ],
+)
+def test_clients_that_reach_no_broker_are_refused(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(f"--on local {words}", tmp_path / "store", capsys)
+
+
+def test_only_the_reference_broker_is_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused("--on sim --system kafka", tmp_path / "store", capsys)
+    assert "--on sim runs the reference broker; leave --system out" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"root:x:0:0::/root:/bin/sh\n", "is no TOML"),
+        (b"\xff\xfe\x00", "is no TOML"),
+        (b"", "hosts names nobody"),
+        (b"[[hosts]]\naddress = 7\n", "address is 7"),
+    ],
+)
+def test_an_inventory_that_cannot_be_used_is_refused_at_once(
+    text: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "hosts.toml").write_bytes(text)
+    words = f"--on ssh --inventory {tmp_path / 'hosts.toml'}"
+    told = refused(words, tmp_path / "store", capsys)
+    assert said in told
+    assert "try" in told or "inventory.example.toml shows" in told
+
+
+@pytest.mark.parametrize("on", ["sim", "local", "netns", "vagrant"])
+def test_an_inventory_that_nobody_reads_is_refused(
+    on: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(f"--on {on} --inventory /dev/null", tmp_path / "store", capsys)
+    assert "--inventory is for --on ssh" in told
+
+
+@pytest.mark.parametrize("command", ["test", "suite"])
+def test_a_store_that_cannot_be_made_is_refused(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for store in ("/proc/foo", "/proc", "/dev/null/store"):
+        with pytest.raises(SystemExit) as end:
+            main([command, "--on", "sim", "--store", store])
+        assert end.value.code == 254
+        assert f"--store: {store}: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("nemesis", "said"),
+    [
+        (",", "',' has no name at one side of a comma; try kill,partition"),
+        ("kill,,pause", "has no name at one side of a comma"),
+        ("", "there is no nemesis ''; known are"),
+        ("none,kill", "none stands for itself in 'none,kill'; leave out none or the others"),
+        ("kill,all", "all stands for itself"),
+        ("all,all", "all stands for itself"),
+        ("kill:@", "'kill:@' says nothing behind : or @; try kill"),
+        ("kill:", "says nothing behind"),
+        ("disk:full@", "says nothing behind : or @; try disk:full"),
+        ("disk:@n1", "says nothing behind"),
+        ("kill, kill", "kill is asked for twice"),
+    ],
+)
+def test_words_that_name_no_nemesis_are_refused(
+    nemesis: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(f"--on sim --nemesis '{nemesis}'", tmp_path / "store", capsys)
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("--producer-config linger_ms=abc", "linger_ms=abc: expected a whole number"),
+        ("--producer-config linger.ms=1.5", "linger.ms=1.5: expected a whole number"),
+        ("--consumer-config check_crcs=maybe", "check_crcs=maybe: expected true or false"),
+    ],
+)
+def test_values_that_aiokafka_cannot_use_are_named(
+    config: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(f"--on local --client aiokafka {config}", tmp_path / "store", capsys)
+    assert said in told
+    assert "operand" not in told
