@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -49,11 +49,13 @@ from harness.run.workload import workload_of
 from harness.schedule.schedule import Schedule
 from harness.store.results import FaultFigures, Figures
 from harness.store.store import Store, running_out_of_room
-from nemesis import ALL, parse
+from nemesis import ALL, parse, unavailable
 from nemesis.base import Scene
 from nemesis.conductor import Conductor
 from nemesis.plan import draw
 
+_KNOWN_BEFORE_UP = ("local", "sim")
+"""Places that can say what may be broken there before they have hosts; others look at these."""
 _TICK_S = 1.0
 _DRAIN_S = 60.0
 _LOOK_EVERY_S = 5.0
@@ -125,6 +127,8 @@ class _Run:
 
     async def go(self) -> Witnessed:
         plan, watcher, stage = self._plan, self._watcher, self._stage
+        if plan.on in _KNOWN_BEFORE_UP:
+            self._refuse(unavailable(parse(plan.nemesis), self._cluster))
         watcher.step(f"up: {plan.nodes} hosts ({plan.on}), {plan.system} broker")
         async with self._cluster as cluster:
             for topic in self._workload.topics:
@@ -209,12 +213,16 @@ class _Run:
         ground = None if plan.schedule else ground_of(plan)
         conductor = Conductor(scene, parse(plan.nemesis), Decisions(plan.seed), note, ground)
         missing = conductor.unavailable
-        if missing and plan.nemesis != ALL:
-            name, reason = next(iter(missing.items()))
-            raise UsageFailure(f"{name} cannot be had with --on {plan.on}: {reason}")
+        self._refuse(missing)
         for name, reason in missing.items():
             self._watcher.step(f"without {name}: {reason}")
         return conductor
+
+    def _refuse(self, missing: Mapping[str, str]) -> None:
+        """UsageFailure for a nemesis that was asked for by name and cannot be had here."""
+        if missing and self._plan.nemesis != ALL:
+            name, reason = next(iter(missing.items()))
+            raise UsageFailure(f"{name} cannot be had with --on {self._plan.on}: {reason}")
 
     async def _load(self, clients: Clients, conductor: Conductor, tally: Tally) -> None:
         plan = self._plan

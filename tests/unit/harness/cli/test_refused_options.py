@@ -180,3 +180,15 @@ def test_values_that_aiokafka_cannot_use_are_named(
     told = refused(f"--on local --client aiokafka {config}", tmp_path / "store", capsys)
     assert said in told
     assert "operand" not in told
+
+
+@pytest.mark.parametrize("nemesis", ["power", "disk:full", "partition", "kill,packet:loss"])
+def test_what_a_place_lacks_is_refused_before_its_hosts_are_made(
+    nemesis: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["test", "--on", "local", "--nemesis", nemesis, "--store", str(tmp_path / "store")])
+    said = capsys.readouterr()
+    assert end.value.code == 254
+    assert "cannot be had with --on local: " in said.err
+    assert "up:" not in said.out + said.err
