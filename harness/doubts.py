@@ -17,6 +17,8 @@ class DoubtKind(Enum):
     """A finding of the simulator ended the run."""
     FORGOTTEN = "forgotten"
     """results.json is damaged, so the doubts of the run are lost."""
+    TORN = "torn"
+    """The history was cut, or its recorder did not come to its end."""
     TOO_FEW_WRITES = "too-few-writes"
     FAULT_MISSED = "fault-missed"
     FAULT_LAPSED = "fault-lapsed"
@@ -54,6 +56,7 @@ _SENTENCES = {
     DoubtKind.NO_END: "the run came to no end: {detail}",
     DoubtKind.BROKEN_OFF: "the run was broken off by a finding",
     DoubtKind.FORGOTTEN: "the doubts of the run are not known: {subject} was damaged: {detail}",
+    DoubtKind.TORN: "the history is torn: its recorder did not end, or its files were cut",
     DoubtKind.TOO_FEW_WRITES: "too few writes went well: {detail}",
     DoubtKind.FAULT_MISSED: "{subject} did not take hold: {detail}",
     DoubtKind.FAULT_LAPSED: "as {subject} was healed: {detail}",

@@ -32,10 +32,12 @@ def _lists(evidence: Evidence, _: Contract) -> Findings:
         # The types have rows of their own, but those speak of transactions over several logs.
         return "duplicate" if finding.type == _DUPLICATE else LIST_APPEND
 
+    # A broken promise puts the history to the test, whatever the contract says of it.
+    is_tested = any(each.type in promised.forbidden for each in findings.found)
     return replace(
         findings,
         found=tuple(replace(each, row=row_of(each)) for each in findings.found),
-        unsure=findings.nothing,
+        unsure="" if is_tested else findings.nothing,
     )
 
 

@@ -23,7 +23,7 @@ from workloads.base import Workload
 
 WRITES_MIN = 50
 """Writes that must go well for a verdict, as `harness.run.judging` counts them."""
-_WRITES = ("send", "put", "create", "alter", "delete")
+WRITES = ("send", "put", "create", "alter", "delete")
 _LOOKED_AT_MAX = 1000
 """Number of operations that are drawn to count their writes; of more, enough are writes."""
 _OPERATIONS_ENOUGH = 200
@@ -144,7 +144,7 @@ def _why_too_few_writes(plan: Plan, workload: Workload) -> str | None:
 def _is_write(invocation: Invocation) -> bool:
     if invocation.f == "txn":
         return any(micro_op[0] == "append" for micro_op in invocation.value)
-    return invocation.f in _WRITES
+    return invocation.f in WRITES
 
 
 def _number(said: str | None) -> int | None:

@@ -22,6 +22,7 @@ from harness.history import kinds
 from harness.history.errors import HistoryError
 from harness.history.history import CHUNKS, PARQUET, History, finish
 from harness.history.op import NEMESIS
+from harness.run.feasible import WRITES, WRITES_MIN
 from harness.run.outcome import BY_INVARIANTS, Outcome
 from harness.run.plan import Plan
 from harness.run.stage import racks_of
@@ -33,9 +34,6 @@ from harness.store.stored_run import RESULTS, read_results
 from reports import sentences
 
 _LOG = logging.getLogger(__name__)
-_WRITES_MIN = 50
-"""With fewer, a run has not shown much."""
-_WRITES = ("send", "put", "create", "alter", "delete")
 _LISTS = "txn"
 _WRITTEN = (kinds.SEND, kinds.SENT, kinds.APPEND, kinds.WRITE)
 """A transaction may only read: whether it writes, its elements tell."""
@@ -44,11 +42,16 @@ _LACKS: Mapping[DoubtKind, Need] = {
     DoubtKind.BROKEN_OFF: Need.READ_BACK,
     DoubtKind.FORGOTTEN: Need.READ_BACK,
     DoubtKind.NOT_READ_BACK: Need.READ_BACK,
+    DoubtKind.TORN: Need.READ_BACK,
     DoubtKind.NOT_HEALED: Need.HEALED,
     DoubtKind.OUT_OF_SYNC: Need.HEALED,
 }
 """What a run with such a doubt lacks: a checker that needs it would take for lost what nobody has
 tried to read, or what a broker that has not caught up does not know yet."""
+
+
+_OF_HISTORY = (DoubtKind.TOO_FEW_WRITES, DoubtKind.TORN)
+"""Doubts that are found anew when a stored run is judged again."""
 
 
 def judge(
@@ -66,6 +69,8 @@ def judge(
     except (HistoryError, DamagedError) as error:
         verdicts = [Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error))]
     else:
+        if history.is_torn:
+            doubts = [*doubts, Doubt(DoubtKind.TORN)]
         names, not_judged = _to_ask(plan, doubts)
         calm = figures.get("calm")
         if calm is not None:  # a run that never came to its calm end has nothing to show of it
@@ -171,7 +176,7 @@ def judge_again(directory: Path, plan: Plan) -> Outcome:
     except DamagedError as damaged:
         doubt = Doubt(DoubtKind.FORGOTTEN, damaged.path.name, damaged.why)
         return judge(directory, plan, [doubt], Figures())
-    doubts = [each for each in found.doubts if each.kind is not DoubtKind.TOO_FEW_WRITES]
+    doubts = [each for each in found.doubts if each.kind not in _OF_HISTORY]
     of_others = [each for each in found.verdicts if each.checker == BY_INVARIANTS]
     return judge(directory, plan, doubts, found.figures, more=of_others)
 
@@ -194,9 +199,9 @@ def _survived(
 
 
 def _too_few(went_well: int) -> list[Doubt]:
-    if went_well >= _WRITES_MIN:
+    if went_well >= WRITES_MIN:
         return []
-    return [Doubt(DoubtKind.TOO_FEW_WRITES, detail=f"{went_well} of at least {_WRITES_MIN}")]
+    return [Doubt(DoubtKind.TOO_FEW_WRITES, detail=f"{went_well} of at least {WRITES_MIN}")]
 
 
 def anomaly_so_far(directory: Path, plan: Plan) -> str | None:
@@ -221,7 +226,7 @@ def _are_writes(history: History) -> npt.NDArray[np.bool_]:
         pc.equal(history.ops["type"].cast("string"), "ok"), dtype=bool
     )
     f = history.ops["f"].cast("string")
-    is_write: npt.NDArray[np.bool_] = is_ok & np.asarray(pc.is_in(f, value_set=pa.array(_WRITES)))
+    is_write: npt.NDArray[np.bool_] = is_ok & np.asarray(pc.is_in(f, value_set=pa.array(WRITES)))
     is_list: npt.NDArray[np.bool_] = is_ok & np.asarray(pc.equal(f, _LISTS))
     if not is_list.any():
         return is_write
