@@ -35,7 +35,8 @@ from bench.checker_histories import kept, list_history, log_history, register_hi
 from checkers import kernels
 from checkers.columns import Columns
 from checkers.linear.calls import calls
-from checkers.linear.models import _Codes, _register_steps
+from checkers.linear.models import _register_steps
+from checkers.linear.registers import Codes
 from checkers.linear.search import Search
 from checkers.models import Question, judge
 from checkers.parts import THREADS
@@ -153,7 +154,7 @@ def search_register() -> None:
     rows = register_history(30_000, 10)
     history = History.of(rows)
     question = Question(failed_cas="asserts", null_read="asserts")
-    codes = _Codes()
+    codes = Codes()
     initial = codes.of(None)
     steps = _register_steps(calls(Columns(history), "read", "write", "cas"), question, codes)[None]
     search = Search(steps, initial)

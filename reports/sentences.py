@@ -103,6 +103,10 @@ def summary(results: RunResults, directory: Path | str) -> list[str]:
         if count > len(told):
             lines.append(f"  {type_}: and {count - len(told):,} more")
     lines += [f"  contract: {sentence}" for sentence in contracts(results)]
+    if results.consistency:
+        lines.append(f"  consistency: {results.consistency}")
+    for each in results.not_judged:
+        lines.append(f"  not judged: {each.checker}, because it needs that {each.need}")
     counted = operations(results.figures)
     if counted:
         lines.append(f"  {counted}")

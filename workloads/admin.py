@@ -31,6 +31,10 @@ class Admin:
     """
 
     name = "admin"
+    consistency = (
+        "each partition: linearizable appends, monotonic reads; topic metadata: eventually "
+        "consistent, and acknowledged changes are durable"
+    )
     is_polled = True
     checkers = (*LOG_CHECKERS, "phantom-topic", "lost-change")
 

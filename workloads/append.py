@@ -23,6 +23,9 @@ class Append:
     """
 
     name = "append"
+    consistency = (
+        "each partition as a list: serializable and strong read committed; reads may be old"
+    )
     is_polled = False
     checkers: tuple[str, ...] = (
         "list-append",

@@ -30,6 +30,8 @@ class Workload(Protocol):
     """Its docstring's first sentence is what `harness workloads` says of it."""
 
     name: str
+    consistency: str
+    """What a valid run has shown of the system, in the terms of databases."""
     is_polled: bool
     """Whether its clients poll under load: only polls tell how far a log was read."""
     checkers: tuple[str, ...]

@@ -20,6 +20,10 @@ class Latest:
     """Asks where partitions begin and end while they grow: log start, watermark, stable offset."""
 
     name = "latest"
+    consistency = (
+        "each partition: linearizable appends, monotonic reads, and an end that never goes back "
+        "for the client that was told it"
+    )
     is_polled = True
     checkers = (*LOG_CHECKERS, "watermark-regression")
 

@@ -18,6 +18,9 @@ class Queue:
     """Records go in and must come out: every client sends and polls, and changes what it reads."""
 
     name = "queue"
+    consistency = (
+        "each partition: linearizable appends, monotonic reads of a prefix by each consumer"
+    )
     is_polled = True
     checkers = LOG_CHECKERS
 

@@ -30,9 +30,14 @@ class Register:
     """A compacted topic as a key-value store: records have names, and the last of a name counts."""
 
     name = "register"
+    consistency = (
+        "each name: linearizable writes; reads may be old, but never contradict each other "
+        "(ordered sequential consistency)"
+    )
     is_polled = False
     # Compaction takes values that were put, and that is no loss: these know which it must keep.
     checkers: tuple[str, ...] = (
+        "nonlinearizable-register",
         "replaced-get",
         "lost-put",
         "duplicate",

@@ -13,8 +13,8 @@ from checkers.kernels.wgl import APPEND, CAS, FAILED_CAS, READ, WRITE
 from checkers.linear.calls import Call, calls, canonical, happened
 from checkers.linear.objects import Action, ObjectSearch
 from checkers.linear.piles import NOTHING, Pile, decided
+from checkers.linear.registers import Codes, Decided, searched_registers
 from checkers.linear.search import Outcome, Search, Step, searched
-from checkers.linear.zones import unique_writes, zones
 from checkers.models import Question
 from checkers.rule import rule_all
 from checkers.stored import StoredHistory, columns_of
@@ -26,18 +26,8 @@ _BASE = 0x100000001B3
 _MASK = (1 << 64) - 1
 
 
-class _Codes:
-    """Values as numbers, in the order in which they are met."""
-
-    def __init__(self) -> None:
-        self._codes: dict[Hashable, int] = {}
-
-    def of(self, value: Any) -> int:
-        return self._codes.setdefault(canonical(value), len(self._codes))
-
-
 def _register_steps(
-    found: Iterable[Call], question: Question, codes: _Codes
+    found: Iterable[Call], question: Question, codes: Codes
 ) -> dict[Hashable, list[Step]]:
     """Reads that tell nothing and operations that did not happen are left out."""
     steps: dict[Hashable, list[Step]] = {}
@@ -67,31 +57,14 @@ def cas_register(history: History | StoredHistory, question: Question) -> Verdic
 
 
 def _registers(history: History | StoredHistory, question: Question, *names: str) -> Verdict:
-    codes = _Codes()
+    codes = Codes()
     initial = codes.of(question.initial)
     columns = columns_of(history)
     steps = _register_steps(calls(columns, *names), question, codes)
-    objects: dict[Hashable, Any] = {
-        key: _Decided(partial(zones, mine, initial))
-        if unique_writes(mine, initial)
-        else Search(mine, initial)
-        for key, mine in steps.items()
-        if mine
-    }
-    outcomes = searched(objects, question.budget)
+    outcomes = searched_registers(steps, initial, question.budget)
     every = (step for mine in steps.values() for step in mine)
     asserted = any(step.kind != WRITE and step.call.outcome != INFO for step in every)
     return _judged(history, columns, question, outcomes, *names, asserted=asserted)
-
-
-class _Decided:
-    """What needs no budget, in the clothes of what does."""
-
-    def __init__(self, run: Callable[[], Outcome]) -> None:
-        self._run = run
-
-    def run(self, _: int) -> Outcome:
-        return self._run()
 
 
 def mutex(history: History | StoredHistory, question: Question) -> Verdict:
@@ -236,7 +209,7 @@ def _queues(
         else:
             pile.takes.append((call, value))
     objects: dict[Hashable, Any] = {
-        key: _Decided(partial(decided, pile, first=first))
+        key: Decided(partial(decided, pile, first=first))
         if pile.is_decided(first=first)
         else ObjectSearch(actions[key], ())
         for key, pile in piles.items()

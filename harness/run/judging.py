@@ -87,6 +87,7 @@ def judge(
         verdicts=(*verdicts, *more),
         doubts=tuple(doubts),
         not_judged=tuple(not_judged),
+        consistency=workload_of(plan).consistency,
         figures=figures,
     )
     _write(outcome)

@@ -34,6 +34,8 @@ class Outcome:
     verdicts: tuple[Verdict, ...]
     doubts: tuple[Doubt, ...] = ()
     not_judged: tuple[NotJudged, ...] = ()
+    consistency: str = ""
+    """What a valid run of the workload shows, in the terms of databases."""
     figures: Figures = field(default_factory=Figures)
 
     @property
@@ -63,5 +65,6 @@ class Outcome:
             verdicts=self.verdicts,
             doubts=self.doubts,
             not_judged=self.not_judged,
+            consistency=self.consistency if self.validity is Validity.VALID else "",
             figures=self.figures,
         )

@@ -28,6 +28,7 @@ def modernized(found: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **found,
         "doubts": [_doubt(sentence) for sentence in found["doubts"]],
+        "consistency": "",
         "not-judged": [],
         "checks": [_check(check) for check in found["checks"]],
     }

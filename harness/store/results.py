@@ -75,6 +75,8 @@ class RunResults:
     validity: Validity
     verdicts: tuple[Verdict, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    consistency: str = ""
+    """The consistency that the run has passed; empty unless it is valid."""
     not_judged: tuple[NotJudged, ...] = ()
     figures: Figures = field(default_factory=Figures)
 
@@ -107,6 +109,7 @@ def to_json(results: RunResults) -> dict[str, Any]:
             }
             for doubt in results.doubts
         ],
+        "consistency": results.consistency,
         "not-judged": [{"checker": each.checker, "need": each.need} for each in results.not_judged],
         "figures": dict(results.figures),
         "checks": [
@@ -127,6 +130,7 @@ def from_json(found: Mapping[str, Any]) -> RunResults:
             Doubt(DoubtKind(each["kind"]), each["subject"], each["detail"])
             for each in found["doubts"]
         ),
+        consistency=found["consistency"],
         not_judged=tuple(NotJudged(each["checker"], each["need"]) for each in found["not-judged"]),
         figures=found["figures"],
     )

@@ -128,6 +128,7 @@ _Results = TypedDict(
         "command": str,
         "valid": _Valid,
         "doubts": list[_Doubt],
+        "consistency": str,
         "not-judged": list[_NotJudged],
         "figures": _Figures,
         "checks": list[_Check],

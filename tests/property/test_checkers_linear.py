@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from checkers.linear import zones as zone_rules
 from checkers.linear.calls import calls
-from checkers.linear.models import _Codes, _register_steps
+from checkers.linear.models import _register_steps
+from checkers.linear.registers import Codes
 from checkers.models import Question, judge
 from checkers.verdict import Validity
 from tests.property.light_history import LightHistory
@@ -29,7 +30,7 @@ def difference(model: str, dice: Random, *, unique: bool = False) -> tuple[bool,
 def zone_difference(dice: Random) -> tuple[bool, bool] | None:
     """By zones, which otherwise judge long histories only."""
     rows = linear_history(dice, "cas-register", unique=True)
-    codes = _Codes()
+    codes = Codes()
     initial = codes.of(None)
     columns = LightHistory(rows).columns
     found = calls(columns, "read", "write", "cas")

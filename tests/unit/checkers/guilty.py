@@ -105,6 +105,8 @@ GUILTY = {
     "phantom-append": (appended(0, "x", 1), (1, "ok", "txn", [["r", "x", [1, 2]]])),
     "replaced-get": (put(0, 0, 1), put(0, 1, 2), got(1, 2, 1)),
     "lost-put": (put(0, 0, 1), put(0, 1, 2), polled(1, "x", (0, 1))),
+    # The second put began when the first was acknowledged, and is before it in the log.
+    "nonlinearizable-register": (put(0, 5, 1), put(0, 4, 2), got(1, 6, 1)),
     "phantom-topic": (made(0), described(1, 7)),
     "lost-change": (made(0), described(1, None, settled=True)),
 }
@@ -189,6 +191,8 @@ INNOCENT = {
     # What was replaced at or beyond the end that was read to may still be got.
     "replaced-get": (put(0, 0, 1), put(0, 1, 2), got(1, 1, 1)),
     "lost-put": (put(0, 0, 1), put(0, 1, 2), polled(1, "x", (1, 2))),
+    # A deposed leader does not know of what was acknowledged at and beyond its end.
+    "nonlinearizable-register": (put(0, 4, 1), put(0, 5, 2), got(1, 6, 2), got(2, 5, 1)),
     "phantom-topic": (made(0), described(1, None), described(1, 3)),
     # A broker that has not heard of it yet says nothing of it.
     "lost-change": (made(0), described(1, None), described(1, 3, settled=True)),

@@ -34,6 +34,7 @@ class StepClock:
 class Sends:
     name = "sends"
     is_polled = False
+    consistency = "nothing"
     checkers: tuple[str, ...] = ()
     topics: Sequence[NewTopic] = ()
 
