@@ -100,7 +100,11 @@ class Trace:
         return found
 
     def has_seen(self, kind: str) -> bool:
-        return any(row["topic"] != METADATA for row in self._of_kind(kind))
+        return self.count(kind) > 0
+
+    def count(self, kind: str) -> int:
+        """Events of this kind that are not about the metadata log."""
+        return sum(row["topic"] != METADATA for row in self._of_kind(kind))
 
     def events(self, from_ns: int, to_ns: int) -> list[Event]:
         return [

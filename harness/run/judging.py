@@ -32,6 +32,7 @@ from harness.store.inside import DamagedError, MissingError, refuse_strangers, w
 from harness.store.results import Figures, NotJudged, to_json
 from harness.store.stored_run import RESULTS, read_results
 from reports import sentences
+from reports.protocol_states import count_states
 
 _LOG = logging.getLogger(__name__)
 _LISTS = "txn"
@@ -192,8 +193,11 @@ def _survived(
     nodes = tuple(racks_of(plan))
     end_ns = int(times_ns[-1]) if len(times_ns) else 0
     try:
+        figures = Figures(states=count_states(directory, end_ns))
         found = survived(directory, nemesis, times_ns[is_write], nodes, end_ns)
-        return Figures(survived=found) if found else Figures()
+        if found:
+            figures["survived"] = found
+        return figures
     except Exception as failure:
         _LOG.warning("what was survived could not be told: %r; the verdict stands", failure)
         return Figures()

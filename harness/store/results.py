@@ -53,6 +53,8 @@ class Figures(TypedDict, total=False):
     client_deaths: int
     faults: list[FaultFigures]
     survived: SurvivedFigures | None
+    states: dict[str, int | None]
+    """States of the protocol by name (reports/protocol_states.py); None: not shown by the place."""
     calm: dict[str, Any]
     """The cluster after the last fault, as harness/run/aftermath.py describes it."""
     crash: dict[str, Any]

@@ -97,6 +97,7 @@ class _Figures(TypedDict):
     read: NotRequired[_Count]
     faults: NotRequired[list[_Fault]]
     survived: NotRequired[_Survived | None]
+    states: NotRequired[dict[str, _Count | None]]
 
 
 class _Doubt(TypedDict):
