@@ -80,7 +80,7 @@ class StoredHistory:
         return columns
 
     def _elements(self, left_out: Bools) -> Elements:
-        file = pq.ParquetFile(self.path / "elements.parquet")
+        file = pq.ParquetFile(self.path / "elements.parquet", page_checksum_verification=True)
         gathered = _Gathered(file.metadata.num_rows)
         for part in _parts(file):
             gathered.add(elements_from(part), left_out)

@@ -43,7 +43,9 @@ class LeanHistory(History):
         try:
             ops = with_words(_table(directory / "ops.parquet"))
             keys = _table(directory / "keys.parquet").cast(schema.KEYS)
-            self._file = pq.ParquetFile(directory / "elements.parquet")
+            self._file = pq.ParquetFile(
+                directory / "elements.parquet", page_checksum_verification=True
+            )
             if self._file.schema_arrow.names != schema.ELEMENTS.names:
                 raise ValueError(f"elements have the columns {self._file.schema_arrow.names}")
         except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
@@ -123,4 +125,6 @@ def scan(history: History) -> tuple[int, Iterator[Any]]:
 
 
 def _table(path: Path) -> Any:
-    return pq.read_table(path, memory_map=False, use_threads=False).replace_schema_metadata(None)
+    return pq.read_table(
+        path, memory_map=False, use_threads=False, page_checksum_verification=True
+    ).replace_schema_metadata(None)

@@ -46,6 +46,8 @@ def write_parquet(tables: Tables, directory: Path, *, is_torn: bool = False) -> 
             beside / f"{name}.parquet",
             row_group_size=ROW_GROUP_ROWS,
             compression="lz4",
+            # A page that was changed on disk may decode to other numbers, and accuse a broker.
+            write_page_checksum=True,
             use_dictionary=[*words, "error", "process", "kind", "key", "position"],
             # Of numbers that hardly repeat, differences are smaller, and faster to read.
             column_encoding={
@@ -95,7 +97,9 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         # A pipe would be waited for.
         raise HistoryError("it is no regular file", str(path))
     try:
-        table = pq.read_table(path, columns=columns, memory_map=False)
+        table = pq.read_table(
+            path, columns=columns, memory_map=False, page_checksum_verification=True
+        )
     except (pa.ArrowException, OSError) as error:
         raise HistoryError(
             f"it cannot be read as Parquet ({error})",

@@ -198,3 +198,19 @@ def test_zeros_in_a_compressed_page_are_refused(tmp_path: Path, name: str, model
         file.seek(first + 60)
         file.write(bytes(64))
     assert f"{path}: it cannot be read as Parquet" in refusal(tmp_path, model)
+
+
+@pytest.mark.parametrize("model", ["kafka", "register"])
+def test_one_bit_of_a_page_is_enough_to_refuse_it(tmp_path: Path, model: str) -> None:
+    """Without a checksum it decoded to another offset, and the broker was accused of it."""
+    told(*(sent(0, "x", (at, at)) for at in range(2000))).write_parquet(tmp_path)
+    path = tmp_path / "elements.parquet"
+    group = pq.read_metadata(path).row_group(0)
+    names = pq.read_schema(path).names
+    column = group.column(names.index("offset"))
+    with path.open("r+b") as file:
+        file.seek(column.data_page_offset + column.total_compressed_size - 2)
+        byte = file.read(1)[0]
+        file.seek(-1, 1)
+        file.write(bytes([byte ^ 1]))
+    assert f"{path}: it cannot be read as Parquet" in refusal(tmp_path, model)
