@@ -75,9 +75,17 @@ def strip(
     bands: Sequence[Band],
     reigns: Iterable[Reign],
     most: int,
+    change_ns: int | None = None,
 ) -> Strip:
-    """`guilty` are the anomaly's calls, `near` those that have to do with the same partition."""
+    """`guilty` are the anomaly's calls, `near` those that have to do with the same partition.
+
+    `change_ns` is the change of leader behind it, which is always in the picture.
+    """
     from_ns, to_ns = _window(calls, at_ns, most)
+    if change_ns is not None:
+        margin_ns = max(_NARROWEST_NS, abs(change_ns - at_ns) // 8)
+        from_ns = max(0, min(from_ns, change_ns - margin_ns))
+        to_ns = max(to_ns, change_ns + margin_ns)
     scale = Scale(from_ns, to_ns)
     shown = _chosen(calls, guilty, near, from_ns, to_ns, most)
     processes = _lanes(calls, guilty, shown)

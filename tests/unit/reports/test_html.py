@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from reports.html import BYTES_MAX, render, report, write_report
+from reports.limits import Limits
 from reports.material import load
-from reports.model import Limits, page
+from reports.model import page
 from tests.unit.reports.stored_runs import COMMAND, HOSTILE, Rows, cycle, lost_write, stored
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -50,6 +51,18 @@ def test_a_guilty_page_shows_the_value_its_offset_the_fault_and_the_command(tmp_
     assert "fenced <b>" in seen
     assert "Kafka's own form" in seen
     assert "too late" not in seen
+
+
+def test_a_guilty_page_leads_with_the_causes(tmp_path: Path) -> None:
+    text = report(lost_write(tmp_path))
+    seen = Outline(text).text
+    assert (
+        "n1 led orders-3 until it was killed at 0.7 s; n2 was elected at 1.1 s with a shorter log: "
+        "1 acknowledged record of orders-3 at offset 4 is gone, found by lost-write."
+    ) in seen
+    assert text.index('id="cause-1"') < text.index('id="lost-write"')
+    assert '<a href="#lost-write-1">lost-write #1</a>' in text
+    assert "kill n1, 0.7 s to 1.6 s" in seen
 
 
 def test_links_lead_somewhere_and_ids_are_unique(tmp_path: Path) -> None:

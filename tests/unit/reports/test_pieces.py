@@ -1,5 +1,6 @@
 """The pieces of a page, each by itself: calls, faults, leaders, messages, words."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from harness.history.op import NEMESIS, Op
 from reports import faults, logs
 from reports.calls import Calls
 from reports.leading import Missing, Reign
+from reports.limits import Limits
 from reports.material import load
 from reports.measures import longest_silence_s, rates, reading
-from reports.model import Limits, page
+from reports.model import page
 from reports.panels import offsets_panel
 from reports.spacetime import spacetime
 from reports.traced import METADATA, Trace
@@ -129,6 +131,23 @@ def test_the_strip_keeps_the_guilty_and_all_of_their_time(tmp_path: Path) -> Non
     assert next(bar.label for bar in strip.bars if bar.is_guilty) == f"send {KEY} ← 104 @4"
     assert [band.label for band in strip.bands] == ["kill n1"]
     assert strip.left_out == 0
+
+
+@pytest.mark.parametrize("election_ms", [20_000, 40_000])
+def test_the_strip_of_a_lost_write_shows_the_election_that_lost_it(
+    tmp_path: Path, election_ms: int
+) -> None:
+    run = lost_write(tmp_path)
+    rows = [json.loads(line) for line in (run / "cluster.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["time_ns"] += (row["time_ns"] > 1_000_000_000) * election_ms * 1_000_000
+    (run / "cluster.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (kind,) = page(load(run), Limits()).kinds
+    strip = kind.shown[0].strip
+    assert strip is not None
+    elected_ns = election_ms * 1_000_000 + 1_100_000_000
+    assert strip.from_ns < 904_000_000 < elected_ns < strip.to_ns
+    assert [each.label for each in strip.reigns] == ["n1 leads, epoch 0", "n2 leads, epoch 2"]
 
 
 def row(number: int, kind: str, time_ms: float, **more: Any) -> dict[str, Any]:
