@@ -212,7 +212,10 @@ def test_operations_in_few_words() -> None:
     assert outcome(polled, KEY, 905) == f"{KEY} → … 903, 904, 905, 906, 907 …"
     assert outcome(Op(0, 0, 0, "ok", "r", [["r", "x", [1, 2]]])) == "x → [1,2]"
     assert outcome(Op(0, 0, 0, "info", "crash", None)) == ""
-    assert short(9 << 32 | 414) == "9:414"
+    sent = [["send", KEY, [3, 9 << 32 | 414]], ["append", "x", 9 << 32 | 415]]
+    assert outcome(Op(0, 0, 0, "ok", "send", sent)) == f"{KEY} ← 9:414 @3 · x ← 9:415"
+    assert outcome(Op(0, 0, 0, "ok", "r", [["r", "x", [1, 9 << 32 | 7]]])) == "x → [1,9:7]"
+    assert (short(9 << 32 | 414), short(-1), short("a" * 20)) == ("9:414", "-1", f"{'a' * 15}…")
     assert cut("x" * 500, 10) == "xxxxxxxxx…"
 
 
