@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,8 @@ class Shown:
     ring: Ring | None
     strip: Strip | None
     spacetime: SpaceTime | None
+    """Around the change of leader behind it, or else around the anomaly itself."""
+    elected_at: str
     witness: str
 
 
@@ -68,13 +70,12 @@ class Kind:
 class Group:
     """Anomalies of one cause."""
 
-    anchor: str
+    number: int
     story: str
     fault: str
     """The fault behind it, with its time; empty if none is known."""
-    count: int
     proofs: tuple[tuple[str, str], ...]
-    """Of those that are shown in full: what to call it, and its anchor."""
+    """The first of each type that is shown in full: what to call it, and its anchor."""
 
 
 Chosen = Mapping[str, Sequence[Placed]]
@@ -87,38 +88,52 @@ def choose(found: Sequence[Cause], counts: Mapping[str, int], limits: Limits) ->
     left = limits.in_full
     for type_ in sorted(counts, key=lambda each: (each != _FIRST, each)):
         ranked: list[tuple[int, int, Placed]] = []
+        of_causes = sum(type_ in cause.types for cause in found)
         for cause in found:
             own = [each for each in cause.findings if each.anomaly.type == type_]
             # The smallest proof first: it is the quickest to believe.
             own.sort(key=lambda each: (len(each.anomaly.ops) or 99, each.at_ns or 0))
             ranked += [(rank, len(ranked), each) for rank, each in enumerate(own)]
         ranked.sort(key=lambda each: each[:2])
-        chosen[type_] = [each for *_, each in ranked[: min(limits.of_a_kind, max(left, 1))]]
+        chosen[type_] = [each for *_, each in ranked[: min(limits.of_a_kind, max(left, of_causes))]]
         left -= len(chosen[type_])
     return chosen
 
 
+def by_fault(found: Sequence[Cause]) -> list[Cause]:
+    """In their order, but those of one fault together."""
+    faults_in_order = list(dict.fromkeys(_fault(each) for each in found))
+    return sorted(found, key=lambda each: faults_in_order.index(_fault(each)))
+
+
 def groups(found: Sequence[Cause], chosen: Chosen) -> tuple[Group, ...]:
-    """In the order of their causes, those of one fault together."""
     anchors = {
         id(each.anomaly): (f"{type_} #{number}", _anchor(type_, number))
         for type_, own in chosen.items()
         for number, each in enumerate(own, 1)
     }
-    faults_in_order = list(dict.fromkeys(_fault(each) for each in found))
-    together = sorted(found, key=lambda each: faults_in_order.index(_fault(each)))
     return tuple(
         Group(
-            anchor=f"cause-{number}",
+            number=number,
             story=story(cause),
             fault=_fault(cause),
-            count=len(cause.findings),
-            proofs=tuple(
-                anchors[id(each.anomaly)] for each in cause.findings if id(each.anomaly) in anchors
-            ),
+            proofs=tuple(_first_of_each_type(cause, anchors)),
         )
-        for number, cause in enumerate(together, 1)
+        for number, cause in enumerate(found, 1)
     )
+
+
+def _first_of_each_type(
+    cause: Cause, anchors: Mapping[int, tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    for type_ in cause.types:
+        own = (id(each.anomaly) for each in cause.findings if each.anomaly.type == type_)
+        shown = sorted((anchors[each] for each in own if each in anchors), key=_number)
+        yield from shown[:1]
+
+
+def _number(proof: tuple[str, str]) -> int:
+    return int(proof[0].rpartition("#")[2])
 
 
 def _fault(cause: Cause) -> str:
@@ -174,11 +189,11 @@ def _shown(material: Material, number: int, placed: Placed, limits: Limits) -> S
     calls, witness = material.calls, anomaly.witness
     guilty: list[int] = []
     picture = None
+    change_ns = None if placed.change is None else placed.change.time_ns
     if calls is not None and at_ns is not None:
         guilty = [call for op in anomaly.ops if (call := calls.call_of(op)) is not None]
         near = _same_key(calls, witness, at_ns)
         reigns = (material.leading or Leading()).of_key(str(witness.get("key")))
-        change_ns = None if placed.change is None else placed.change.time_ns
         picture = strip(calls, guilty, at_ns, near, material.bands, reigns, limits.bars, change_ns)
     return Shown(
         anchor=_anchor(anomaly.type, number),
@@ -193,7 +208,9 @@ def _shown(material: Material, number: int, placed: Placed, limits: Limits) -> S
         ring=ring(witness, anomaly.because),
         strip=picture,
         spacetime=None if material.trace is None or at_ns is None or number > 2 else spacetime(
-            material.trace, material.nodes, material.bands, at_ns),
+            material.trace, material.nodes, material.bands,
+            at_ns if change_ns is None else change_ns),
+        elected_at="" if change_ns is None else seconds(change_ns),
         witness=cut(json.dumps({"type": anomaly.type, "ops": anomaly.ops, **witness},
                                ensure_ascii=False), 2000),
     )  # fmt: skip

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from checkers.verdict import Verdict
 from harness.store.stored_run import read_environment
 from reports import faults, logs, sentences
-from reports.anomalies import Group, Kind, choose, groups, kinds
+from reports.anomalies import Group, Kind, by_fault, choose, groups, kinds
 from reports.call_rows import Call, around
 from reports.causes import causes
 from reports.limits import Limits
 from reports.material import Material, configuration, files, schedule, table
+from reports.overview import Overview, overview
 from reports.placing import placed
 from reports.quality import Quality, quality
 from reports.wording import seconds
@@ -40,6 +41,7 @@ class Page:
     lead: str
     meta: str
     command: str
+    overview: Overview | None
     groups: tuple[Group, ...]
     kinds: tuple[Kind, ...]
     quality: Quality | None
@@ -59,7 +61,7 @@ class Page:
 def page(material: Material, limits: Limits) -> Page:
     results, plan, calls = material.results, material.plan, material.calls
     found = [placed(material, anomaly) for anomaly in results.anomalies]
-    by_cause = causes(found, results.counts())
+    by_cause = by_fault(causes(found, results.counts()))
     chosen = choose(by_cause, results.counts(), limits)
     guilty = {index for each in found for index in each.anomaly.ops}
     moments = sorted(each.at_ns for each in found if each.at_ns is not None)
@@ -73,6 +75,7 @@ def page(material: Material, limits: Limits) -> Page:
         lead=_lead(material, first),
         meta=_meta(material),
         command=results.command,
+        overview=overview(material, by_cause),
         groups=groups(by_cause, chosen),
         kinds=kinds(material, chosen, limits),
         quality=None if calls is None or material.read is None else quality(
