@@ -6,7 +6,6 @@ operations around them, and counts of the rest.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ from reports.material import Material, configuration, files, schedule, table
 from reports.overview import Overview, overview
 from reports.placing import placed
 from reports.quality import Quality, quality
-from reports.wording import seconds
+from reports.wording import readable, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +112,8 @@ def _lead(material: Material, first: int | None) -> str:
 
 def _meta(material: Material) -> str:
     plan = material.plan
-    match = re.match(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)", material.results.run)
-    parts = [f"{'-'.join(match.groups()[:3])} {':'.join(match.groups()[3:])} UTC"] if match else []
+    time = readable(material.results.run)
+    parts = [f"{time} UTC"] if time else []
     if plan:
         parts += [f"{plan.get('time_limit_s', 0):g} s", f"{plan.get('nodes')} nodes"]
         parts += [

@@ -35,6 +35,13 @@ def doubts(results: RunResults) -> list[str]:
     return [sentence_of(doubt) for doubt in results.doubts]
 
 
+def reasons(results: RunResults) -> list[str]:
+    """Why nothing better than unknown can be said."""
+    unsure = (each for each in results.verdicts if each.validity is Validity.UNKNOWN)
+    found = doubts(results) + [f"{each.checker}: {each.why}" for each in unsure]
+    return found or ["nothing was checked"]
+
+
 def verdict(results: RunResults) -> str:
     """In one line."""
     if results.validity is Validity.INVALID:
@@ -42,11 +49,7 @@ def verdict(results: RunResults) -> str:
         return "invalid: " + ", ".join(f"{count:,} {type_}" for type_, count in found)
     verdicts = results.verdicts
     if results.validity is Validity.UNKNOWN:
-        reasons = doubts(results)
-        reasons += [
-            f"{each.checker}: {each.why}" for each in verdicts if each.validity is Validity.UNKNOWN
-        ]
-        return "unknown: " + "; ".join(reasons or ["nothing was checked"])
+        return "unknown: " + "; ".join(reasons(results))
     allowed = sum(len(each.found) for each in verdicts)
     more = f"; {allowed} allowed by the contract" if allowed else ""
     return f"valid: {len(verdicts)} checkers found nothing that must not be{more}"

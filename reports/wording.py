@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,12 @@ def cut(text: str, most: int = TEXT_MAX) -> str:
 
 def seconds(time_ns: int) -> str:
     return f"{time_ns / 1e9:,.3f} s"
+
+
+def readable(run: str) -> str:
+    """`2026-11-16 00:15:30` of a run named 20261116T001530.123Z; empty if it has another name."""
+    match = re.match(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)", run)
+    return f"{'-'.join(match.groups()[:3])} {':'.join(match.groups()[3:])}" if match else ""
 
 
 def as_text(value: Any) -> str:

@@ -193,12 +193,13 @@ for (const form of all("form[data-filters]")) {
   apply();
 }
 
-// Columns sort by a click on their heads.
+// Columns sort by a click on their heads; aria-sort says how, and the style sheet draws its arrow.
 for (const button of all("button[data-sort]")) {
   button.addEventListener("click", () => {
-    const table = button.closest("table"), column = button.closest("th").cellIndex;
-    const sign = button.dataset.sort === "up" ? -1 : 1;
-    button.dataset.sort = sign > 0 ? "up" : "down";
+    const head = button.closest("th"), table = head.closest("table"), column = head.cellIndex;
+    const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    for (const other of all("th[aria-sort]", table)) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
     const text = (row) => row.cells[column].textContent.trim();
     const rows = all("tbody tr", table).sort((a, b) => sign * text(a).localeCompare(text(b), "en", { numeric: true }));
     table.tBodies[0].append(...rows);
