@@ -45,6 +45,7 @@ class Page:
     kinds: tuple[Kind, ...]
     quality: Quality | None
     checks: tuple[Check, ...]
+    not_judged: tuple[str, ...]
     plots: str
     calls: tuple[Call, ...]
     calls_left: int
@@ -80,6 +81,7 @@ def page(material: Material, limits: Limits) -> Page:
         quality=None if calls is None or material.read is None else quality(
             results, calls, material.bands, material.read, material.trace, material.leading),
         checks=tuple(map(_check, results.verdicts)),
+        not_judged=tuple(sentences.not_judged(results)),
         plots=material.plots,
         calls=shown,
         calls_left=left,

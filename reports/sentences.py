@@ -42,6 +42,18 @@ def reasons(results: RunResults) -> list[str]:
     return found or ["nothing was checked"]
 
 
+def not_judged(results: RunResults) -> list[str]:
+    """Which checkers were not asked, and what the run lacks for each of them."""
+    by_need: dict[str, list[str]] = {}
+    for each in results.not_judged:
+        by_need.setdefault(each.need, []).append(each.checker)
+    return [
+        f"{', '.join(checkers)}: {'it may' if len(checkers) == 1 else 'they may'} judge only a run "
+        f"in which {need}"
+        for need, checkers in by_need.items()
+    ]
+
+
 def verdict(results: RunResults) -> str:
     """In one line."""
     if results.validity is Validity.INVALID:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.store.results import NotJudged
 from reports.html import BYTES_MAX, render, report, write_report
 from reports.limits import Limits
 from reports.material import load
@@ -197,3 +198,16 @@ def test_what_is_not_forbidden_is_named_and_marked(
     text = report(run)
     heading = text[text.index('<h3 id="lost-write">') :].partition("</h3>")[0]
     assert f'<span class="meta">{said}' in heading
+
+
+def test_the_page_says_what_was_not_judged_and_why(tmp_path: Path) -> None:
+    run = lost_write(tmp_path)
+    material = load(run)
+    need = "everything was read back"
+    skipped = (NotJudged("unseen", need), NotJudged("lost-write", need), NotJudged("lag", "x"))
+    lacking = replace(material, results=replace(material.results, not_judged=skipped))
+    seen = Outline(render(page(lacking, Limits()))).text
+    said = f"unseen, lost-write: they may judge only a run in which {need}"
+    assert seen.count(said) == 2
+    assert "Not judged: lag: it may judge only a run in which x." in seen
+    assert "ot judged" not in Outline(render(page(material, Limits()))).text
