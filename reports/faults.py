@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,23 @@ class Band:
     end_ns: int
     nodes: list[str] = field(default_factory=list)
     has_taken_hold: bool = False
+    kind: str = ""
+    sides: list[list[str]] = field(default_factory=list)
+    """Nodes that could still reach each other, where links were cut; empty elsewhere."""
+
+    links: frozenset[frozenset[str]] = frozenset()
+    """Pairs of nodes whose link was struck, in one direction or both."""
+
+    def strikes(self, node: str) -> bool:
+        """Whether it struck this node itself, its links, or cut it off from the larger side."""
+        if not self.sides:
+            return node in self.nodes or bool(self.cut_from(node))
+        largest = max(self.sides, key=len)
+        return any(node in side for side in self.sides if side is not largest)
+
+    def cut_from(self, node: str) -> list[str]:
+        """The nodes at the other ends of its links that were struck."""
+        return sorted(other for link in self.links if node in link for other in link - {node})
 
 
 def bands(rows: Iterable[Op], nodes: Sequence[str], end_of_all_ns: int) -> list[Band]:
@@ -33,7 +50,12 @@ def bands(rows: Iterable[Op], nodes: Sequence[str], end_of_all_ns: int) -> list[
             open_.setdefault(stroke, set()).add(value["name"])
             if isinstance(value.get("node"), str):
                 band.nodes.append(value["node"])
-            band.label = _label(op.f.partition("-")[2], value, band.nodes, nodes)
+            band.kind = op.f.partition("-")[2]
+            links = value.get("links")
+            if isinstance(links, list) and not band.nodes:
+                band.links = frozenset(frozenset(link) for link in links if _is_link(link))
+                band.sides = _sides(band.links, nodes)
+            band.label = _label(band, links)
         elif stroke_of(value.get("fault")) in found:
             band = found[stroke_of(value["fault"])]
             left = open_[band.name]
@@ -51,17 +73,24 @@ def stroke_of(fault: Any) -> str:
     return str(fault).partition("/")[0]
 
 
-def _label(kind: str, fault: Mapping[str, Any], struck: Sequence[str], nodes: Sequence[str]) -> str:
-    if struck:
-        return f"{kind} {','.join(struck)}"
-    if isinstance(fault.get("links"), list):
-        return f"{kind} {_sides(fault['links'], nodes)}"
-    return kind
+def _is_link(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _sides(links: Sequence[Any], nodes: Sequence[str]) -> str:
-    """`[n2] | [n1,n3]` where the nodes fell apart; else how many links were struck."""
-    cut = {frozenset(link) for link in links if isinstance(link, list)}
+def _label(band: Band, links: Any) -> str:
+    """`kill n1,n2`; `partition [n2] | [n1,n3]`; else how many links were struck."""
+    if band.nodes:
+        return f"{band.kind} {','.join(band.nodes)}"
+    if band.sides:
+        sides = (f"[{','.join(side)}]" for side in band.sides)
+        return f"{band.kind} {' | '.join(sides)}"
+    if isinstance(links, list):
+        return f"{band.kind} of {len(links)} links"
+    return band.kind
+
+
+def _sides(cut: Collection[frozenset[str]], nodes: Sequence[str]) -> list[list[str]]:
+    """The parts into which the nodes fell; empty if they still hang together."""
     left, sides = list(nodes), []
     while left:
         side, edge = [left.pop(0)], 0
@@ -71,9 +100,7 @@ def _sides(links: Sequence[Any], nodes: Sequence[str]) -> str:
             side += near
             edge += 1
         sides.append(sorted(side))
-    if len(sides) > 1:
-        return " | ".join(f"[{','.join(side)}]" for side in sides)
-    return f"of {len(links)} links"
+    return sides if len(sides) > 1 else []
 
 
 def at_work(found: Sequence[Band], time_ns: int) -> list[Band]:

@@ -10,6 +10,7 @@ from harness.store.results import RunResults
 from reports import sentences
 
 _ANNOTATIONS_MAX = 10
+_SIGNS = {Validity.VALID: "✅", Validity.INVALID: "❌", Validity.UNKNOWN: "❔", None: "❌"}
 
 
 def workflow_commands(results: RunResults, of: str = "") -> list[str]:
@@ -36,21 +37,19 @@ def no_end(of: str, why: str) -> str:
     return f"::error title={_property(f'{of}: no end')}::{_data(why)}"
 
 
-def step_summary(lines: Sequence[str]) -> str:
+def step_summary(lines: Sequence[str], validity: Validity | None) -> str:
     """The summary's own lines, as text: fenced, so that no value becomes Markdown.
 
-    They begin with the verdict.
+    `validity` is None for a run that could not be made.
     """
     longest = max((len(run) for line in lines for run in _ticks(line)), default=0)
     fence = "`" * max(3, longest + 1)
-    first, *more = lines
-    sign = {"valid": "✅", "invalid": "❌", "no end": "❌"}.get(first.partition(":")[0], "❔")
-    return "\n".join([f"{sign}", "", f"{fence}text", first, *more, fence, ""])
+    return "\n".join([_SIGNS[validity], "", f"{fence}text", *lines, fence, ""])
 
 
-def write_step_summary(lines: Sequence[str], path: Path) -> None:
+def write_step_summary(lines: Sequence[str], validity: Validity | None, path: Path) -> None:
     with path.open("a", encoding="utf-8") as file:
-        file.write(step_summary(lines) + "\n")
+        file.write(step_summary(lines, validity) + "\n")
 
 
 def _ticks(line: str) -> list[str]:

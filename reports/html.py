@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.store.inside import write_inside
+from reports.limits import Limits
 from reports.material import load
-from reports.model import Limits, Page, page
+from reports.model import Page, page
 
 if TYPE_CHECKING:
     from jinja2 import Environment

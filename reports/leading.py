@@ -32,6 +32,19 @@ class Reign:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A partition got another leader."""
+
+    key: str
+    before: Reign
+    after: Reign
+
+    @property
+    def time_ns(self) -> int:
+        return self.after.begin_ns
+
+
+@dataclass(frozen=True, slots=True)
 class Missing:
     """So many replicas of a partition are out of sync, from now on."""
 
@@ -55,9 +68,19 @@ class Leading:
     @property
     def elections(self) -> int:
         """How often another node came to lead a partition."""
-        return sum(
-            one.node != other.node for own in self.reigns.values() for one, other in pairwise(own)
-        )
+        return sum(len(self.changes(key)) for key in self.reigns)
+
+    def of_key(self, key: str) -> Sequence[Reign]:
+        """Reigns of the key's partition; a register's key is `partition/name`."""
+        return self.reigns.get(key) or self.reigns.get(key.partition("/")[0], ())
+
+    def changes(self, key: str) -> list[Change]:
+        """Each time another node came to lead the key's partition."""
+        return [
+            Change(key, one, other)
+            for one, other in pairwise(self.of_key(key))
+            if one.node != other.node
+        ]
 
     @property
     def was_out_of_sync(self) -> bool:

@@ -6,93 +6,21 @@ operations around them, and counts of the rest.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from checkers.contract import Promise
-from checkers.verdict import AT_S, Anomaly, Verdict
-from harness.history.op import TYPES
-from harness.store.stored_run import read_began, read_environment
+from checkers.verdict import Verdict
+from harness.store.stored_run import read_environment
 from reports import faults, logs, sentences
-from reports.calls import Calls
-from reports.leading import Reign
+from reports.anomalies import Group, Kind, by_fault, choose, groups, kinds
+from reports.call_rows import Call, around
+from reports.causes import causes
+from reports.limits import Limits
 from reports.material import Material, configuration, files, schedule, table
-from reports.panels import Offsets, Ring, offsets_panel, ring
+from reports.overview import Overview, overview
+from reports.placing import placed
 from reports.quality import Quality, quality
-from reports.spacetime import SpaceTime, spacetime
-from reports.strip import Strip, strip
-from reports.wording import cut, outcome, seconds
-
-_PROOFS_MAX = 12
-_FIRST = "lost-write"
-"""What was lost is what anybody asks for first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much of a run gets onto its page."""
-
-    of_a_kind: int = 8
-    in_full: int = 24
-    bars: int = 240
-    around: int = 200
-    calls: int = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One operation as a row of a table."""
-
-    index: int
-    time: str
-    time_ns: int
-    took: str
-    process: str
-    f: str
-    type: str
-    text: str
-    error: str
-    is_guilty: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """An anomaly in full."""
-
-    anchor: str
-    number: int
-    because: str
-    at: str
-    during: str
-    ops: tuple[Call, ...]
-    ops_left: int
-    offsets: Offsets | None
-    ring: Ring | None
-    strip: Strip | None
-    spacetime: SpaceTime | None
-    witness: str
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """All anomalies of one type."""
-
-    type: str
-    count: int
-    contract: str
-    is_allowed: bool
-    is_unsaid: bool
-    """Whether nobody can say if it is forbidden."""
-    shown: tuple[Shown, ...]
-
-    @property
-    def left_out(self) -> int:
-        return self.count - len(self.shown)
+from reports.wording import readable, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +40,12 @@ class Page:
     lead: str
     meta: str
     command: str
+    overview: Overview | None
+    groups: tuple[Group, ...]
     kinds: tuple[Kind, ...]
     quality: Quality | None
     checks: tuple[Check, ...]
+    not_judged: tuple[str, ...]
     plots: str
     calls: tuple[Call, ...]
     calls_left: int
@@ -129,12 +60,13 @@ class Page:
 
 def page(material: Material, limits: Limits) -> Page:
     results, plan, calls = material.results, material.plan, material.calls
-    found = _found(material)
-    kinds = _kinds(material, found, limits)
-    guilty = {index for anomaly, _ in found for index in anomaly.ops}
-    moments = sorted(at for _, at in found if at is not None)
+    found = [placed(material, anomaly) for anomaly in results.anomalies]
+    by_cause = by_fault(causes(found, results.counts()))
+    chosen = choose(by_cause, results.counts(), limits)
+    guilty = {index for each in found for index in each.anomaly.ops}
+    moments = sorted(each.at_ns for each in found if each.at_ns is not None)
     first = moments[0] if moments else None
-    shown, left = ((), 0) if calls is None else _around(calls, guilty, moments, limits)
+    shown, left = ((), 0) if calls is None else around(calls, guilty, moments, limits)
     return Page(
         run=results.run,
         title=f"{plan.get('workload', '?')} × {plan.get('nemesis', '?')}",  # noqa: RUF001
@@ -143,10 +75,13 @@ def page(material: Material, limits: Limits) -> Page:
         lead=_lead(material, first),
         meta=_meta(material),
         command=results.command,
-        kinds=kinds,
+        overview=overview(material, by_cause),
+        groups=groups(by_cause, chosen),
+        kinds=kinds(material, chosen, limits),
         quality=None if calls is None or material.read is None else quality(
             results, calls, material.bands, material.read, material.trace, material.leading),
         checks=tuple(map(_check, results.verdicts)),
+        not_judged=tuple(sentences.not_judged(results)),
         plots=material.plots,
         calls=shown,
         calls_left=left,
@@ -158,164 +93,6 @@ def page(material: Material, limits: Limits) -> Page:
         schedule=schedule(material.directory),
         files=files(material.directory),
     )  # fmt: skip
-
-
-_Found = tuple[Anomaly, int | None]
-"""With the time of its first operation, in ns."""
-
-
-def _found(material: Material) -> list[_Found]:
-    return [(anomaly, _when(material, anomaly)) for anomaly in material.results.anomalies]
-
-
-def _when(material: Material, anomaly: Anomaly) -> int | None:
-    calls = material.calls
-    if calls is None:
-        return None
-    rows = [row for index in anomaly.ops if (row := calls.row_of(index)) is not None]
-    if rows:
-        return min(int(calls.rows.time_ns[row]) for row in rows)
-    at_s = anomaly.witness.get(AT_S)
-    began = read_began(material.directory)
-    if not isinstance(at_s, int | float) or began is None:
-        return None
-    return max(0, int(at_s * 1e9) - began.stage_ns)
-
-
-def _kinds(material: Material, found: Sequence[_Found], limits: Limits) -> tuple[Kind, ...]:
-    counted = material.results.counts()
-    kinds, left = [], limits.in_full
-    for type_ in sorted(counted, key=lambda each: (each != _FIRST, each)):
-        own = [(anomaly, at) for anomaly, at in found if anomaly.type == type_]
-        # The smallest proof first: it is the quickest to believe.
-        own.sort(key=lambda each: (len(each[0].ops) or 99, each[1] or 0))
-        chosen = own[: min(limits.of_a_kind, max(left, 1))]
-        left -= len(chosen)
-        kinds.append(
-            Kind(
-                type=type_,
-                count=counted[type_],
-                contract=own[0][0].contract if own else "",
-                is_allowed=False,
-                is_unsaid=False,
-                shown=tuple(
-                    _shown(material, type_, number, anomaly, at, limits)
-                    for number, (anomaly, at) in enumerate(chosen, 1)
-                ),
-            )
-        )
-    return tuple(kinds) + _allowed(material)
-
-
-def _allowed(material: Material) -> tuple[Kind, ...]:
-    """What was seen and the contract allows, or cannot say: named and counted, not shown."""
-    kinds = []
-    for verdict in material.results.verdicts:
-        first = {each.type: each for each in reversed((*verdict.allowed, *verdict.unsaid))}
-        for type_, anomaly in sorted(first.items()):
-            is_allowed = anomaly.promise is Promise.ALLOWED
-            kinds.append(
-                Kind(
-                    type=type_,
-                    count=verdict.count_of(type_),
-                    contract=anomaly.contract,
-                    is_allowed=is_allowed,
-                    is_unsaid=not is_allowed,
-                    shown=(),
-                )
-            )
-    return tuple(kinds)
-
-
-def _shown(
-    material: Material,
-    type_: str,
-    number: int,
-    anomaly: Anomaly,
-    at_ns: int | None,
-    limits: Limits,
-) -> Shown:
-    calls, witness = material.calls, anomaly.witness
-    guilty: list[int] = []
-    picture = None
-    if calls is not None and at_ns is not None:
-        guilty = [call for op in anomaly.ops if (call := calls.call_of(op)) is not None]
-        near = _same_key(calls, witness, at_ns)
-        reigns = _reigns(material, str(witness.get("key")))
-        picture = strip(calls, guilty, at_ns, near, material.bands, reigns, limits.bars)
-    return Shown(
-        anchor=f"{re.sub(r'[^A-Za-z0-9-]', '-', type_)}-{number}",
-        number=number,
-        because=anomaly.because,
-        at="" if at_ns is None else seconds(at_ns),
-        during="" if at_ns is None else faults.into(material.bands, at_ns),
-        ops=() if calls is None else tuple(
-            _call(calls, call, True, witness) for call in dict.fromkeys(guilty[:_PROOFS_MAX])),
-        ops_left=max(0, len(guilty) - _PROOFS_MAX),
-        offsets=None if calls is None else offsets_panel(calls, witness),
-        ring=ring(witness, anomaly.because),
-        strip=picture,
-        spacetime=None if material.trace is None or at_ns is None or number > 2 else spacetime(
-            material.trace, material.nodes, material.bands, at_ns),
-        witness=cut(json.dumps({"type": type_, "ops": anomaly.ops, **witness},
-                               ensure_ascii=False), 2000),
-    )  # fmt: skip
-
-
-def _reigns(material: Material, key: str) -> Sequence[Reign]:
-    """Who led the key's partition; a register's key is `partition/name`."""
-    known = {} if material.leading is None else material.leading.reigns
-    return known.get(key) or known.get(key.partition("/")[0], ())
-
-
-def _same_key(calls: Calls, witness: Mapping[str, Any], at_ns: int) -> list[int]:
-    """Calls on the same partition, the nearest in time first."""
-    keys = list[Any](calls.history.keys)
-    if witness.get("key") not in keys:
-        return []
-    elements = calls.elements
-    rows = np.unique(elements.row[elements.key == keys.index(witness["key"])])
-    found = calls.of_row[rows]
-    found = found[found >= 0]
-    order = np.argsort(np.abs(calls.end_ns[found] - at_ns), kind="stable")
-    return [int(call) for call in found[order][:400]]
-
-
-def _around(
-    calls: Calls, guilty: set[int], moments: Sequence[int], limits: Limits
-) -> tuple[tuple[Call, ...], int]:
-    """The calls that are guilty or near a guilty one; of a run without any, the last ones."""
-    own = {call for index in guilty if (call := calls.call_of(index)) is not None}
-    shown = set(sorted(own)[: limits.calls])
-    for at_ns in moments or [calls.end_of_all_ns]:
-        middle = int(np.searchsorted(calls.begin_ns, at_ns))
-        first, last = max(0, middle - limits.around), min(len(calls), middle + limits.around)
-        for call in range(first, last):
-            if len(shown) >= limits.calls:
-                break
-            shown.add(call)
-    rows = tuple(_call(calls, call, call in own) for call in sorted(shown))
-    return rows, len(calls) - len(rows)
-
-
-def _call(
-    calls: Calls, call: int, is_guilty: bool, witness: Mapping[str, Any] | None = None
-) -> Call:
-    op = calls.told(call)
-    begin_ns, end_ns = int(calls.begin_ns[call]), int(calls.end_ns[call])
-    witness = witness or {}
-    return Call(
-        index=int(op.index),
-        time=seconds(end_ns if witness else begin_ns),
-        time_ns=begin_ns,
-        took=f"{(end_ns - begin_ns) / 1e6:,.1f} ms" if calls.ended[call] >= 0 else "no end",
-        process=f"p{op.process}",
-        f=op.f,
-        type=TYPES[int(calls.type[call])],
-        text=outcome(op, witness.get("key"), witness.get("offset")),
-        error=cut(op.error or ""),
-        is_guilty=is_guilty,
-    )
 
 
 def _lead(material: Material, first: int | None) -> str:
@@ -337,8 +114,8 @@ def _lead(material: Material, first: int | None) -> str:
 
 def _meta(material: Material) -> str:
     plan = material.plan
-    match = re.match(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)", material.results.run)
-    parts = [f"{'-'.join(match.groups()[:3])} {':'.join(match.groups()[3:])} UTC"] if match else []
+    time = readable(material.results.run)
+    parts = [f"{time} UTC"] if time else []
     if plan:
         parts += [f"{plan.get('time_limit_s', 0):g} s", f"{plan.get('nodes')} nodes"]
         parts += [

@@ -31,16 +31,15 @@ def recoveries(calls: Calls, bands: Sequence[Band]) -> list[float | None]:
     return found
 
 
-def by_kind(bands: Sequence[Band], found: Sequence[float | None]) -> dict[str, str]:
-    """For each kind of fault, as a sentence."""
+def by_kind(
+    bands: Sequence[Band], found: Sequence[float | None]
+) -> dict[str, tuple[float, float, int]]:
+    """For each kind of fault: median and longest in seconds, and of how many faults."""
     kinds: dict[str, list[float]] = {}
     for band, longest in zip(bands, found, strict=True):
         if longest is not None and band.has_taken_hold:
             kinds.setdefault(band.label.partition(" ")[0], []).append(longest)
-    return {
-        kind: f"median {median(own):.2f} s, longest {max(own):.2f} s, of {len(own)}"
-        for kind, own in sorted(kinds.items())
-    }
+    return {kind: (median(own), max(own), len(own)) for kind, own in sorted(kinds.items())}
 
 
 def _gaps(calls: Calls) -> Iterator[tuple[Ints, Ints]]:

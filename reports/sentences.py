@@ -11,9 +11,12 @@ from pathlib import Path
 from checkers.verdict import Validity
 from harness.doubts import sentence_of
 from harness.store.results import Figures, RunResults, SurvivedFigures
+from reports.causes import Placed, causes, records_of
+from reports.stories import story
 
 _SHOWN = 3
 """Of each type; results.json has more."""
+_CAUSES_MAX = 8
 _FAULTS = {
     "packet": "packet fault",
     "clock": "clock fault",
@@ -32,6 +35,25 @@ def doubts(results: RunResults) -> list[str]:
     return [sentence_of(doubt) for doubt in results.doubts]
 
 
+def reasons(results: RunResults) -> list[str]:
+    """Why nothing better than unknown can be said."""
+    unsure = (each for each in results.verdicts if each.validity is Validity.UNKNOWN)
+    found = doubts(results) + [f"{each.checker}: {each.why}" for each in unsure]
+    return found or ["nothing was checked"]
+
+
+def not_judged(results: RunResults) -> list[str]:
+    """Which checkers were not asked, and what the run lacks for each of them."""
+    by_need: dict[str, list[str]] = {}
+    for each in results.not_judged:
+        by_need.setdefault(each.need, []).append(each.checker)
+    return [
+        f"{', '.join(checkers)}: {'it may' if len(checkers) == 1 else 'they may'} judge only a run "
+        f"in which {need}"
+        for need, checkers in by_need.items()
+    ]
+
+
 def verdict(results: RunResults) -> str:
     """In one line."""
     if results.validity is Validity.INVALID:
@@ -39,11 +61,7 @@ def verdict(results: RunResults) -> str:
         return "invalid: " + ", ".join(f"{count:,} {type_}" for type_, count in found)
     verdicts = results.verdicts
     if results.validity is Validity.UNKNOWN:
-        reasons = doubts(results)
-        reasons += [
-            f"{each.checker}: {each.why}" for each in verdicts if each.validity is Validity.UNKNOWN
-        ]
-        return "unknown: " + "; ".join(reasons or ["nothing was checked"])
+        return "unknown: " + "; ".join(reasons(results))
     allowed = sum(len(each.found) for each in verdicts)
     more = f"; {allowed} allowed by the contract" if allowed else ""
     return f"valid: {len(verdicts)} checkers found nothing that must not be{more}"
@@ -94,14 +112,32 @@ def again(results: RunResults) -> str:
     return f"run it again with: {results.command}"
 
 
-def summary(results: RunResults, directory: Path | str) -> list[str]:
-    """The verdict, the first anomalies with what they break, and how to have it all again."""
-    lines = [verdict(results)]
-    for type_, count in sorted(results.counts().items()):
-        told = [each for each in results.anomalies if each.type == type_][:_SHOWN]
-        lines += [f"  {type_}: {each.because}" for each in told]
+def findings(results: RunResults) -> list[str]:
+    """What was found, by cause, as far as the witnesses alone tell causes apart."""
+    counted = results.counts()
+    found = causes([Placed(each) for each in results.anomalies], counted)
+    of_records = [each for each in found if each.records is not None]
+    lines = [story(each) for each in of_records[:_CAUSES_MAX]]
+    left = len(of_records) - _CAUSES_MAX
+    if left > 0:
+        lines.append(f"and {left:,} more causes; the page of the run has them all")
+    for cause in sorted(
+        (each for each in found if each.records is None), key=lambda one: one.types
+    ):
+        (type_,) = cause.types
+        told = [each.anomaly for each in cause.findings[:_SHOWN]]
+        lines += [f"{type_}: {each.because}" for each in told]
+        # Those that are not kept may be of either sort; they are counted where all kept are alike.
+        is_all = all(records_of(each) is None for each in results.anomalies if each.type == type_)
+        count = counted[type_] if is_all else len(cause.findings)
         if count > len(told):
-            lines.append(f"  {type_}: and {count - len(told):,} more")
+            lines.append(f"{type_}: and {count - len(told):,} more")
+    return lines
+
+
+def summary(results: RunResults, directory: Path | str) -> list[str]:
+    """The verdict, what was found with what it breaks, and how to have it all again."""
+    lines = [verdict(results), *(f"  {line}" for line in findings(results))]
     lines += [f"  contract: {sentence}" for sentence in contracts(results)]
     if results.consistency:
         lines.append(f"  consistency: {results.consistency}")

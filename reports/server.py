@@ -21,12 +21,15 @@ from harness.errors import EnvironmentFailure
 from harness.store.inside import DamagedError, MissingError, text_inside
 from harness.store.stored_run import read_plan, read_results
 from reports import sentences
-from reports.comparison import compare_runs
+from reports.comparison import as_words, compare_runs
 from reports.html import NAME, environment, report
+from reports.wording import readable
 
 _TEXTS = {"results.json": "application/json", "summary.txt": "text/plain",
           "plan.json": "application/json", "schedule.json": "application/json",
           "env.json": "application/json"}  # fmt: skip
+CORRUPT = "corrupt"
+"""The verdict of a run whose files are not what a run writes."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
@@ -37,9 +40,13 @@ class Listed:
     link: str
     kind: str
     time: str
+    """`2026-11-16 00:15:30`; sorts as it is."""
     verdict: str
     sentence: str
-    is_under_way: bool
+    seed: str = ""
+    place: str = ""
+    nodes: str = ""
+    duration: str = ""
 
 
 class Served(ThreadingHTTPServer):
@@ -152,23 +159,43 @@ def _list(root: Path, runs: Sequence[Path]) -> str:
 def _listed(root: Path, directory: Path) -> Listed:
     current = root / "current"
     is_under_way = current.exists() and current.resolve() == directory.resolve()
+    plan: Mapping[str, Any] = {}
     try:
+        plan = read_plan(directory)
         results = read_results(directory)
         verdict, sentence = results.validity.value, sentences.verdict(results)
     except MissingError:
         verdict, sentence = "under way" if is_under_way else "no end", ""
     except DamagedError as damaged:
-        verdict, sentence = "damaged", f"{damaged.path.name}: {damaged.why}"
-    kind, time = directory.parent.name, directory.name
-    link = f"/run/{quote(kind, safe='')}/{time}"
-    return Listed(_name(directory), link, kind, time, verdict, sentence, is_under_way)
+        verdict, sentence = CORRUPT, f"{damaged.path.name}: {damaged.why}"
+    kind, name = directory.parent.name, directory.name
+    return Listed(
+        name=_name(directory),
+        link=f"/run/{quote(kind, safe='')}/{name}",
+        kind=kind,
+        time=readable(name) or name,
+        verdict=verdict,
+        sentence=sentence,
+        seed=as_words(plan.get("seed")),
+        place=as_words(plan.get("on")),
+        nodes=as_words(plan.get("nodes")),
+        duration=f"{as_words(plan['time_limit_s'])} s" if "time_limit_s" in plan else "",
+    )
 
 
 def _page(root: Path, directory: Path) -> str:
     """A run that was judged has a page of its own; of any other it is what there is so far."""
     row = _listed(root, directory)
-    if row.verdict not in ("under way", "no end", "damaged"):
+    if row.verdict not in ("under way", "no end", CORRUPT):
         return text_inside(directory, NAME) or report(directory)
     from reports.live import live_page
 
-    return live_page(directory, row.verdict, read_plan(directory), row.sentence)
+    return live_page(directory, row.verdict, _plan(directory), row.sentence)
+
+
+def _plan(directory: Path) -> Mapping[str, Any]:
+    """What is known of it: a corrupt plan tells nothing."""
+    try:
+        return read_plan(directory)
+    except DamagedError:
+        return {}

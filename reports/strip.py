@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.history.op import TYPES
 from reports.calls import Calls, Ints
 from reports.faults import Band
+from reports.lanes import lanes_of, width_of
 from reports.leading import Reign
 from reports.wording import cut, outcome
 
@@ -17,6 +18,9 @@ LEFT, WIDTH = 64.0, 1060.0
 _TOP, _LANE = 46.0, 24.0
 _WIDEST_NS, _NARROWEST_NS = 2_500_000_000, 50_000_000
 _LANES_MAX = 12
+_LINE = 13.0
+_STEPS_NS = (10**6, 10**7, 5 * 10**7, 10**8, 5 * 10**8,
+             *(each * 10**9 for each in (1, 2, 5, 10, 30, 60, 300, 600, 3600)))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,10 @@ class Mark:
     x: float
     width: float
     label: str
+    label_x: float = 0.0
+    label_lane: int = 0
+    has_room: bool = True
+    """Whether its label fits inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,9 @@ class Strip:
     at_ns: int
     at_x: float
     height: float
+    labels_y: float
+    """Where the first line of the faults' labels is."""
+    label_lanes: int
     ticks: tuple[Tick, ...]
     bands: tuple[Mark, ...]
     reigns: tuple[Mark, ...]
@@ -75,9 +86,17 @@ def strip(
     bands: Sequence[Band],
     reigns: Iterable[Reign],
     most: int,
+    change_ns: int | None = None,
 ) -> Strip:
-    """`guilty` are the anomaly's calls, `near` those that have to do with the same partition."""
+    """`guilty` are the anomaly's calls, `near` those that have to do with the same partition.
+
+    `change_ns` is the change of leader behind it, which is always in the picture.
+    """
     from_ns, to_ns = _window(calls, at_ns, most)
+    if change_ns is not None:
+        margin_ns = max(_NARROWEST_NS, abs(change_ns - at_ns) // 3)
+        from_ns = max(0, min(from_ns, change_ns - margin_ns))
+        to_ns = max(to_ns, change_ns + margin_ns)
     scale = Scale(from_ns, to_ns)
     shown = _chosen(calls, guilty, near, from_ns, to_ns, most)
     processes = _lanes(calls, guilty, shown)
@@ -87,19 +106,20 @@ def strip(
         for call in shown
         if int(calls.process[call]) in lane_of
     )
+    marks = scale.bands(bands)
+    label_lanes = max((each.label_lane for each in marks), default=0) + 1
+    labels_y = _TOP + _LANE * len(processes) + 13
     within = (calls.end_ns >= from_ns) & (calls.begin_ns <= to_ns)
     return Strip(
         from_ns=from_ns,
         to_ns=to_ns,
         at_ns=at_ns,
         at_x=scale.x(at_ns),
-        height=_TOP + _LANE * len(processes) + 34,
+        height=labels_y + _LINE * label_lanes,
+        labels_y=labels_y,
+        label_lanes=label_lanes,
         ticks=scale.ticks(),
-        bands=tuple(
-            scale.mark(each.begin_ns, each.end_ns, each.label)
-            for each in bands
-            if each.end_ns >= from_ns and each.begin_ns <= to_ns
-        ),
+        bands=marks,
         reigns=tuple(
             scale.mark(each.begin_ns, each.end_ns, f"{each.node} leads, epoch {each.epoch}")
             for each in reigns
@@ -123,21 +143,38 @@ class Scale:
     def mark(self, begin_ns: int, end_ns: int, label: str) -> Mark:
         begin, end = max(begin_ns, self.from_ns), min(end_ns, self.to_ns)
         x = self.x(begin)
-        return Mark(begin_ns, end_ns, x, max(1.0, round(self.x(end) - x, 1)), label)
+        width = max(1.0, round(self.x(end) - x, 1))
+        has_room = width > width_of(label) + 8
+        return Mark(begin_ns, end_ns, x, width, label, x + 5, has_room=has_room)
+
+    def bands(self, bands: Iterable[Band]) -> tuple[Mark, ...]:
+        """Faults of this time, their labels in lines so that none lies on another."""
+        marks = [
+            self.mark(each.begin_ns, each.end_ns, each.label)
+            for each in bands
+            if each.end_ns >= self.from_ns and each.begin_ns <= self.to_ns
+        ]
+        places = [
+            round(max(LEFT, min(mark.x + 5, WIDTH - width_of(mark.label))), 1) for mark in marks
+        ]
+        lanes = lanes_of([
+            (at, at + width_of(mark.label)) for mark, at in zip(marks, places, strict=True)
+        ])  # fmt: skip
+        return tuple(
+            replace(mark, label_x=at, label_lane=lane)
+            for mark, at, lane in zip(marks, places, lanes, strict=True)
+        )
 
     def ticks(self) -> tuple[Tick, ...]:
         length = self.to_ns - self.from_ns
-        step = next(
-            (each for each in (10**6, 10**7, 5 * 10**7, 10**8, 5 * 10**8) if length / each <= 12),
-            10**9,
-        )
+        step = next((each for each in _STEPS_NS if length / each <= 12), length)
         digits = 0 if step >= 10**9 else 1 if step >= 10**8 else 2 if step >= 10**7 else 3
         first = -(-self.from_ns // step) * step
         found = (
             Tick(self.x(at), f"{at / 1e9:.{digits}f} s") for at in range(first, self.to_ns, step)
         )
         # One that would stick out is not worth its place.
-        return tuple(tick for tick in found if tick.x + 7.3 * len(tick.label) <= WIDTH)
+        return tuple(tick for tick in found if tick.x + width_of(tick.label) <= WIDTH)
 
 
 def _window(calls: Calls, at_ns: int, most: int) -> tuple[int, int]:
@@ -158,7 +195,9 @@ def _chosen(
     own = {call for call in guilty if _is_within(calls, call, from_ns, to_ns)}
     related = [call for call in near if _is_within(calls, call, from_ns, to_ns)]
     around: Ints = np.flatnonzero((calls.end_ns >= from_ns) & (calls.begin_ns <= to_ns))
-    for call in (*related, *around.tolist()):
+    # All over the time that is shown: what is left out must not look like silence.
+    thinned = around[:: max(1, -(-len(around) // most))]
+    for call in (*related, *thinned.tolist(), *around.tolist()):
         if len(own) >= most:
             break
         own.add(call)
@@ -197,5 +236,5 @@ def _bar(calls: Calls, call: int, scale: Scale, lane: int, is_guilty: bool) -> B
         label=label,
         index=int(op.index),
         is_guilty=is_guilty,
-        has_room=mark.width > 7.3 * len(label) + 8,
+        has_room=mark.width > width_of(label) + 8,
     )

@@ -25,11 +25,21 @@ _EVENTS = frozenset(("crash", "start", "ready", "pause", "resume", "truncate", "
 @dataclass(frozen=True, slots=True)
 class Message:
     api: str
+    """Kafka's name of the request, also of the reply to it."""
     sender: str
     receiver: str
     sent_ns: int
     arrived_ns: int
     is_lost: bool = False
+    why_lost: str = ""
+    connection: str = ""
+    """`n1>n2:9092#3`: the third that n1 opened to that port of n2."""
+    correlation_id: int | None = None
+
+    @property
+    def is_reply(self) -> bool:
+        """Whoever opened the connection asks, and the other end replies."""
+        return bool(self.connection) and not self.connection.startswith(f"{self.sender}>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +135,11 @@ class Trace:
         kinds = rows["kind"].cast("string").to_pylist()
         ids, causes = (np.asarray(rows[name]).tolist() for name in ("id", "cause"))
         times = self.time_ns[first:later].tolist()
-        nodes, apis = (rows[name].cast("string").to_pylist() for name in ("node", "api"))
+        nodes, apis, connections, details = (
+            rows[name].cast("string").to_pylist()
+            for name in ("node", "api", "connection", "detail")
+        )
+        numbers = rows["correlation_id"].to_pylist()
         sent = {ids[at]: at for at in range(last - first) if kinds[at] == "send"}
         found = []
         for at, kind in enumerate(kinds):
@@ -133,10 +147,18 @@ class Trace:
             if start is None or kind not in ("deliver", "drop"):
                 continue
             if nodes[start] in hosts and nodes[at] in hosts and nodes[start] != nodes[at]:
-                name = apis[start] or "?"
-                found.append(
-                    Message(name, nodes[start], nodes[at], times[start], times[at], kind == "drop")
-                )
+                is_lost = kind == "drop"
+                found.append(Message(
+                    api=apis[start] or "?",
+                    sender=nodes[start],
+                    receiver=nodes[at],
+                    sent_ns=times[start],
+                    arrived_ns=times[at],
+                    is_lost=is_lost,
+                    why_lost=details[at] or "" if is_lost else "",
+                    connection=connections[start] or "",
+                    correlation_id=numbers[start],
+                ))  # fmt: skip
         return sorted(found, key=lambda each: (each.sent_ns, each.arrived_ns, each.sender))
 
 

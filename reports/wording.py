@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,17 +21,34 @@ def seconds(time_ns: int) -> str:
     return f"{time_ns / 1e9:,.3f} s"
 
 
+def readable(run: str) -> str:
+    """`2026-11-16 00:15:30` of a run named 20261116T001530.123Z; empty if it has another name."""
+    match = re.match(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)", run)
+    return f"{'-'.join(match.groups()[:3])} {':'.join(match.groups()[3:])}" if match else ""
+
+
 def as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ": "))
 
 
-def short(value: Any) -> str:
-    """A value for narrow places: `9:414` is number 414 of producer 9."""
-    if isinstance(value, int) and value >> 32:
+def spelled(value: Any) -> str:
+    """A value as everywhere on a page: `9:414` is number 414 of producer 9."""
+    if isinstance(value, int) and value >= 1 << 32:
         return f"{value >> 32}:{value & 0xFFFFFFFF}"
-    return cut(as_text(value), 16)
+    if isinstance(value, list):
+        inside = (
+            json.dumps(each, ensure_ascii=False) if isinstance(each, str) else spelled(each)
+            for each in value
+        )
+        return f"[{','.join(inside)}]"
+    return as_text(value)
+
+
+def short(value: Any) -> str:
+    """A value for narrow places."""
+    return cut(spelled(value), 16)
 
 
 def outcome(op: Op, key: Any = None, offset: Any = None) -> str:
@@ -48,15 +66,15 @@ def _micro(micro: Sequence[Any], key: Any, offset: Any) -> str:
     match micro:
         case ["send" | "put", where, [int() | None as at, value]]:
             place = "" if at is None else f" @{at}"
-            return f"{where} ← {cut(as_text(value), 48)}{place}"
+            return f"{where} ← {cut(spelled(value), 48)}{place}"
         case ["send" | "put" | "append" | "w", where, value]:
-            return f"{where} ← {cut(as_text(value), 48)}"
+            return f"{where} ← {cut(spelled(value), 48)}"
         case ["poll"]:
             return "poll"
         case ["poll", Mapping() as read]:
             return _read(read, key, offset)
         case ["r" | "get", where, value]:
-            return f"{where} → {cut(as_text(value), 96)}"
+            return f"{where} → {cut(spelled(value), 96)}"
         case _:
             return cut(as_text(list(micro)))
 

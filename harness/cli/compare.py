@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from harness.cli.stored import STORE_OPTION
+
+if TYPE_CHECKING:
+    from reports.comparison import Row
+
+_WIDEST = 50
 
 
 @click.command("compare", context_settings={"ignore_unknown_options": True})
@@ -26,7 +33,27 @@ def compare(one: str, other: str, store_root: Path, is_all: bool, as_json: bool)
     if as_json:
         click.echo(json.dumps({row.name: list(row.values) for row in rows}))
         return 0
-    shown = [row for row in rows if is_all or row.is_different or row.name == "verdict"]
-    for row in shown:
-        click.echo(f"{row.name}\n    {row.values[0]}\n    {row.values[1]}")
+    first, second = rows[0].values
+    click.echo(f"{first}, then {second}")
+    shown = [row for row in rows[1:] if is_all or row.is_different or row.name == "verdict"]
+    for line in _aligned([_cells(row) for row in shown]):
+        click.echo(line)
     return 0
+
+
+def _cells(row: Row) -> tuple[str, str, str, str]:
+    said = row.change.value if row.change.value in ("better", "worse") else ""
+    delta = " ".join(part for part in (row.delta, said) if part)
+    return row.name, row.values[0], row.values[1], delta
+
+
+def _aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
+    """One line each, in columns; a long text, such as what was found, widens none."""
+    widths = [
+        max((len(each[at]) for each in cells if len(each[at]) <= _WIDEST), default=0)
+        for at in range(4)
+    ]
+    return [
+        "  ".join(text.ljust(width) for text, width in zip(each, widths, strict=True)).rstrip()
+        for each in cells
+    ]

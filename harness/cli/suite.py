@@ -62,13 +62,14 @@ def suite(
         except EnvironmentFailure as failure:
             why = with_notes(failure)
             click.echo(f"no end: {pair}: {why}")
-            tell_github([github.no_end(pair, why)], [f"no end: {pair}: {why}"])
+            tell_github([github.no_end(pair, why)], [f"no end: {pair}: {why}"], None)
             codes.append(exit_code_of(failure))
             told.append((plan.name, no_end(plan.command(), why)))
             continue
         click.echo(f"{pair}: {outcome.sentence()}")
         click.echo(f"run it again with: {outcome.command}")
-        tell_github(github.workflow_commands(outcome.results(), of=pair), summary(outcome))
+        annotations = github.workflow_commands(outcome.results(), of=pair)
+        tell_github(annotations, summary(outcome), outcome.validity)
         codes.append(outcome.exit_code)
         told.append((plan.name, outcome.results()))
     if junit is not None:

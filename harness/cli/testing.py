@@ -20,6 +20,7 @@ from harness.cli.plan_options import plan_of, plan_options
 from harness.errors import EXIT_INTERRUPTED, EnvironmentFailure
 
 if TYPE_CHECKING:
+    from checkers.verdict import Validity
     from harness.run.outcome import Outcome
     from harness.run.plan import Plan
 
@@ -130,11 +131,16 @@ def tell(outcome: Outcome, *, as_json: bool) -> None:
     lines = summary(outcome)
     for line in lines:
         click.echo(line)
-    tell_github(workflow_commands(outcome.results()), lines)
+    tell_github(workflow_commands(outcome.results()), lines, outcome.validity)
 
 
-def tell_github(annotations: Sequence[str], lines: Sequence[str]) -> None:
-    """Where somebody reads them: under GitHub Actions. `lines` begin with a verdict."""
+def tell_github(
+    annotations: Sequence[str], lines: Sequence[str], validity: Validity | None
+) -> None:
+    """Print annotations and write the step summary under GitHub Actions; nothing elsewhere.
+
+    `validity` is None for a run that could not be made.
+    """
     from reports.github import write_step_summary
 
     if os.environ.get("GITHUB_ACTIONS") != "true":
@@ -142,4 +148,4 @@ def tell_github(annotations: Sequence[str], lines: Sequence[str]) -> None:
     for line in annotations:
         click.echo(line)
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
-        write_step_summary(lines, Path(path))
+        write_step_summary(lines, validity, Path(path))

@@ -86,8 +86,20 @@ for (const svg of all("svg.strip[data-from]")) {
         part.setAttribute("x2", part.dataset.b === part.dataset.e ? left : right);
       } else {
         part.setAttribute("x", left + 5);
-        if (part.matches(".on, .fits")) part.style.display = width > part.textContent.length * 7.3 + 8 ? "" : "none";
+        if (part.matches(".on, .fits, .room")) part.style.display = width > part.textContent.length * 7.3 + 8 ? "" : "none";
       }
+    }
+    // As reports/lanes.py does it: the first line with room; what finds none can be hovered over.
+    const ends = [], most = Number(svg.dataset.labelLanes), base = Number(svg.dataset.labelsY);
+    const seen = all("text.fault", svg).filter((label) => label.style.display !== "none");
+    const wide = (label) => label.textContent.length * 7.3;
+    const begin = (label) => Math.max(LEFT, Math.min(Number(label.getAttribute("x")), WIDTH - wide(label)));
+    for (const label of seen.sort((a, b) => begin(a) - begin(b))) {
+      const at = begin(label), free = ends.findIndex((end) => end + 8 <= at), lane = free < 0 ? ends.length : free;
+      if (lane >= most) { label.style.display = "none"; continue; }
+      ends[lane] = at + wide(label);
+      label.setAttribute("x", at);
+      label.setAttribute("y", base + 13 * lane);
     }
     svg.querySelector(".ticks").replaceChildren(...ticks().filter(([at, words]) => x(at) + 7.3 * words.length <= WIDTH).map(([at, words]) => text([x(at), 14], words, "mute")));
   };
@@ -181,12 +193,13 @@ for (const form of all("form[data-filters]")) {
   apply();
 }
 
-// Columns sort by a click on their heads.
+// Columns sort by a click on their heads; aria-sort says how, and the style sheet draws its arrow.
 for (const button of all("button[data-sort]")) {
   button.addEventListener("click", () => {
-    const table = button.closest("table"), column = button.closest("th").cellIndex;
-    const sign = button.dataset.sort === "up" ? -1 : 1;
-    button.dataset.sort = sign > 0 ? "up" : "down";
+    const head = button.closest("th"), table = head.closest("table"), column = head.cellIndex;
+    const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    for (const other of all("th[aria-sort]", table)) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
     const text = (row) => row.cells[column].textContent.trim();
     const rows = all("tbody tr", table).sort((a, b) => sign * text(a).localeCompare(text(b), "en", { numeric: true }));
     table.tBodies[0].append(...rows);

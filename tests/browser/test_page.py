@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,8 @@ def test_it_tells_what_was_lost_where_under_which_fault_and_how_to_see_it_again(
     assert "into kill n1" in proof.inner_text()
     assert page.locator("#command").inner_text() == COMMAND
     assert page.locator("table.off .gap").first.is_visible()
-    assert "never" in page.locator("table.off").inner_text()
+    assert "none" in page.locator("table.off").inner_text()
+    assert "n2 was elected at 1.1 s" in page.locator("#cause-1").inner_text()
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])
@@ -93,7 +95,7 @@ def contrast(one: str, other: str) -> float:
 
 def test_the_strip_zooms_by_keyboard_and_comes_back(browser: Browser, report: str) -> None:
     page = opened(browser, report)
-    strip = page.locator("svg.strip").first
+    strip = page.locator(".one svg.strip").first
     guilty = strip.locator("rect.b-guilty").first
     width = guilty.get_attribute("width")
     strip.focus()
@@ -111,14 +113,14 @@ def test_the_strip_zooms_by_keyboard_and_comes_back(browser: Browser, report: st
 
 def test_the_strip_zooms_by_wheel_once_it_is_chosen(browser: Browser, report: str) -> None:
     page = opened(browser, report)
-    strip = page.locator("svg.strip").first
+    strip = page.locator(".one svg.strip").first
     strip.scroll_into_view_if_needed()
     before = strip.locator(".ticks").inner_html()
     strip.hover()
     strip.focus()
     page.mouse.wheel(0, -400)
     page.wait_for_function(
-        "before => document.querySelector('svg.strip .ticks').innerHTML !== before", arg=before
+        "before => document.querySelector('.one svg.strip .ticks').innerHTML !== before", arg=before
     )
 
 
@@ -126,7 +128,7 @@ def test_even_time_gives_what_is_close_room_and_real_time_comes_back(
     browser: Browser, report: str
 ) -> None:
     page = opened(browser, report)
-    strip = page.locator("svg.strip").first
+    strip = page.locator(".one svg.strip").first
     sends = strip.locator("rect.b-ok")
     before = [sends.nth(at).get_attribute("width") for at in range(sends.count())]
     button = page.locator("button[data-even]").first
@@ -148,6 +150,25 @@ def test_even_time_gives_what_is_close_room_and_real_time_comes_back(
     page.keyboard.press("e")
     after = [float(sends.nth(at).get_attribute("width") or 0) for at in range(sends.count())]
     assert after == pytest.approx([float(width or 0) for width in before], abs=0.5)
+
+
+def test_labels_of_faults_do_not_lie_on_each_other_at_any_scale(
+    browser: Browser, tmp_path: Path
+) -> None:
+    run = lost_write(tmp_path, strokes=6)
+    page = opened(browser, write_report(run).as_uri())
+    strip = page.locator(".one svg.strip").first
+    strip.focus()
+    for key in ("0", "+", "+", "+", "ArrowLeft", "-", "-", "-", "-"):
+        page.keyboard.press(key)
+        boxes = strip.evaluate(
+            """svg => [...svg.querySelectorAll("text.fault")]
+                .filter((label) => label.style.display !== "none")
+                .map((label) => { const box = label.getBBox(); return [box.x, box.x + box.width, Number(label.getAttribute("y"))]; })"""  # noqa: E501
+        )
+        assert boxes
+        for one, other in combinations(boxes, 2):
+            assert one[2] != other[2] or one[1] <= other[0] or other[1] <= one[0], key
 
 
 def test_the_history_is_filtered_as_one_types(browser: Browser, report: str) -> None:
@@ -207,7 +228,7 @@ def test_without_script_everything_is_there(browser: Browser, report: str) -> No
     page = context.new_page()
     page.goto(report)
     assert page.locator("#lost-write-1").is_visible()
-    assert page.locator("svg.strip").first.is_visible()
+    assert page.locator(".one svg.strip").first.is_visible()
     assert page.locator("#calls tbody tr").first.is_visible()
     assert page.locator("button:visible").count() == 0
     context.close()

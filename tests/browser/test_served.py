@@ -43,8 +43,17 @@ def test_runs_are_filtered_sorted_opened_and_compared(address: str) -> None:
         page.goto(address)
         rows = page.locator("#runs tbody tr:visible")
         assert "append none" in rows.first.inner_text()
+        sorted_by = page.locator("th[aria-sort]")
+        assert (sorted_by.inner_text(), sorted_by.get_attribute("aria-sort")) == (
+            "time (UTC)",
+            "descending",
+        )
         page.get_by_role("button", name="verdict").click()
         assert "invalid" in rows.first.inner_text()
+        assert sorted_by.get_attribute("aria-sort") == "ascending"
+        page.get_by_role("button", name="verdict").click()
+        assert "invalid" not in rows.first.inner_text()
+        assert sorted_by.get_attribute("aria-sort") == "descending"
         page.locator("input[name=words]").fill("lost")
         assert rows.count() == 1
         page.locator("input[name=words]").fill("")
@@ -53,8 +62,10 @@ def test_runs_are_filtered_sorted_opened_and_compared(address: str) -> None:
         page.get_by_role("button", name="side by side").click()
         page.get_by_text("What differs is marked.").wait_for()
         assert "81.82 %" in page.locator("table").inner_text()
+        assert page.locator("b.better, b.worse").count() > 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
         page.goto(address)
-        page.get_by_role("link", name="20261116T001530.123Z").click()
+        page.get_by_role("link", name="2026-11-16 00:15:30").click()
         page.locator("#lost-write-1").wait_for()
         browser.close()
     assert complaints == []

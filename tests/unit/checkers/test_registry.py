@@ -136,7 +136,7 @@ def test_values_of_ours_and_of_others_are_both_values() -> None:
     )
     (clash,) = anomalies("inconsistent-offsets", history)
     assert clash.witness["values"] == [ours, {"torn": True}]
-    assert "number 41 of producer 7" in clash.because
+    assert "7:41" in clash.because
 
 
 def test_a_position_that_was_set_is_no_going_back() -> None:

@@ -41,8 +41,13 @@ class Rows:
         return self.row(ms + 2, process, "ok", "poll", [["poll", {key: list(records)}]])
 
 
-def lost_write(directory: Path, values: Sequence[Any] = (), key: str = KEY) -> Path:
-    """A record was acknowledged at offset 4 while n1 was dead, and nobody ever read it."""
+def lost_write(
+    directory: Path, values: Sequence[Any] = (), key: str = KEY, strokes: int = 1
+) -> Path:
+    """A record was acknowledged at offset 4 while n1 was dead, and nobody ever read it.
+
+    `strokes`: how many faults begin one shortly after the other.
+    """
     rows = Rows()
     told = [*values, *range(100, 110 - len(values))]
     fault = {"kind": "kill", "name": "kill 1/n1", "at_ms": 1000.0, "for_ms": 900.0, "node": "n1"}
@@ -50,6 +55,9 @@ def lost_write(directory: Path, values: Sequence[Any] = (), key: str = KEY) -> P
         rows.send(200 * offset, 0, value, offset, key)
     rows.row(700, NEMESIS, "info", "start-kill", fault)
     rows.row(720, NEMESIS, "info", "start-kill", {"fault": "kill 1/n1", "proof": "n1 is gone"})
+    for number in range(2, strokes + 1):
+        other = {"kind": "kill", "name": f"kill {number}/n2", "node": "n2"}
+        rows.row(720 + 10 * number, NEMESIS, "info", "start-kill", other)
     rows.send(800, 0, told[3], 3, key)
     gone = rows.send(900, 1, told[4], 4, key)
     rows.row(1000, 2, "invoke", "send", [["send", key, told[8]]])

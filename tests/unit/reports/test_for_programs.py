@@ -180,9 +180,19 @@ def test_an_unknown_verdict_is_a_warning() -> None:
 
 
 def test_a_step_summary_is_text_even_with_fences_in_it(tmp_path: Path) -> None:
-    said = step_summary(["invalid: 1 lost-write", "  ``` # <b>"])
+    said = step_summary(["invalid: 1 lost-write", "  ``` # <b>"], Validity.INVALID)
     assert said.splitlines()[2] == "````text"
     path = tmp_path / "summary.md"
-    write_step_summary(["valid: all"], path)
-    write_step_summary(["valid: all"], path)
+    write_step_summary(["valid: all"], Validity.VALID, path)
+    write_step_summary(["valid: all"], Validity.VALID, path)
     assert path.read_text().count("valid: all") == 2
+
+
+@pytest.mark.parametrize(
+    ("validity", "sign"),
+    [(Validity.VALID, "✅"), (Validity.INVALID, "❌"), (Validity.UNKNOWN, "❔"), (None, "❌")],
+)
+def test_the_sign_of_a_step_summary_is_the_verdict_whatever_its_words_are(
+    validity: Validity | None, sign: str
+) -> None:
+    assert step_summary(["valid: says who"], validity).startswith(f"{sign}\n")

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.store.results import NotJudged
 from reports.html import BYTES_MAX, render, report, write_report
+from reports.limits import Limits
 from reports.material import load
-from reports.model import Limits, page
+from reports.model import page
 from tests.unit.reports.stored_runs import COMMAND, HOSTILE, Rows, cycle, lost_write, stored
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -50,6 +52,18 @@ def test_a_guilty_page_shows_the_value_its_offset_the_fault_and_the_command(tmp_
     assert "fenced <b>" in seen
     assert "Kafka's own form" in seen
     assert "too late" not in seen
+
+
+def test_a_guilty_page_leads_with_the_causes(tmp_path: Path) -> None:
+    text = report(lost_write(tmp_path))
+    seen = Outline(text).text
+    assert (
+        "n1 led orders-3 until it was killed at 0.7 s; n2 was elected at 1.1 s with a shorter log: "
+        "1 acknowledged record of orders-3 at offset 4 is gone, found by lost-write."
+    ) in seen
+    assert text.index('id="cause-1"') < text.index('id="lost-write"')
+    assert '<a href="#lost-write-1">lost-write #1</a>' in text
+    assert "kill n1, 0.7 s to 1.6 s" in seen
 
 
 def test_links_lead_somewhere_and_ids_are_unique(tmp_path: Path) -> None:
@@ -184,3 +198,16 @@ def test_what_is_not_forbidden_is_named_and_marked(
     text = report(run)
     heading = text[text.index('<h3 id="lost-write">') :].partition("</h3>")[0]
     assert f'<span class="meta">{said}' in heading
+
+
+def test_the_page_says_what_was_not_judged_and_why(tmp_path: Path) -> None:
+    run = lost_write(tmp_path)
+    material = load(run)
+    need = "everything was read back"
+    skipped = (NotJudged("unseen", need), NotJudged("lost-write", need), NotJudged("lag", "x"))
+    lacking = replace(material, results=replace(material.results, not_judged=skipped))
+    seen = Outline(render(page(lacking, Limits()))).text
+    said = f"unseen, lost-write: they may judge only a run in which {need}"
+    assert seen.count(said) == 2
+    assert "Not judged: lag: it may judge only a run in which x." in seen
+    assert "ot judged" not in Outline(render(page(material, Limits()))).text

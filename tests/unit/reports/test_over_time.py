@@ -159,7 +159,7 @@ def test_a_fault_is_felt_until_every_partition_acknowledges_again() -> None:
         Band("pause 3", "pause n2", 4 * S, 4 * S + 1),
     ]
     assert recoveries(calls, struck) == [2.5, 0.6, 2.5]
-    assert by_kind(struck, [2.5, 0.6, 2.5]) == {"kill": "median 1.55 s, longest 2.50 s, of 2"}
+    assert by_kind(struck, [2.5, 0.6, 2.5]) == {"kill": (1.55, 2.5, 2)}
 
 
 def test_where_nothing_was_acknowledged_nobody_knows_when_it_recovered() -> None:

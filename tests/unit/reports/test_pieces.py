@@ -1,5 +1,6 @@
 """The pieces of a page, each by itself: calls, faults, leaders, messages, words."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from harness.history.op import NEMESIS, Op
 from reports import faults, logs
 from reports.calls import Calls
 from reports.leading import Missing, Reign
+from reports.limits import Limits
 from reports.material import load
 from reports.measures import longest_silence_s, rates, reading
-from reports.model import Limits, page
+from reports.model import page
 from reports.panels import offsets_panel
 from reports.spacetime import spacetime
 from reports.traced import METADATA, Trace
@@ -131,6 +133,23 @@ def test_the_strip_keeps_the_guilty_and_all_of_their_time(tmp_path: Path) -> Non
     assert strip.left_out == 0
 
 
+@pytest.mark.parametrize("election_ms", [20_000, 40_000])
+def test_the_strip_of_a_lost_write_shows_the_election_that_lost_it(
+    tmp_path: Path, election_ms: int
+) -> None:
+    run = lost_write(tmp_path)
+    rows = [json.loads(line) for line in (run / "cluster.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["time_ns"] += (row["time_ns"] > 1_000_000_000) * election_ms * 1_000_000
+    (run / "cluster.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (kind,) = page(load(run), Limits()).kinds
+    strip = kind.shown[0].strip
+    assert strip is not None
+    elected_ns = election_ms * 1_000_000 + 1_100_000_000
+    assert strip.from_ns < 904_000_000 < elected_ns < strip.to_ns
+    assert [each.label for each in strip.reigns] == ["n1 leads, epoch 0", "n2 leads, epoch 2"]
+
+
 def row(number: int, kind: str, time_ms: float, **more: Any) -> dict[str, Any]:
     names = ("node", "connection", "api", "topic", "detail")
     numbers = ("correlation_id", "partition", "offset", "epoch")
@@ -193,7 +212,10 @@ def test_operations_in_few_words() -> None:
     assert outcome(polled, KEY, 905) == f"{KEY} → … 903, 904, 905, 906, 907 …"
     assert outcome(Op(0, 0, 0, "ok", "r", [["r", "x", [1, 2]]])) == "x → [1,2]"
     assert outcome(Op(0, 0, 0, "info", "crash", None)) == ""
-    assert short(9 << 32 | 414) == "9:414"
+    sent = [["send", KEY, [3, 9 << 32 | 414]], ["append", "x", 9 << 32 | 415]]
+    assert outcome(Op(0, 0, 0, "ok", "send", sent)) == f"{KEY} ← 9:414 @3 · x ← 9:415"
+    assert outcome(Op(0, 0, 0, "ok", "r", [["r", "x", [1, 9 << 32 | 7]]])) == "x → [1,9:7]"
+    assert (short(9 << 32 | 414), short(-1), short("a" * 20)) == ("9:414", "-1", f"{'a' * 15}…")
     assert cut("x" * 500, 10) == "xxxxxxxxx…"
 
 

@@ -75,3 +75,38 @@ def test_a_summary_tells_the_first_few_and_counts_the_rest() -> None:
         "  store/x",
         "run it again with: harness test -w queue --nemesis kill --time-limit 60 --seed 7",
     ]
+
+
+def test_a_summary_tells_one_loss_once_however_many_checkers_found_it() -> None:
+    anomalies = [
+        Anomaly(
+            type="lost-write", ops=(), because="", witness={"key": "q-0", "offset": at, "value": at}
+        )
+        for at in (4, 5)
+    ]
+    gone = Anomaly(type="unseen", ops=(), because="",
+                   witness={"key": "q-0", "unseen": 391, "messages": [4, 5]})  # fmt: skip
+    verdicts = (
+        check(
+            "lost-write", validity=Validity.INVALID, found=tuple(anomalies), stats={"count": 391}
+        ),
+        check("unseen", validity=Validity.INVALID, found=(gone,), stats={"count": 391}),
+    )
+    lines = sentences.summary(results(validity=Validity.INVALID, verdicts=verdicts), "store/x")
+    assert lines[:3] == [
+        "invalid: 391 lost-write, 391 unseen",
+        "  391 acknowledged records of q-0 from offset 4 are gone, found by lost-write and unseen",
+        "  store/x",
+    ]
+
+
+def test_a_summary_counts_the_causes_that_it_has_no_room_for() -> None:
+    found = tuple(
+        Anomaly(type="lost-write", ops=(), because="gone", witness={"key": f"q-{at}", "offset": 1})
+        for at in range(12)
+    )
+    verdict = check("lost-write", validity=Validity.INVALID, found=found)
+    lines = sentences.findings(results(validity=Validity.INVALID, verdicts=(verdict,)))
+    assert lines == ["lost-write: gone"] * 8 + [
+        "and 4 more causes; the page of the run has them all"
+    ]

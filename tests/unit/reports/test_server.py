@@ -9,9 +9,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from click.testing import CliRunner
 
+from harness.cli.compare import compare
 from harness.store.store import Store
-from reports.comparison import compare_runs
+from reports.comparison import Change, as_words, compare_runs
 from reports.server import Served
 from tests.unit.reports.stored_runs import Rows, lost_write, stored
 
@@ -48,6 +50,11 @@ def test_it_lists_runs_with_their_verdicts(server: ThreadingHTTPServer) -> None:
     assert status == 200
     assert "invalid: 1 lost-write" in body
     assert RUN in body
+    assert ">2026-11-16 00:15:30</a>" in body
+    for label, value in (("seed", "7"), ("on", "netns"), ("nodes", "3"), ("for", "60 s")):
+        assert f'data-label="{label}">{value}</td>' in body
+    # Two runs are picked and compared at the top, however many there are.
+    assert body.index('type="submit"') < body.index("<table")
 
 
 def test_it_shows_the_page_of_a_run_and_its_files(server: ThreadingHTTPServer) -> None:
@@ -133,18 +140,60 @@ def test_two_runs_are_compared_figure_by_figure(tmp_path: Path) -> None:
     rows.send(0, 0, 1, 0)
     rows.send(900, 0, 2, 1)
     guilty, green = lost_write(tmp_path / "one"), stored(tmp_path / "other", rows, {})
-    found = {row.name: row.values for row in compare_runs(guilty, green)}
-    assert found["anomalies: lost-write"] == ("1", "-")
+    found = {row.name: row for row in compare_runs(guilty, green)}
     # What matters first, what was asked for last; what one of them lacks stands where it belongs.
     for names in (list(found), [row.name for row in compare_runs(green, guilty)]):
         assert names[:3] == ["run", "verdict", "anomalies: lost-write"]
-        assert names.index("recovery: kill") < names.index("latency: send, median")
+        assert names.index("recovery: kill, median") < names.index("latency: send, median")
         assert names[-1].startswith("plan: ")
-    assert found["availability: ended ok"] == ("81.82 %", "100.00 %")
-    assert found["recovery: longest time without an acknowledgement"][1] == "0.90 s"
-    assert found["recovery: kill"] == ("median 1.10 s, longest 1.10 s, of 1", "-")
-    assert found["changes of leader"] == ("1", "-")
-    assert found["latency: send, median"] == ("4.0 ms", "4.0 ms")
+    assert {name: (*found[name].values, found[name].delta, found[name].change) for name in (
+        "verdict", "anomalies: lost-write", "availability: ended ok", "operations",
+        "recovery: longest time without an acknowledgement", "recovery: kill, longest",
+        "changes of leader", "latency: send, median",
+    )} == {
+        "verdict": ("invalid", "valid", "", Change.BETTER),
+        "anomalies: lost-write": ("1", "0", "-1 (-100 %)", Change.BETTER),
+        "availability: ended ok": ("81.82 %", "100.00 %", "+18.18 %", Change.BETTER),
+        "operations": ("11", "2", "-9 (-82 %)", Change.NEITHER),
+        "recovery: longest time without an acknowledgement": (
+            "1.10 s", "0.90 s", "-0.20 s (-18 %)", Change.BETTER),
+        "recovery: kill, longest": ("1.10 s", "-", "", Change.NEITHER),
+        "changes of leader": ("1", "-", "", Change.NEITHER),
+        "latency: send, median": ("4.0 ms", "4.0 ms", "", Change.SAME),
+    }  # fmt: skip
+    back = {row.name: row.change for row in compare_runs(green, guilty)}
+    assert back["verdict"] is back["anomalies: lost-write"] is Change.WORSE
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (True, "yes"),
+        (None, ""),
+        (20.0, "20"),
+        (
+            {"unclean.leader.election.enable": "true", "x": 1},
+            "unclean.leader.election.enable=true, x=1",
+        ),
+        (["a", 2], "a, 2"),
+        ({}, ""),
+        ("1", "1"),
+    ],
+)
+def test_what_was_asked_for_is_said_in_words(value: object, said: str) -> None:
+    assert as_words(value) == said
+
+
+def test_the_command_prints_one_line_for_each_figure(tmp_path: Path) -> None:
+    guilty, green = lost_write(tmp_path / "one"), stored(tmp_path / "other", Rows(), {})
+    told = CliRunner().invoke(compare, [str(guilty), str(green)])
+    assert told.exit_code == 0
+    first, *lines = told.output.splitlines()
+    assert first.count("queue kill/20261116T001530.123Z") == 2
+    assert lines[0].split() == ["verdict", "invalid", "valid", "better"]
+    assert lines[1].split() == ["anomalies:", "lost-write", "1", "0", "-1", "(-100", "%)", "better"]
+    # All in columns.
+    assert lines[0].index("invalid") == lines[1].index("1 ")
 
 
 def test_it_sends_nothing_that_lies_outside_of_the_store(
@@ -159,6 +208,18 @@ def test_it_sends_nothing_that_lies_outside_of_the_store(
         assert status == 404
         assert "is a link" in body
         assert body != "secret"
+
+
+def test_a_run_whose_plan_is_corrupt_is_called_corrupt(
+    server: ThreadingHTTPServer, tmp_path: Path
+) -> None:
+    directory = tmp_path / "store" / "queue kill" / "20261116T001530.123Z"
+    (directory / "plan.json").write_text("[]")
+    assert '<td class="nowrap corrupt">corrupt</td>' in asked(server, "/")[1]
+    status, body = asked(server, RUN)
+    assert status == 200
+    assert "CORRUPT" in body
+    assert "plan.json" in body
 
 
 def test_a_pipe_keeps_nobody_waiting(server: ThreadingHTTPServer, tmp_path: Path) -> None:
@@ -181,16 +242,16 @@ def test_a_page_that_is_no_utf_8_is_sent_all_the_same(
     assert body == "<p>\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} here"
 
 
-def test_a_damaged_run_is_shown_as_one(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+def test_a_corrupt_run_is_called_corrupt(server: ThreadingHTTPServer, tmp_path: Path) -> None:
     directory = tmp_path / "store" / "queue kill" / "20261116T001530.123Z"
     (directory / "results.json").write_text('{"run": "2026')
     status, body = asked(server, "/")
     assert status == 200
-    assert '<td class="nowrap damaged">damaged</td>' in body
+    assert '<td class="nowrap corrupt">corrupt</td>' in body
     assert "results.json: Unterminated string" in body
     status, body = asked(server, RUN)
     assert status == 200
-    assert "DAMAGED" in body
+    assert "CORRUPT" in body
     assert "results.json: Unterminated string" in body
     assert "It came to no end" not in body
 

@@ -1,0 +1,117 @@
+"""The whole run on one time axis: faults, the leaders of the partitions in question, and causes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reports.causes import Cause
+from reports.lanes import lanes_of, width_of
+from reports.leading import Leading
+from reports.material import Material
+from reports.strip import LEFT, WIDTH, Scale, Tick
+
+_TOP, _LANE = 24.0, 20.0
+_KEYS_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A fault or a reign, with its label beside its begin."""
+
+    x: float
+    width: float
+    y: float
+    label: str
+    label_x: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where causes lie: the change of leader behind them, or their first operation."""
+
+    x: float
+    label: str
+    label_x: float
+    label_y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    height: float
+    ticks: tuple[Tick, ...]
+    faults: tuple[Piece, ...]
+    rows: tuple[tuple[str, float], ...]
+    """Names at the left, with their heights."""
+    reigns: tuple[Piece, ...]
+    moments: tuple[Moment, ...]
+
+
+def overview(material: Material, found: Sequence[Cause]) -> Overview | None:
+    """`found` in the order of the page. None if there is no time to be shown."""
+    if material.calls is None or not material.calls.end_of_all_ns:
+        return None
+    scale = Scale(0, material.calls.end_of_all_ns)
+    faults, y = _faults(material, scale)
+    rows = [("faults", _TOP)] if faults else []
+    reigns: list[Piece] = []
+    leading = material.leading or Leading()
+    keys = dict.fromkeys(each.records.key for each in found if each.records is not None)
+    for key in [each for each in keys if leading.of_key(each)][:_KEYS_MAX]:
+        rows.append((key, y))
+        reigns += _reigns(leading, key, scale, y)
+        y += _LANE
+    moments = _moments(found, scale, y)
+    height = max([y, *(each.label_y + 6 for each in moments)])
+    return Overview(height, scale.ticks(), faults, tuple(rows), tuple(reigns), moments)
+
+
+def _faults(material: Material, scale: Scale) -> tuple[tuple[Piece, ...], float]:
+    marks = [scale.mark(each.begin_ns, each.end_ns, each.label) for each in material.bands]
+    places = [_label_x(mark.x + 4, mark.label) for mark in marks]
+    lanes = lanes_of([
+        (min(mark.x, at), max(mark.x + mark.width, at + width_of(mark.label)))
+        for mark, at in zip(marks, places, strict=True)
+    ])  # fmt: skip
+    pieces = tuple(
+        Piece(mark.x, mark.width, _TOP + _LANE * lane, mark.label, at,
+              f"{mark.label}, {mark.begin_ns / 1e9:.1f} s to {mark.end_ns / 1e9:.1f} s")
+        for mark, at, lane in zip(marks, places, lanes, strict=True)
+    )  # fmt: skip
+    return pieces, _TOP + _LANE * (max(lanes, default=-1) + 1) + 4
+
+
+def _reigns(leading: Leading, key: str, scale: Scale, y: float) -> list[Piece]:
+    pieces = []
+    for each in leading.of_key(key):
+        mark = scale.mark(max(0, each.begin_ns), max(0, each.end_ns), each.node)
+        said = f"{each.node} leads {key} in epoch {each.epoch}"
+        label = each.node if width_of(each.node) + 6 < mark.width else ""
+        title = f"{said}, {each.begin_ns / 1e9:.1f} s to {each.end_ns / 1e9:.1f} s"
+        pieces.append(Piece(mark.x, mark.width, y, label, mark.x + 4, title))
+    return pieces
+
+
+def _moments(found: Sequence[Cause], scale: Scale, y: float) -> tuple[Moment, ...]:
+    at: dict[int, list[int]] = {}
+    for number, cause in enumerate(found, 1):
+        times = [each.at_ns for each in cause.findings if each.at_ns is not None]
+        time_ns = min(times, default=None) if cause.change is None else cause.change.time_ns
+        if time_ns is not None:
+            at.setdefault(time_ns, []).append(number)
+    labels = [f"↑ {', '.join(map(str, numbers))}" for numbers in at.values()]
+    xs = [scale.x(time_ns) for time_ns in at]
+    places = [_label_x(x - 4, label) for x, label in zip(xs, labels, strict=True)]
+    lanes = lanes_of([
+        (place, place + width_of(label)) for place, label in zip(places, labels, strict=True)
+    ])  # fmt: skip
+    return tuple(
+        Moment(x, label, place, y + 12 + 14 * lane)
+        for x, label, place, lane in zip(xs, labels, places, lanes, strict=True)
+    )
+
+
+def _label_x(x: float, label: str) -> float:
+    """Beside its begin, unless it would stick out."""
+    return round(max(LEFT, min(x, WIDTH - width_of(label))), 1)
