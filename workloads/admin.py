@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.client.base import Invocation
+from harness.client.base import Batching, Invocation
 from harness.cluster.base import NewTopic
 from harness.decisions import Decisions
 from workloads.base import Load
@@ -47,6 +47,9 @@ class Admin:
     @property
     def topics(self) -> Sequence[NewTopic]:
         return self._logs.topics
+
+    def batching(self, client: int) -> Batching:
+        return self._logs.batching(client)
 
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
         return self._logs.opening(client, process)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.client.base import Invocation
+from harness.client.base import Batching, Invocation
 from harness.client.payload import value_of
 from harness.cluster.base import NewTopic
 from workloads.base import Load
@@ -42,6 +42,9 @@ class Append:
     @property
     def topics(self) -> Sequence[NewTopic]:
         return self._logs.topics
+
+    def batching(self, client: int) -> Batching:
+        return self._logs.batching(client)
 
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
         return ()

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.client.base import Invocation
+from harness.client.base import Batching, Invocation
 from harness.cluster.base import NewTopic
 
 
@@ -24,6 +24,10 @@ class Load:
     topic_configs: Mapping[str, str]
     key_dist: str = "uniform"
     """uniform, zipf, or hot:90 (so many percent of all operations on one key)."""
+    burst: int = 1
+    """Most records of one send, for workloads that send bursts."""
+    batch_bytes_max: int | None = None
+    """Largest batch that the brokers take, where a setting says so."""
 
 
 class Workload(Protocol):
@@ -39,6 +43,10 @@ class Workload(Protocol):
 
     @property
     def topics(self) -> Sequence[NewTopic]: ...
+
+    def batching(self, client: int) -> Batching:
+        """How this client's producer puts records together."""
+        ...
 
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
         """What a process does first: a client that is new has nothing assigned."""

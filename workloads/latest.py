@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.client.base import Invocation
+from harness.client.base import Batching, Invocation
 from harness.cluster.base import NewTopic
 from workloads.base import Load
 from workloads.logs import LOG_CHECKERS, POLL, Logs
@@ -33,6 +33,9 @@ class Latest:
     @property
     def topics(self) -> Sequence[NewTopic]:
         return self._logs.topics
+
+    def batching(self, client: int) -> Batching:
+        return self._logs.batching(client)
 
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
         return self._logs.opening(client, process)

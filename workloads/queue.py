@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.client.base import Invocation
+from harness.client.base import Batching, Invocation
 from harness.cluster.base import NewTopic
 from workloads.base import Load
 from workloads.logs import LOG_CHECKERS, POLL, Logs
@@ -15,7 +15,8 @@ _SENDS = 0.5 + _ASSIGNS / 2
 
 
 class Queue:
-    """Records go in and must come out: every client sends and polls, and changes what it reads."""
+    """Records go in, one or many at once, and must come out: every client sends, polls, and changes
+    what it reads."""
 
     name = "queue"
     consistency = (
@@ -25,12 +26,15 @@ class Queue:
     checkers = LOG_CHECKERS
 
     def __init__(self, load: Load) -> None:
-        self._logs = Logs(load, ("queue1", "queue2"), partitions=_PARTITIONS)
+        self._logs = Logs(load, ("queue1", "queue2"), partitions=_PARTITIONS, sends_bursts=True)
         self._kinds = self._logs.kinds
 
     @property
     def topics(self) -> Sequence[NewTopic]:
         return self._logs.topics
+
+    def batching(self, client: int) -> Batching:
+        return self._logs.batching(client)
 
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
         return self._logs.opening(client, process)

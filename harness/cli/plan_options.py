@@ -22,6 +22,7 @@ INVARIANTS = ("all", "cheap", "off")
 _SEED_BITS = 32
 _CLIENTS_MAX = 10_000
 _REPLICAS = 3
+_BURST_MAX = 10_000
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _UNCLEAN = "unclean.leader.election.enable"
 
@@ -110,6 +111,8 @@ _OPTIONS = (
                  default="read_committed", show_default=True),
     click.option("--key-dist", type=KeyDistribution(), default="uniform", show_default=True,
                  help="Which keys operations choose."),
+    click.option("--burst", type=click.IntRange(1, _BURST_MAX), show_default="256; 32 on sim",
+                 help="Most records of one send, sent without waiting for each; for -w queue."),
     click.option("--replication-factor", type=click.IntRange(1),
                  show_default="3, or one on each of fewer nodes"),
     _properties("--topic-config", "every topic"),

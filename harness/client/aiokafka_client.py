@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
-from inspect import signature
 from typing import Any, TypeVar
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.errors import BrokerResponseError, KafkaError, OffsetOutOfRangeError
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError, OffsetOutOfRangeError
 
 from harness.client.aiokafka_admin import AiokafkaAdmin
+from harness.client.aiokafka_producer import AiokafkaProducing
+from harness.client.aiokafka_settings import arguments, driver_error
 from harness.client.base import ClientSettings, IsolationLevel
 from harness.client.driver import (
     Driver,
@@ -26,10 +27,10 @@ from harness.client.driver import (
     Positions,
     Read,
     Stored,
+    ToStore,
     Whole,
     place_of,
 )
-from harness.client.error_names import error_name
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
 from harness.errors import EnvironmentFailure
@@ -37,7 +38,6 @@ from harness.errors import EnvironmentFailure
 _T = TypeVar("_T")
 
 _POLLED_MAX = 500
-_SENDING = "Sender._send_produce_req"
 
 # Whoever runs the client says where its log goes; by itself it is silent.
 logging.getLogger("aiokafka").addHandler(logging.NullHandler())
@@ -58,7 +58,7 @@ class AiokafkaDriver:
             "metadata_max_age_ms": settings.metadata_max_age_ms,
         }
         self._patience_s = settings.delivery_timeout_ms / 1000
-        self._producer: AIOKafkaProducer | None = None
+        self._producing = AiokafkaProducing(settings, self._common)
         self._consumer: AIOKafkaConsumer | None = None
         self._readers: dict[IsolationLevel, AIOKafkaConsumer] = {}
         self._admin: AiokafkaAdmin | None = None
@@ -69,16 +69,14 @@ class AiokafkaDriver:
         if self._settings.retries is not None:
             raise EnvironmentFailure("aiokafka has no setting for retries; try --client confluent")
         try:
-            for make in (self._made_producer, self._made_consumer):
+            for make in (self._producing.made, self._made_consumer):
                 # It was never started, so there is nothing to be stopped.
                 make()._closed = True
         except (TypeError, ValueError) as error:
             raise EnvironmentFailure(f"an aiokafka client cannot be made: {error}") from error
 
     async def close(self) -> None:
-        producer, self._producer = self._producer, None
-        if producer is not None:
-            await _drop(producer)
+        await self._producing.close()
         consumers = [each for each in (self._consumer, *self._readers.values()) if each is not None]
         self._consumer = None
         self._readers.clear()
@@ -90,55 +88,8 @@ class AiokafkaDriver:
 
     # Writing
 
-    async def produce(self, place: Place, key: bytes | None, payload: bytes | None) -> Stored:
-        settled: asyncio.Future[Any] | None = None
-        try:
-            async with asyncio.timeout(self._patience_s):
-                producer = await self._started_producer()
-                settled = await producer.send(
-                    place.topic, payload, key=key, partition=place.partition
-                )
-                told = await asyncio.shield(settled)
-        except TimeoutError:
-            if settled is not None:
-                settled.add_done_callback(_take_note)
-            raise DriverError(
-                "_TIMED_OUT", "not settled in time", harmless=settled is None
-            ) from None
-        except AssertionError as error:  # so aiokafka says that there is no such partition
-            name = "UNKNOWN_TOPIC_OR_PARTITION"
-            raise DriverError(name, str(error), harmless=settled is None) from error
-        except KafkaError as error:
-            raise _driver_error(error, harmless=settled is None) from error
-        leader = producer.client.cluster.leader_for_partition(
-            TopicPartition(place.topic, place.partition)
-        )
-        offset = None if told is None or told.offset < 0 else told.offset
-        return Stored(offset, f"n{leader}" if leader is not None and leader >= 0 else None)
-
-    def _made_producer(self) -> AIOKafkaProducer:
-        settings = self._settings
-        return AIOKafkaProducer(
-            **{
-                **self._common,
-                "acks": "all" if settings.acks == "all" else int(settings.acks),
-                "enable_idempotence": settings.enable_idempotence,
-                "request_timeout_ms": settings.delivery_timeout_ms,
-                "linger_ms": 0,
-                **_arguments(AIOKafkaProducer, settings.producer_config),
-            }
-        )
-
-    async def _started_producer(self) -> AIOKafkaProducer:
-        if self._producer is None:
-            producer = self._made_producer()
-            try:
-                await producer.start()
-            except BaseException:
-                await _drop(producer)
-                raise
-            self._producer = producer
-        return self._producer
+    async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
+        return await self._producing.produce(records)
 
     # Reading
 
@@ -158,7 +109,7 @@ class AiokafkaDriver:
         except OffsetOutOfRangeError as error:
             return await self._moved_on(error)
         except KafkaError as error:
-            return Polled(error=_driver_error(error))
+            return Polled(error=driver_error(error))
         except DriverError as error:
             return Polled(error=error)
         return Polled(
@@ -177,11 +128,11 @@ class AiokafkaDriver:
         try:
             begins = await consumer.beginning_offsets(list(asked))
         except KafkaError as silence:
-            return Polled(error=_driver_error(silence))
+            return Polled(error=driver_error(silence))
         behind = [where for where, offset in asked.items() if offset < begins[where]]
         for where in behind:
             consumer.seek(where, begins[where])
-        return Polled() if behind else Polled(error=_driver_error(error))
+        return Polled() if behind else Polled(error=driver_error(error))
 
     async def read_all(self, place: Place) -> Whole:
         reader = await self._reader(self._settings.isolation_level)
@@ -200,7 +151,7 @@ class AiokafkaDriver:
         except TimeoutError:
             raise DriverError("_TIMED_OUT", f"read {len(found)} records, not all of them") from None
         except KafkaError as error:
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
         # A leader that was deposed may have been asked last, and tell less than was read.
         return Whole(found, max(end, found[-1].offset + 1) if found else end)
 
@@ -219,7 +170,7 @@ class AiokafkaDriver:
             stable = await committed.end_offsets(list(by_place))
             high = await uncommitted.end_offsets(list(by_place))
         except KafkaError as error:
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
         return {
             name: {by_place[where]: offset for where, offset in found.items()}
             for name, found in (("low", low), ("stable", stable), ("high", high))
@@ -239,7 +190,7 @@ class AiokafkaDriver:
                 "auto_offset_reset": "none",
                 "request_timeout_ms": settings.delivery_timeout_ms,
                 "fetch_max_wait_ms": settings.poll_ms,
-                **_arguments(AIOKafkaConsumer, settings.consumer_config),
+                **arguments(AIOKafkaConsumer, settings.consumer_config),
                 "isolation_level": isolation or settings.isolation_level,
             }
         )
@@ -254,7 +205,7 @@ class AiokafkaDriver:
             if isinstance(error, TimeoutError):
                 raise DriverError("_TIMED_OUT", "no node answered in time") from None
             if isinstance(error, KafkaError):
-                raise _driver_error(error) from error
+                raise driver_error(error) from error
             raise
         return consumer
 
@@ -293,22 +244,7 @@ class AiokafkaDriver:
         except TimeoutError:
             raise DriverError("_TIMED_OUT", "no answer in time") from None
         except KafkaError as error:
-            raise _driver_error(error) from error
-
-
-async def _drop(producer: AIOKafkaProducer) -> None:
-    """At once: AIOKafkaProducer.stop would send what is left, and wait for it."""
-    producer._closed = True
-    sender = producer._sender
-    under_way = [
-        task
-        for task in asyncio.all_tasks()
-        if task is sender.sender_task or _is_sending(task, sender)
-    ]
-    for task in under_way:
-        task.cancel()
-    await producer.client.close()
-    await asyncio.gather(*under_way, return_exceptions=True)
+            raise driver_error(error) from error
 
 
 async def _stop(consumer: AIOKafkaConsumer) -> None:
@@ -319,20 +255,6 @@ async def _stop(consumer: AIOKafkaConsumer) -> None:
         fetch.cancel()
     await asyncio.gather(*fetches, return_exceptions=True)
     await consumer._client.close()
-
-
-def _is_sending(task: asyncio.Task[Any], sender: Any) -> bool:
-    """aiokafka keeps these tasks to itself, so they are known by what they do, and for whom."""
-    coroutine: Any = task.get_coro()
-    if getattr(coroutine, "__qualname__", "") != _SENDING or coroutine.cr_frame is None:
-        return False
-    return coroutine.cr_frame.f_locals.get("self") is sender
-
-
-def _take_note(settled: asyncio.Future[Any]) -> None:
-    """Of an end that nobody waits for any more: asyncio would complain of it."""
-    if not settled.cancelled():
-        settled.exception()
 
 
 def _put_to(consumer: AIOKafkaConsumer, positions: Positions) -> None:
@@ -350,37 +272,6 @@ def _partition(key: str) -> TopicPartition:
 
 def _read(record: Any) -> Read:
     return Read(record.offset, record.key, record.value)
-
-
-def _driver_error(error: KafkaError, *, harmless: bool = False) -> DriverError:
-    name = type(error).__name__
-    message = str(error).removeprefix(f"{name}: ")
-    if isinstance(error, BrokerResponseError):
-        name = error_name(error.errno, name)
-    return DriverError(name, message, harmless=harmless)
-
-
-def _arguments(of: type[Any], config: Mapping[str, str]) -> dict[str, Any]:
-    """Settings by Kafka's names, of the types that the library's own defaults have."""
-    defaults = {each.name: each.default for each in signature(of).parameters.values()}
-    return {
-        name.replace(".", "_"): _argument(name, text, defaults.get(name.replace(".", "_")))
-        for name, text in config.items()
-    }
-
-
-def _argument(name: str, text: str, default: Any) -> Any:
-    """ValueError with a sentence: the library would fail later, by an operator that it lacks."""
-    if isinstance(default, bool):
-        if text.lower() not in ("true", "false"):
-            raise ValueError(f"{name}={text}: expected true or false")
-        return text.lower() == "true"
-    try:
-        return int(text)
-    except ValueError:
-        if isinstance(default, int):
-            raise ValueError(f"{name}={text}: expected a whole number") from None
-        return text
 
 
 def _check(driver: AiokafkaDriver) -> Driver:

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 Outcome = Literal["ok", "fail", "info"]
 Acks = Literal["0", "1", "all"]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
+Codec = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,17 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Batching:
+    """How a producer puts records together, for each partition."""
+
+    linger_ms: int = 0
+    """Time that a batch waits for more records."""
+    batch_bytes: int = 16_384
+    """Size of a batch before compression; a batch has one record at least."""
+    codec: Codec = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
     """What a run decides for all of its clients. Names and meanings are Kafka's."""
 
@@ -49,7 +61,9 @@ class ClientSettings:
     """A leader that was cut off and deposed answers its clients still, but acknowledges nothing. A
     request that times out sends no client to look for another leader; only old metadata does."""
     poll_ms: int = 100
+    batching: Batching = Batching()
     producer_config: Mapping[str, str] = field(default_factory=dict)
+    """Settings by the library's names; they override everything above."""
     consumer_config: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -28,6 +28,7 @@ from harness.client.driver import (
     Positions,
     Read,
     Stored,
+    ToStore,
     Whole,
     place_of,
 )
@@ -69,7 +70,6 @@ class ConfluentDriver:
         self._consumer: Consumer | None = None
         self._reader: Consumer | None = None
         self._admin: ConfluentAdmin | None = None
-        self._report: tuple[KafkaError | None, int | None] | None = None
 
     async def open(self) -> None:
         self._producer = self._made(Producer, producer_config(self._settings, self._client_id))
@@ -94,33 +94,29 @@ class ConfluentDriver:
 
     # Writing
 
-    async def produce(self, place: Place, key: bytes | None, payload: bytes | None) -> Stored:
+    async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
         producer = self._producer
         assert producer is not None, "open it first"
-        self._report = None
-        try:
-            producer.produce(
-                place.topic, payload, key, place.partition, on_delivery=self._delivered
-            )
-        except BufferError as error:
-            raise DriverError("_QUEUE_FULL", str(error), harmless=True) from error
-        except KafkaException as error:
-            raise driver_error(error.args[0], harmless=True) from error
+        reports = _Reports(len(records))
+        for at, (place, key, payload) in enumerate(records):
+            try:
+                producer.produce(
+                    place.topic, payload, key, place.partition, on_delivery=reports.taker(at)
+                )
+            except BufferError as error:
+                reports.take(at, DriverError("_QUEUE_FULL", str(error), harmless=True))
+            except KafkaException as error:
+                reports.take(at, driver_error(error.args[0], harmless=True))
         # Longer than librdkafka will take to give up, so that it is its own judgement that counts.
         request_s = self._settings.request_timeout_ms / 1000
         deadline = time.monotonic() + self._patience_s + request_s + _GRACE_S
-        while self._report is None:
+        while reports.missing:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
-                raise DriverError("_TIMED_OUT", "no delivery report in time")
+                break
             producer.poll(min(left_s, 1.0))
-        problem, offset = self._report
-        if problem is not None:
-            raise driver_error(problem)
-        return Stored(None if offset is None or offset < 0 else offset)
-
-    def _delivered(self, problem: KafkaError | None, message: Message) -> None:
-        self._report = problem, message.offset()
+        late = DriverError("_TIMED_OUT", "no delivery report in time")
+        return [late if report is None else report for report in reports.by_record]
 
     # Reading
 
@@ -198,6 +194,29 @@ class ConfluentDriver:
 
     async def describe_topic(self, topic: str) -> dict[str, Any] | None:
         return self._administration().describe_topic(topic)
+
+
+class _Reports:
+    """Delivery reports of one call of `produce`. A report that comes after the call ends here,
+    too, and not among those of the next call."""
+
+    def __init__(self, count: int) -> None:
+        self.by_record: list[Stored | DriverError | None] = [None] * count
+        self.missing = count
+
+    def take(self, at: int, report: Stored | DriverError) -> None:
+        self.by_record[at] = report
+        self.missing -= 1
+
+    def taker(self, at: int) -> Callable[[KafkaError | None, Message], None]:
+        def take(problem: KafkaError | None, message: Message) -> None:
+            if problem is not None:
+                self.take(at, driver_error(problem))
+                return
+            offset = message.offset()
+            self.take(at, Stored(None if offset is None or offset < 0 else offset))
+
+        return take
 
 
 def _consume(consumer: Consumer, within_s: float) -> list[Message]:

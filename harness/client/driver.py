@@ -45,6 +45,14 @@ def place_of(key: str) -> Place:
     return Place(topic, int(partition), name if slash else None, log)
 
 
+class ToStore(NamedTuple):
+    """One record to be produced."""
+
+    place: Place
+    key: bytes | None
+    payload: bytes | None
+
+
 class Stored(NamedTuple):
     """An acknowledged record. The offset is None where the broker does not tell it, with acks=0."""
 
@@ -86,8 +94,12 @@ class Driver(Protocol):
 
     async def close(self) -> None: ...
 
-    async def produce(self, place: Place, key: bytes | None, payload: bytes | None) -> Stored:
-        """One record, until it is acknowledged or given up."""
+    async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
+        """Sends all records without waiting in between, batches of a partition in flight at once.
+
+        Returns the end of each record, in the order of `records`, when every record is
+        acknowledged or given up. Raises nothing: an error is a record's own.
+        """
         ...
 
     async def assign(self, positions: Positions) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from harness.client.base import Client, Completion, Invocation, Outcome
-from harness.client.driver import Driver, DriverError, Read, place_of
+from harness.client.driver import Driver, DriverError, Read, Stored, ToStore, place_of
 from harness.client.outcomes import of_admin, of_produce
 from harness.client.payload import decode, encode
 
@@ -28,7 +28,7 @@ class KafkaClient:
         self._positions: dict[str, int | None] = {}
         self._node: str | None = None
         self._operations: dict[str, Callable[[Any], Awaitable[Completion]]] = {
-            "send": self._micro_ops,
+            "send": self._sends,
             "poll": self._micro_ops,
             "txn": self._micro_ops,
             "put": self._micro_ops,
@@ -55,6 +55,39 @@ class KafkaClient:
         return await operation(invocation.value)
 
     # Lists of micro-operations
+
+    async def _sends(self, value: Sequence[MicroOp]) -> Completion:
+        """All records at once. Each that was acknowledged has its offset; the others stay as they
+        were asked.
+
+        The whole is `ok` only if every record is, and `fail` only if none can have been written.
+        Between the two it is `info`, and the records in it that have an offset are acknowledged.
+        """
+        done = [list(each) for each in value]
+        ends = await self.driver.produce([_to_store(each[1], each[2]) for each in done])
+        outcomes: set[Outcome] = set()
+        nodes: set[str | None] = set()
+        first_error: DriverError | None = None
+        for micro_op, end in zip(done, ends, strict=True):
+            outcome = self._end_send(micro_op, end)
+            outcomes.add(outcome)
+            if isinstance(end, Stored):
+                nodes.add(end.node)
+            elif outcome != "ok" and first_error is None:
+                first_error = end
+        node = nodes.pop() if len(nodes) == 1 else None
+        type_ = outcomes.pop() if len(outcomes) == 1 else "info"
+        return Completion(type_, done, None if first_error is None else str(first_error), node)
+
+    def _end_send(self, micro_op: MicroOp, end: Stored | DriverError) -> Outcome:
+        """Writes the offset into it, if it is acknowledged."""
+        if isinstance(end, Stored):
+            _acknowledge(micro_op, end.offset)
+            return "ok"
+        outcome = self._outcome_of(micro_op, end)
+        if outcome == "ok":
+            _acknowledge(micro_op, None)
+        return outcome
 
     async def _micro_ops(self, value: Sequence[MicroOp]) -> Completion:
         """In order, up to the first that does not succeed; later ones stay as they were asked."""
@@ -93,10 +126,9 @@ class KafkaClient:
             raise ValueError(f"no client here can do {name!r}")
 
     async def _produce(self, key: str, value: int | None) -> int | None:
-        place = place_of(key)
-        record_key = None if place.name is None else place.name.encode()
-        payload = None if value is None else encode(key, value)
-        stored = await self.driver.produce(place, record_key, payload)
+        (stored,) = await self.driver.produce([_to_store(key, value)])
+        if isinstance(stored, DriverError):
+            raise stored
         self._node = stored.node
         return stored.offset
 
@@ -202,6 +234,12 @@ class KafkaClient:
         """What was under way is lost with the client, which is thrown away after this."""
         await self.driver.close()
         return Completion("info", value, "crash: the client was thrown away")
+
+
+def _to_store(key: str, value: int | None) -> ToStore:
+    place = place_of(key)
+    record_key = None if place.name is None else place.name.encode()
+    return ToStore(place, record_key, None if value is None else encode(key, value))
 
 
 def _acknowledge(micro_op: MicroOp, offset: int | None) -> None:

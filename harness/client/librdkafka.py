@@ -18,6 +18,8 @@ LOGGER = logging.getLogger("harness.client.librdkafka")
 LOGGER.addHandler(logging.NullHandler())
 
 _CONNECT_MS_MIN = 1000
+_IN_FLIGHT_MAX = 5
+"""Kafka's own default. With idempotence librdkafka takes no more; without it a million."""
 
 
 def _config(settings: ClientSettings, client_id: str) -> Config:
@@ -40,7 +42,10 @@ def producer_config(settings: ClientSettings, client_id: str) -> Config:
         "enable.idempotence": settings.enable_idempotence,
         "message.timeout.ms": settings.delivery_timeout_ms,
         "request.timeout.ms": settings.request_timeout_ms,
-        "linger.ms": 0,
+        "linger.ms": settings.batching.linger_ms,
+        "batch.size": settings.batching.batch_bytes,
+        "compression.type": settings.batching.codec,
+        "max.in.flight.requests.per.connection": _IN_FLIGHT_MAX,
     }
     if settings.retries is not None:
         config["message.send.max.retries"] = settings.retries

@@ -11,7 +11,7 @@ from math import ceil
 
 from harness.client.base import Invocation
 from harness.client.driver import place_of
-from harness.client.payload import encode
+from harness.client.payload import encode, value_of
 from harness.run.plan import Plan
 from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
@@ -96,8 +96,8 @@ def _why_no_record(plan: Plan, workload: Workload) -> str | None:
     for topic in workload.topics:
         configs = {**plan.broker_config, **topic.configs}
         key = f"{topic.name}-{topic.partitions - 1}"
-        # The value of the last ordinal is the longest in digits.
-        written = workload.write(plan.concurrency - 1, 2**32 - 1, key).value[0]
+        written = workload.write(plan.concurrency - 1, 0, key).value[0]
+        longest = value_of(plan.concurrency - 1, 2**32 - 1)
         name = place_of(written[1]).name
         policy = configs.get("cleanup.policy", configs.get("log.cleanup.policy", ""))
         if name is None and "compact" in policy:
@@ -105,7 +105,7 @@ def _why_no_record(plan: Plan, workload: Workload) -> str | None:
                 f"cleanup.policy={policy} takes only records with keys, and those of "
                 f"{plan.workload} have none; leave it out, or try -w register"
             )
-        most = _BATCH_BYTES + len(name or "") + len(encode(written[1], written[2]))
+        most = _BATCH_BYTES + len(name or "") + len(encode(written[1], longest))
         for limit in ("max.message.bytes", "message.max.bytes"):
             allowed = _number(configs.get(limit))
             if allowed is not None and allowed < most:

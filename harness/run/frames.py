@@ -34,6 +34,8 @@ class Begin(msgspec.Struct, tag_field="do", tag="begin"):
     replication_factor: int
     topic_configs: Mapping[str, str]
     key_dist: str
+    burst: int
+    batch_bytes_max: int | None
     process: int
     """Of its first operation: a worker that takes the place of a dead one is another process."""
     ordinal: int

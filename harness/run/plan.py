@@ -38,6 +38,8 @@ class Plan:
     retries: int | None = None
     isolation_level: IsolationLevel = "read_committed"
     key_dist: str = "uniform"
+    burst: int | None = None
+    """Most records of one send; None for what suits the place."""
     replication_factor: int = 3
     topic_config: Mapping[str, str] = field(default_factory=dict)
     broker_config: Mapping[str, str] = field(default_factory=dict)
@@ -67,6 +69,23 @@ class Plan:
         """Of the workload's topics: two, unless there are fewer replicas or the plan says so."""
         said = self.topic_config.get("min.insync.replicas")
         return whole_number(said) if said is not None else min(2, self.replication_factor)
+
+    @property
+    def burst_max(self) -> int:
+        if self.burst is not None:
+            return self.burst
+        return _BURST_SIMULATED if self.on == "sim" else _BURST
+
+    @property
+    def batch_bytes_max(self) -> int | None:
+        """Largest batch that the workload's topics take, where a setting says so."""
+        said = self.topic_config.get("max.message.bytes") or self.broker_config.get(
+            "message.max.bytes"
+        )
+        try:
+            return None if said is None else max(1, whole_number(said))
+        except ValueError:  # which the brokers will refuse
+            return None
 
     @property
     def is_unclean(self) -> bool:
@@ -133,6 +152,7 @@ class Plan:
         for name, number in {
             "nodes": self.nodes,
             "concurrency": self.concurrency,
+            "burst": self.burst_max,
             "time_limit_s": self.time_limit_s,
             "nemesis_interval_s": self.nemesis_interval_s,
             "min.insync.replicas": self.min_insync_replicas,
@@ -141,9 +161,12 @@ class Plan:
                 raise ValueError(f"{name} is {number}")
 
 
-_ADDED_LATER = frozenset({"stop_on_anomaly", "invariants"})
+_ADDED_LATER = frozenset({"stop_on_anomaly", "invariants", "burst"})
 """Fields that plans of older versions lack. A new field of Plan belongs here as well."""
 _NUMBER_MAX = 1e7
+_BURST = 256
+_BURST_SIMULATED = 32
+"""Fewer: the simulator's time goes into records, and virtual time needs no load to be full."""
 _DEFAULTS = Plan()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from harness.client.base import Client, ClientSettings
@@ -104,9 +105,10 @@ class SimClients:
 
         def made(number: int) -> _Seat:
             host = SimProcess(simulation, f"c{number + 1}")
+            of_this_one = replace(settings, batching=workload.batching(number))
 
             def client_of(process: int) -> Client:
-                return SimClient(simulation, host.host, settings, f"{host.host}-{process}")
+                return SimClient(simulation, host.host, of_this_one, f"{host.host}-{process}")
 
             def life_of(seat: _Seat) -> Life:
                 return Life(

@@ -93,6 +93,7 @@ class Tally:
             counts.fail += 1
         else:
             counts.info += 1
+            self._learn_acknowledged(f, value)
 
     def note(self, time_ns: int, f: str, value: Any) -> None:
         """What the nemesis did."""
@@ -142,6 +143,13 @@ class Tally:
             for key, end in (value.get("high") or {}).items():
                 if end > self.known.get(key, 0):
                     self.known[key] = end
+
+    def _learn_acknowledged(self, f: str, value: Any) -> None:
+        """Records with an offset in a send whose other records are unknown."""
+        if f == "send":
+            for _, key, placed in value:
+                if isinstance(placed, list):
+                    self._acknowledge(key, placed)
 
     def _acknowledge(self, key: str, placed: Any) -> None:
         self.counts.sent += 1

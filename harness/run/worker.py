@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -88,11 +89,14 @@ class Worker:
                 replication_factor=begin.replication_factor,
                 topic_configs=begin.topic_configs,
                 key_dist=begin.key_dist,
+                burst=begin.burst,
+                batch_bytes_max=begin.batch_bytes_max,
             ),
         )
+        settings = replace(begin.settings, batching=workload.batching(begin.number))
 
         def client_of(process: int) -> Client:
-            return make_client(begin.client, begin.settings, f"c{begin.number + 1}-{process}")
+            return make_client(begin.client, settings, f"c{begin.number + 1}-{process}")
 
         self.life = Life(
             begin.number,

@@ -31,6 +31,8 @@ def workload_of(plan: Plan) -> Workload:
             replication_factor=plan.replication_factor,
             topic_configs=plan.topic_config,
             key_dist=plan.key_dist,
+            burst=plan.burst_max,
+            batch_bytes_max=plan.batch_bytes_max,
         ),
     )
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from broker.network.interface import Address
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
+from broker.protocol.compression import Codec
 from broker.protocol.errors import ErrorCode
 from harness.client.base import ClientSettings as RunSettings
 from harness.client.driver import (
@@ -23,6 +24,7 @@ from harness.client.driver import (
     Positions,
     Read,
     Stored,
+    ToStore,
     Whole,
     place_of,
 )
@@ -38,6 +40,7 @@ from harness.sim.client_errors import (
     check,
 )
 from harness.sim.client_produce_queue import NO_OFFSET, Delivered, Failed
+from harness.sim.client_produce_queue import Outcome as BatchOutcome
 from harness.sim.client_producer import ACKS_ALL, ACKS_LEADER, ACKS_NONE, Producer, ProducerSettings
 from harness.sim.client_reader import (
     EARLIEST,
@@ -57,6 +60,8 @@ _ACKS = {"0": ACKS_NONE, "1": ACKS_LEADER, "all": ACKS_ALL}
 _TOPIC_RESOURCE = 2
 _OWN_SETTING = 1
 """DYNAMIC_TOPIC_CONFIG, of Kafka's sources of settings."""
+_RECORD_BYTES = 8
+"""Numbers and lengths of a record, beside its key and value."""
 
 
 class SimClient(KafkaClient):
@@ -112,6 +117,7 @@ class SimDriver:
                 acks=_ACKS[settings.acks],
                 idempotent=settings.enable_idempotence,
                 retries=settings.retries,
+                codec=Codec[settings.batching.codec.upper()],
             )
         except ValueError as error:
             raise EnvironmentFailure(f"client {self._client_id} cannot be made: {error}") from None
@@ -123,15 +129,36 @@ class SimDriver:
 
     # Writing
 
-    async def produce(self, place: Place, key: bytes | None, payload: bytes | None) -> Stored:
-        outcome = await self._producer.send(place.topic, place.partition, payload, key)
-        if isinstance(outcome, Delivered):
-            offset = None if outcome.offset == NO_OFFSET else outcome.offset
-            return Stored(offset, await self._leader(place))
-        name = "NETWORK_EXCEPTION" if outcome.error is None else outcome.error.name
-        raise DriverError(name, outcome.reason, harmless=isinstance(outcome, Failed))
+    async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
+        batching = self._settings.batching
+        if batching.linger_ms:
+            await asyncio.sleep(batching.linger_ms / 1000)
+        batches = _batches(records, batching.batch_bytes)
+        under_way = [
+            self._producer.submit(
+                place.topic, place.partition, [(records[at][1], records[at][2]) for at in ats]
+            )
+            for place, ats in batches
+        ]
+        ends: dict[int, Stored | DriverError] = {}
+        for (place, ats), outcome in zip(batches, under_way, strict=True):
+            ends |= zip(ats, self._ends_of(place, len(ats), await outcome), strict=True)
+        return [ends[at] for at in range(len(records))]
 
-    async def _leader(self, place: Place) -> str | None:
+    def _ends_of(
+        self, place: Place, count: int, outcome: BatchOutcome
+    ) -> list[Stored | DriverError]:
+        """The end of each record of one batch: a batch is written as a whole or not at all."""
+        if not isinstance(outcome, Delivered):
+            name = "NETWORK_EXCEPTION" if outcome.error is None else outcome.error.name
+            is_certain = isinstance(outcome, Failed)
+            return [DriverError(name, outcome.reason, harmless=is_certain)] * count
+        leader = self._leader(place)
+        if outcome.offset == NO_OFFSET:
+            return [Stored(None, leader)] * count
+        return [Stored(outcome.offset + at, leader) for at in range(count)]
+
+    def _leader(self, place: Place) -> str | None:
         """As far as is known without asking; it has just answered."""
         topic = self._known.metadata.topic(place.topic)
         view = None if topic is None else topic.partitions.get(place.partition)
@@ -274,6 +301,22 @@ class SimDriver:
     def _known(self) -> Client:
         assert self._client is not None, "open it first"
         return self._client
+
+
+def _batches(records: Sequence[ToStore], batch_bytes: int) -> list[tuple[Place, list[int]]]:
+    """The records of each partition in batches, by their numbers, in the order of the calls."""
+    batches: list[tuple[Place, list[int]]] = []
+    open_ones: dict[Place, tuple[list[int], int]] = {}
+    for at, (place, key, payload) in enumerate(records):
+        size = _RECORD_BYTES + len(key or b"") + len(payload or b"")
+        partition = place._replace(name=None)
+        batch, filled = open_ones.get(partition, ([], 0))
+        if not batch or filled + size > batch_bytes:
+            batch, filled = [], 0
+            batches.append((partition, batch))
+        batch.append(at)
+        open_ones[partition] = (batch, filled + size)
+    return batches
 
 
 async def _told(change: Awaitable[_T]) -> _T:

@@ -13,9 +13,11 @@ from harness.client.base import Client, ClientSettings, Completion, Invocation
 from harness.client.make import make_client
 from harness.cluster import Cluster
 from harness.cluster.waiting import wait_until
+from harness.decisions import Decisions
 from harness.errors import EnvironmentFailure
 from tests.cluster.clusters import others, running, until_isr_is
 from tests.cluster.confluent import create_topic, produce, read_all
+from workloads.bursts import batching_of
 
 pytestmark = pytest.mark.clients
 
@@ -76,6 +78,10 @@ async def test_what_clients_do(library: str, tmp_path: Path) -> None:
             await the_reading_of_whole_partitions(client)
             await what_does_not_fit(client, cluster)
             await the_topics(client)
+        for number in range(4):
+            batching = batching_of(Decisions(number), number, None)
+            async with opened(library, cluster.bootstrap(), batching=batching) as client:
+                await a_burst(client, 1000 * (number + 1))
 
 
 async def the_queue(client: Client) -> None:
@@ -92,6 +98,18 @@ async def the_queue(client: Client) -> None:
     assert (await polled(client, "t-0", 4))[0] == [0, 10], "it was given up in between"
     await do(client, "assign", {"t-0": 2})
     assert await polled(client, "t-0", 2) == [[2, 12], [3, 13]]
+
+
+async def a_burst(client: Client, first: int) -> None:
+    """Of two partitions in turn; each keeps the order in which its records were sent."""
+    asked = [["send", f"t-{at % 2}", first + at] for at in range(200)]
+    told = await do(client, "send", asked)
+    assert told.type == "ok", told
+    for partition in range(2):
+        placed = [pair for _, key, pair in told.value if key == f"t-{partition}"]
+        assert [value for _, value in placed] == list(range(first + partition, first + 200, 2))
+        begin = placed[0][0]
+        assert [offset for offset, _ in placed] == list(range(begin, begin + 100))
 
 
 async def the_reading_of_whole_partitions(client: Client) -> None:

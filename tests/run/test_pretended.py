@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.client.driver import Place, Stored
+from harness.client.driver import DriverError, Stored, ToStore
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.run import execute
@@ -25,8 +26,8 @@ def run(tmp_path: Path, **wanted: Any) -> Outcome:
 def test_an_append_that_is_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep, numbers = SimDriver.produce, count()
 
-    async def produce(self: SimDriver, *record: Any) -> Stored:
-        return Stored(0) if next(numbers) % 50 == 49 else await keep(self, *record)
+    async def produce(self: SimDriver, records: Sequence[ToStore]) -> list[Stored | DriverError]:
+        return [Stored(0)] if next(numbers) % 50 == 49 else await keep(self, records)
 
     monkeypatch.setattr(SimDriver, "produce", produce)
     outcome = run(tmp_path, workload="append")
@@ -39,11 +40,12 @@ def test_an_append_that_is_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_value_that_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep, before = SimDriver.produce, dict[Any, Any]()
 
-    async def produce(self: SimDriver, place: Place, key: Any, payload: Any) -> Stored:
-        stored = await keep(self, place, key, payload)
-        if payload is not None and place in before:
-            await keep(self, place, key, before[place])
-        before[place] = payload or before.get(place)
+    async def produce(self: SimDriver, records: Sequence[ToStore]) -> list[Stored | DriverError]:
+        stored = await keep(self, records)
+        (record,) = records
+        if record.payload is not None and record.place in before:
+            await keep(self, [record._replace(payload=before[record.place])])
+        before[record.place] = record.payload or before.get(record.place)
         return stored
 
     monkeypatch.setattr(SimDriver, "produce", produce)

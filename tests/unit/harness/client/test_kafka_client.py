@@ -16,6 +16,7 @@ from harness.client.driver import (
     Positions,
     Read,
     Stored,
+    ToStore,
     Whole,
     place_of,
 )
@@ -51,10 +52,9 @@ class FakeDriver:
     async def close(self) -> None:
         self.closed += 1
 
-    async def produce(self, place: Place, key: bytes | None, payload: bytes | None) -> Stored:
-        self.produced.append((place.key, key, payload))
-        stored: Stored = _answer(self.stored)
-        return stored
+    async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
+        self.produced += [(place.key, key, payload) for place, key, payload in records]
+        return [self.stored.pop(0) for _ in records]
 
     async def assign(self, positions: Positions) -> None:
         if self.assign_error is not None:
@@ -151,6 +151,38 @@ async def test_a_later_failure_does_not_undo_an_earlier_write() -> None:
     told = await do(driver, "txn", [["send", "t-1", 1], ["send", "t-1", 2], ["send", "t-1", 3]])
     assert told.type == "info"
     assert told.value == [["send", "t-1", [5, 1]], ["send", "t-1", 2], ["send", "t-1", 3]]
+
+
+BURST = [["send", "t-1", 1], ["send", "t-2", 2], ["send", "t-1", 3]]
+
+
+async def test_a_burst_is_sent_at_once_and_acknowledged_record_by_record() -> None:
+    driver = FakeDriver()
+    driver.stored = [Stored(5, "n1"), Stored(0, "n2"), Stored(6, "n1")]
+    assert await do(driver, "send", BURST) == Completion(
+        "ok", [["send", "t-1", [5, 1]], ["send", "t-2", [0, 2]], ["send", "t-1", [6, 3]]]
+    )
+    assert [key for key, _, _ in driver.produced] == ["t-1", "t-2", "t-1"]
+
+
+@pytest.mark.parametrize("error", [LATE, UNSENT])
+async def test_a_burst_with_one_record_that_is_not_acknowledged_is_unknown(
+    error: DriverError,
+) -> None:
+    """Neither a success of that record nor a failure of the others."""
+    driver = FakeDriver()
+    driver.stored = [Stored(5), error, Stored(6)]
+    told = await do(driver, "send", BURST)
+    assert (told.type, told.error) == ("info", str(error))
+    assert told.value == [["send", "t-1", [5, 1]], ["send", "t-2", 2], ["send", "t-1", [6, 3]]]
+
+
+async def test_a_burst_fails_only_if_no_record_can_have_been_written() -> None:
+    driver = FakeDriver()
+    driver.stored = [UNSENT, UNSENT, UNSENT]
+    assert (await do(driver, "send", BURST)).type == "fail"
+    driver.stored = [UNSENT, LATE, UNSENT]
+    assert (await do(driver, "send", BURST)).type == "info"
 
 
 async def test_positions_are_kept_and_given_up_with_the_key() -> None:

@@ -51,6 +51,8 @@ def test_rows_are_whole_again_however_they_are_cut(sizes: list[int]) -> None:
             replication_factor=3,
             topic_configs={"min.insync.replicas": "2"},
             key_dist="hot:90",
+            burst=256,
+            batch_bytes_max=None,
             process=13,
             ordinal=4,
         ),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from harness.client.base import Completion, Invocation
+from harness.client.base import Batching, Completion, Invocation
 from harness.cluster.base import NewTopic
 from harness.run.clients import Left, unsettled
 from harness.run.life import Life
@@ -37,6 +37,9 @@ class Sends:
     consistency = "nothing"
     checkers: tuple[str, ...] = ()
     topics: Sequence[NewTopic] = ()
+
+    def batching(self, client: int) -> Batching:
+        return Batching()
 
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
         return [Invocation("assign", ["t-0"])]

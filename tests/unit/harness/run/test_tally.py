@@ -52,6 +52,16 @@ def test_a_register_is_read_back_with_its_partition_and_a_list_up_to_its_end(
     tally.close()
 
 
+def test_acknowledged_records_of_an_unknown_send_count(tmp_path: Path) -> None:
+    """They must be read back, too."""
+    tally = Tally(Recorder(tmp_path), START_NS)
+    value = [["send", "t-0", [4, 7]], ["send", "t-0", 8], ["send", "t-1", [0, 9]]]
+    tally.row(1, 0, "info", "send", value, "_MSG_TIMED_OUT")
+    assert tally.ends() == {"t-0": 5, "t-1": 1}
+    assert (tally.counts.info, tally.counts.sent) == (1, 2)
+    tally.close()
+
+
 def test_what_is_not_known_counts_for_nothing(tmp_path: Path) -> None:
     tally = Tally(Recorder(tmp_path), START_NS)
     tally.row(1, 0, "info", "send", [["send", "t-0", 7]], "TIMED_OUT")

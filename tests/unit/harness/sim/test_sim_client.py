@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.client.base import ClientSettings, Completion, Invocation
+from harness.client.base import Batching, ClientSettings, Completion, Invocation
 from harness.cluster import Cluster
 from harness.cluster.waiting import wait_until
 from harness.errors import EnvironmentFailure
@@ -69,6 +69,20 @@ async def test_what_is_sent_is_polled_and_a_position_is_kept(placed: Placed) -> 
         assert await polled(do, 2) == [[0, 7], [1, 8]], "a key that was given up begins anew"
         await do("assign", {"t-0": 1})
         assert await polled(do, 1) == [[1, 8]]
+
+
+@on_simulated_nodes(3)
+async def test_a_burst_is_several_batches_in_flight(placed: Placed) -> None:
+    """Batches of 100 bytes and several partitions; the order of each partition is kept."""
+    await make_topic(placed, 1, 2, 3)
+    batching = Batching(linger_ms=5, batch_bytes=100, codec="zstd")
+    async with AtWork(placed, batching=batching) as do:
+        told = await do("send", [["send", f"t-{at % 2}", at] for at in range(20)])
+        assert told == Completion(
+            "ok", [["send", f"t-{at % 2}", [at // 2, at]] for at in range(20)], None, "n1"
+        )
+        await do("assign", ["t-0"])
+        assert await polled(do, 10) == [[at, 2 * at] for at in range(10)]
 
 
 @on_simulated_nodes(3)

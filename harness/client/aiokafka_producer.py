@@ -1,0 +1,140 @@
+"""aiokafka's producer as a driver uses it: it starts when it is first needed, and ends at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.errors import KafkaError
+
+from harness.client.aiokafka_settings import arguments, driver_error
+from harness.client.base import ClientSettings
+from harness.client.driver import DriverError, Place, Stored, ToStore
+
+_SENDING = "Sender._send_produce_req"
+
+
+class AiokafkaProducing:
+    def __init__(self, settings: ClientSettings, common: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._common = common
+        self._patience_s = settings.delivery_timeout_ms / 1000
+        self._producer: AIOKafkaProducer | None = None
+
+    async def close(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            await _drop(producer)
+
+    async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
+        """aiokafka has one batch of a partition in flight at a time, and fills the next meanwhile.
+
+        A full batch makes `send` wait, so a partition without a leader may hold up the records
+        behind it; what was not handed to the library when the time is up was never sent.
+        """
+        deadline = asyncio.get_running_loop().time() + self._patience_s
+        ends: list[asyncio.Future[Any] | DriverError] = []
+        for record in records:
+            ends.append(await self._handed_over(record, deadline))
+        waiting = [end for end in ends if isinstance(end, asyncio.Future)]
+        if waiting:
+            left_s = deadline - asyncio.get_running_loop().time()
+            await asyncio.wait(waiting, timeout=max(0.0, left_s))
+        return [
+            end if isinstance(end, DriverError) else self._end_of(record.place, end)
+            for record, end in zip(records, ends, strict=True)
+        ]
+
+    async def _handed_over(
+        self, record: ToStore, deadline: float
+    ) -> asyncio.Future[Any] | DriverError:
+        place, key, payload = record
+        try:
+            async with asyncio.timeout_at(deadline):
+                producer = await self._started()
+                settled: asyncio.Future[Any] = await producer.send(
+                    place.topic, payload, key=key, partition=place.partition
+                )
+                return settled
+        except TimeoutError:
+            return DriverError("_TIMED_OUT", "not sent in time", harmless=True)
+        except AssertionError as error:  # so aiokafka says that there is no such partition
+            return DriverError("UNKNOWN_TOPIC_OR_PARTITION", str(error), harmless=True)
+        except KafkaError as error:
+            return driver_error(error, harmless=True)
+
+    def _end_of(self, place: Place, settled: asyncio.Future[Any]) -> Stored | DriverError:
+        if not settled.done():
+            settled.add_done_callback(_take_note)
+            return DriverError("_TIMED_OUT", "not settled in time")
+        if settled.cancelled():
+            return DriverError("_TIMED_OUT", "given up by the library")
+        error = settled.exception()
+        if isinstance(error, KafkaError):
+            return driver_error(error)
+        if error is not None:
+            raise error
+        assert self._producer is not None, "it has sent"
+        told = settled.result()
+        leader = self._producer.client.cluster.leader_for_partition(
+            TopicPartition(place.topic, place.partition)
+        )
+        offset = None if told is None or told.offset < 0 else told.offset
+        return Stored(offset, f"n{leader}" if leader is not None and leader >= 0 else None)
+
+    def made(self) -> AIOKafkaProducer:
+        settings, codec = self._settings, self._settings.batching.codec
+        return AIOKafkaProducer(
+            **{
+                **self._common,
+                "acks": "all" if settings.acks == "all" else int(settings.acks),
+                "enable_idempotence": settings.enable_idempotence,
+                "request_timeout_ms": settings.delivery_timeout_ms,
+                "linger_ms": settings.batching.linger_ms,
+                "max_batch_size": settings.batching.batch_bytes,
+                "compression_type": None if codec == "none" else codec,
+                **arguments(AIOKafkaProducer, settings.producer_config),
+            }
+        )
+
+    async def _started(self) -> AIOKafkaProducer:
+        if self._producer is None:
+            producer = self.made()
+            try:
+                await producer.start()
+            except BaseException:
+                await _drop(producer)
+                raise
+            self._producer = producer
+        return self._producer
+
+
+async def _drop(producer: AIOKafkaProducer) -> None:
+    """At once: AIOKafkaProducer.stop would send what is left, and wait for it."""
+    producer._closed = True
+    sender = producer._sender
+    under_way = [
+        task
+        for task in asyncio.all_tasks()
+        if task is sender.sender_task or _is_sending(task, sender)
+    ]
+    for task in under_way:
+        task.cancel()
+    await producer.client.close()
+    await asyncio.gather(*under_way, return_exceptions=True)
+
+
+def _is_sending(task: asyncio.Task[Any], sender: Any) -> bool:
+    """aiokafka keeps these tasks to itself, so they are known by what they do, and for whom."""
+    coroutine: Any = task.get_coro()
+    if getattr(coroutine, "__qualname__", "") != _SENDING or coroutine.cr_frame is None:
+        return False
+    return coroutine.cr_frame.f_locals.get("self") is sender
+
+
+def _take_note(settled: asyncio.Future[Any]) -> None:
+    """Of an end that nobody waits for any more: asyncio would complain of it."""
+    if not settled.cancelled():
+        settled.exception()
