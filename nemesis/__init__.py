@@ -91,9 +91,12 @@ def unavailable(
     nemeses: Sequence[Nemesis], cluster: Cluster, ground: Ground | None = None
 ) -> dict[str, str]:
     """By name, why this cluster cannot show it, or why on this ground it never strikes."""
+    from harness.cluster.parts import offered, why_lacking
+
     found = {}
     for each in nemeses:
-        reason = each.why_not(cluster)
+        system = cluster.system
+        reason = why_lacking(each.needs, offered(system), system.name) or each.why_not(cluster)
         if reason is None and ground is not None:
             reason = each.why_never(ground)
         if reason is not None:

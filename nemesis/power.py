@@ -8,8 +8,9 @@ from typing import ClassVar
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.parts import the
 from harness.schedule.faults import Fault, PowerLoss
-from nemesis.base import Ground, Moment, Scene, the
+from nemesis.base import Ground, Moment, Scene
 from nemesis.budget import affordable, why_never_affordable
 from nemesis.outage import (
     ONE_NODE,

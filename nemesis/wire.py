@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.errors import NotInTimeError
+from harness.cluster.parts import NO_PARTS, Part, the
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import Fault, TamperMessages
-from nemesis.base import Ground, Moment, Scene, missed, the
+from nemesis.base import Ground, Moment, Scene, missed
 
 _HIT_WITHIN_S = 10.0
 _MENU: dict[str, tuple[tuple[dict[str, Any], dict[str, Any]], ...]] = {
@@ -49,6 +50,7 @@ class WireFaults:
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (TamperMessages,)
     variants: ClassVar[tuple[str, ...]] = tuple(_MENU)
+    needs: ClassVar[frozenset[Part]] = NO_PARTS
 
     def __post_init__(self) -> None:
         if self.target:

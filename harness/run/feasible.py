@@ -12,6 +12,7 @@ from math import ceil
 from harness.client.base import Invocation
 from harness.client.driver import place_of
 from harness.client.payload import encode
+from harness.cluster.parts import why_lacking
 from harness.run.plan import Plan
 from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
@@ -62,7 +63,7 @@ def why_not_struck(plan: Plan) -> str | None:
         return None
     nemeses, ground = parse(plan.nemesis), ground_of(plan)
     for each in nemeses:
-        reason = each.why_never(ground)
+        reason = why_lacking(each.needs, ground.parts, ground.system) or each.why_never(ground)
         if reason is not None:
             return f"--nemesis {each.name} would never strike: {reason}"
     needed_s = ceil(needed_ms(len(nemeses), plan.nemesis_interval_s * 1000) / 1000)
