@@ -18,6 +18,7 @@ from harness.cluster.capabilities import ClientProcesses, Node
 from harness.cluster.errors import FaultMissedError
 from harness.cluster.parts import EVERY_PART, Part
 from harness.errors import EnvironmentFailure
+from harness.registry import KAFKA
 from harness.schedule.faults import (
     BrokerLeaves,
     DiskError,
@@ -62,6 +63,9 @@ class Ground:
     system: str = "reference"
     parts: frozenset[Part] = EVERY_PART
     """What the system has."""
+    protocol: str = KAFKA
+    flushes: bool = False
+    """Whether the system promises that what it acknowledged survives a loss of power."""
 
     @property
     def spare_replicas(self) -> int:

@@ -33,7 +33,8 @@ class PowerLosses(OfProcesses):
         return cluster.disk.why_not("power") or why_no_process(cluster)
 
     def why_never(self, ground: Ground) -> str | None:
-        return OfProcesses.why_never(self, ground) or why_never_affordable(ground)
+        reason = OfProcesses.why_never(self, ground)
+        return reason if ground.flushes else reason or why_never_affordable(ground)
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         nodes = await self._struck(scene, dice, ONE_NODE)

@@ -10,6 +10,7 @@ from harness.cluster import Cluster
 from harness.cluster.errors import NotInTimeError
 from harness.cluster.parts import NO_PARTS, Part, the
 from harness.cluster.waiting import wait_until
+from harness.registry import KAFKA
 from harness.schedule.faults import Fault, TamperMessages
 from nemesis.base import Ground, Moment, Scene, missed
 
@@ -61,7 +62,11 @@ class WireFaults:
 
     def why_never(self, ground: Ground) -> str | None:
         """Every workload produces and fetches, so there is always a message."""
-        return None
+        if ground.protocol == KAFKA:
+            return None
+        return (
+            f"it reads messages of Kafka's protocol, and {ground.system} speaks {ground.protocol}"
+        )
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         match, action = dice.choice(_MENU[self.variant or dice.choice(self.variants)])

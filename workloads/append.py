@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from harness.client.base import Invocation
 from harness.client.payload import value_of
 from harness.cluster.base import NewTopic
+from harness.cluster.parts import NO_PARTS
 from workloads.base import Load
 from workloads.logs import Logs
 
@@ -24,6 +25,7 @@ class Append:
 
     name = "append"
     is_polled = False
+    needs = NO_PARTS
     checkers: tuple[str, ...] = (
         "list-append",
         "lost-append",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.client.base import Invocation
 from harness.cluster.base import NewTopic
+from harness.cluster.parts import NO_PARTS
 from workloads.base import Load
 from workloads.logs import LOG_CHECKERS, POLL, Logs
 
@@ -19,6 +20,7 @@ class Queue:
 
     name = "queue"
     is_polled = True
+    needs = NO_PARTS
     checkers = LOG_CHECKERS
 
     def __init__(self, load: Load) -> None:

@@ -13,6 +13,7 @@ from harness.client.base import ClientSettings
 from harness.cluster.base import Place
 from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
+from harness.plugins import resolved
 from harness.run.clients import Clients, Left, Tried, Unsettled, asked, tried_by_all, unsettled
 from harness.run.frames import Begin, Drain, Load, Probe, Stop
 from harness.run.plan import Plan
@@ -205,6 +206,7 @@ class WorkerClients:
             replication_factor=plan.replication_factor,
             topic_configs=plan.topic_config,
             key_dist=plan.key_dist,
+            plugins=tuple(map(resolved, plan.plugin)),
             process=process,
             ordinal=ordinal,
         )
