@@ -10,17 +10,19 @@ docs/reference/nemeses.md has the whole list.
 from __future__ import annotations
 
 import difflib
-import importlib
 import re
 from collections.abc import Sequence
 from inspect import getdoc
 from typing import TYPE_CHECKING
+
+from harness.registry import REGISTRY, found
 
 if TYPE_CHECKING:
     from harness.cluster import Cluster
     from harness.schedule.faults import Fault
     from nemesis.base import Ground, Nemesis
 
+NEMESES = REGISTRY.nemeses
 ALL = "all"
 NONE = "none"
 _UNSAID = re.compile(r"[:@]\s*(?=[:@]|$)")
@@ -74,9 +76,8 @@ def _class_of(name: str) -> type[Nemesis]:
         close = difflib.get_close_matches(name, NEMESES, n=1)
         hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(NEMESES)}"
         raise ValueError(f"there is no nemesis {name!r}; {hint}")
-    module, _, kind = NEMESES[name].partition(":")
-    found: type[Nemesis] = getattr(importlib.import_module(module), kind)
-    return found
+    kind: type[Nemesis] = found(NEMESES[name])
+    return kind
 
 
 def for_fault(fault: Fault) -> Nemesis:
@@ -91,41 +92,25 @@ def unavailable(
     nemeses: Sequence[Nemesis], cluster: Cluster, ground: Ground | None = None
 ) -> dict[str, str]:
     """By name, why this cluster cannot show it, or why on this ground it never strikes."""
-    found = {}
+    from harness.cluster.parts import offered, why_lacking
+
+    missing = {}
     for each in nemeses:
-        reason = each.why_not(cluster)
+        system = cluster.system
+        reason = why_lacking(each.needs, offered(system), system.name) or each.why_not(cluster)
         if reason is None and ground is not None:
             reason = each.why_never(ground)
         if reason is not None:
-            found[each.name] = reason
-    return found
+            missing[each.name] = reason
+    return missing
 
 
 def described() -> dict[str, str]:
     """What each does, in a sentence, and its variants."""
-    found = {}
+    sentences = {}
     for name in NEMESES:
         kind = _class_of(name)
         said = " ".join((getdoc(kind) or "").partition("\n\n")[0].split())
         variants = f" ({', '.join(kind.variants)})" if kind.variants else ""
-        found[name] = f"{said.rstrip('.')}{variants}"
-    return found
-
-
-NEMESES = {
-    "partition": "nemesis.partition:Partition",
-    "kill": "nemesis.kill:Kills",
-    "pause": "nemesis.pause:Pauses",
-    "restart": "nemesis.restart:Restarts",
-    "move": "nemesis.move:Moves",
-    "packet": "nemesis.packet:Packets",
-    "clock": "nemesis.clock:ClockFaults",
-    "power": "nemesis.power:PowerLosses",
-    "disk": "nemesis.disk:DiskFaults",
-    "wire": "nemesis.wire:WireFaults",
-    "compact": "nemesis.compact:Compaction",
-    "retention": "nemesis.retention:Retention",
-    "membership": "nemesis.membership:Membership",
-    "client": "nemesis.client:ClientFaults",
-}
-"""Where each lives: to name them must not load networkx."""
+        sentences[name] = f"{said.rstrip('.')}{variants}"
+    return sentences

@@ -16,7 +16,9 @@ from typing import ClassVar, Protocol, TypeVar
 from harness.cluster import Cluster
 from harness.cluster.capabilities import ClientProcesses, Node
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.parts import EVERY_PART, Part
 from harness.errors import EnvironmentFailure
+from harness.registry import KAFKA
 from harness.schedule.faults import (
     BrokerLeaves,
     DiskError,
@@ -30,7 +32,6 @@ from harness.schedule.faults import (
 
 _HOLDING_DOWN = (Kill, PowerLoss, Stop, BrokerLeaves, DiskError, DiskFull, DiskReadOnly)
 _Fault = TypeVar("_Fault", bound=Fault)
-_Capability = TypeVar("_Capability")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,12 @@ class Ground:
     unsafe_faults: bool
     length_ms: float
     """Of the load."""
+    system: str = "reference"
+    parts: frozenset[Part] = EVERY_PART
+    """What the system has."""
+    protocol: str = KAFKA
+    flushes: bool = False
+    """Whether the system promises that what it acknowledged survives a loss of power."""
 
     @property
     def spare_replicas(self) -> int:
@@ -166,6 +173,8 @@ class Nemesis(Protocol):
     """What it can inject and heal."""
     variants: ClassVar[tuple[str, ...]]
     """The ways to do it; the dice choose where none is asked for."""
+    needs: ClassVar[frozenset[Part]]
+    """The parts of a system without which it cannot be done, whatever its target."""
 
     def __init__(self, name: str, variant: str, target: str) -> None:
         """ValueError for a target that it cannot aim at."""
@@ -209,9 +218,3 @@ def missed(scene: Scene, fault: Fault, why: str) -> Exception:
     if fault.name in scene.accompanied:
         return NothingToStrikeError(f"{why}, beside another fault")
     return FaultMissedError(why)
-
-
-def the(capability: _Capability | None) -> _Capability:
-    """One that `why_not` has vouched for."""
-    assert capability is not None, "a nemesis was used where it says that it cannot be"
-    return capability

@@ -11,8 +11,9 @@ from typing import ClassVar
 from harness.cluster import Cluster
 from harness.cluster.capabilities import ClientProcesses
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.parts import NO_PARTS, Part, the
 from harness.schedule.faults import Cut, Fault, KillClient, PauseClient, both_ways
-from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, the
+from nemesis.base import Ground, Moment, NothingToStrikeError, Scene
 from nemesis.partition import Partition
 from nemesis.targets import majority_of, minority_of
 
@@ -30,6 +31,7 @@ class ClientFaults:
     target: str
     kinds: ClassVar[tuple[type[Fault], ...]] = (KillClient, PauseClient, Cut)
     variants: ClassVar[tuple[str, ...]] = ("kill", "pause", "cut")
+    needs: ClassVar[frozenset[Part]] = NO_PARTS
 
     def __post_init__(self) -> None:
         if self.variant == "cut" and self.target:

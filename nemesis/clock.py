@@ -10,8 +10,9 @@ from typing import ClassVar, TypeAlias
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Clocks, Node
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.parts import NO_PARTS, Part, the
 from harness.schedule.faults import ClockJump, ClockSkew, ClockStrobe, Fault
-from nemesis.base import Ground, LapsedError, Moment, Scene, the
+from nemesis.base import Ground, LapsedError, Moment, Scene
 from nemesis.targets import check_target, resolve, why_no_target
 
 _LEAST_MS, _MOST_MS = 100.0, 288_000.0
@@ -32,6 +33,7 @@ class ClockFaults:
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (ClockJump, ClockSkew, ClockStrobe)
     variants: ClassVar[tuple[str, ...]] = ("skew", "jump", "strobe")
+    needs: ClassVar[frozenset[Part]] = NO_PARTS
     _strobes: dict[str, asyncio.Task[None]] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:

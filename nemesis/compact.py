@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
+from harness.cluster.parts import Part, the
 from harness.schedule.faults import CompactNow, Fault
 from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
 
@@ -53,6 +54,7 @@ class Compaction:
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (CompactNow,)
     variants: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[frozenset[Part]] = frozenset({"topics", "leaders", "stored", "retention"})
 
     def __post_init__(self) -> None:
         if self.target:
@@ -92,13 +94,13 @@ class Compaction:
         """The proof: no log became smaller until the word was given, and then one did."""
         assert isinstance(fault, CompactNow)
         system, topic = scene.cluster.system, fault.topic
-        await system.alter_topic(topic, _WAIT)
+        await the(system.topics).alter_topic(topic, _WAIT)
         logs = _Logs(scene, topic)
         quiet_s = _quiet_s(scene.topic_configs.get(topic, {}))
         if not await logs.stand_still(quiet_s):
             why = f"{topic} is compacted though it was told to wait, so no word of ours is needed"
             raise missed(scene, fault, why)
-        await system.alter_topic(topic, _AT_ONCE)
+        await the(system.topics).alter_topic(topic, _AT_ONCE)
         given_s = asyncio.get_running_loop().time()
         shrunk = await logs.shrink(max(_WITHIN_S, (fault.for_ms or 0) / 1000))
         if not shrunk and logs.grown_s < given_s + _ROLLED_WITHIN_S:
@@ -116,7 +118,7 @@ class Compaction:
         if any(other.topic == fault.topic for other in scene.others(fault, CompactNow)):
             return
         said = scene.topic_configs.get(fault.topic, {})
-        await scene.cluster.system.alter_topic(
+        await the(scene.cluster.system.topics).alter_topic(
             fault.topic, {name: said.get(name) for name in _AT_ONCE}
         )
 
@@ -154,7 +156,7 @@ class _Logs:
         loop = asyncio.get_running_loop()
         quiet_since_s = loop.time()
         until_s = quiet_since_s + _STILL_WITHIN_S + for_s
-        self._starts = await self._scene.cluster.system.log_starts(self._topic)
+        self._starts = await the(self._scene.cluster.system.retention).log_starts(self._topic)
         while loop.time() < until_s:
             if await self._shrunk():
                 quiet_since_s = loop.time()
@@ -185,7 +187,7 @@ class _Logs:
         if not smaller:
             return ""
         self._largest |= {place: sizes[place] for place in smaller}
-        self._starts = await self._scene.cluster.system.log_starts(self._topic)
+        self._starts = await the(self._scene.cluster.system.retention).log_starts(self._topic)
         for node, index in smaller:
             if self._starts.get(index, 0) == starts.get(index, 0):
                 was, now = before[node, index], sizes[node, index]
@@ -194,8 +196,9 @@ class _Logs:
 
     async def _sizes(self) -> Sizes:
         sizes: Sizes = {}
+        stored = the(self._scene.cluster.system.stored)
         for found in await self._scene.cluster.partitions(self._topic):
             if found.leader is not None:
-                segments = await self._scene.cluster.system.segments(self._topic, found.leader)
+                segments = await stored.segments(self._topic, found.leader)
                 sizes[found.leader, found.index] = sum(segments.get(found.index, ()))
         return sizes

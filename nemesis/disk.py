@@ -12,6 +12,7 @@ from typing import ClassVar
 from harness.cluster import Cluster
 from harness.cluster.capabilities import DiskFault, Node
 from harness.cluster.errors import FaultMissedError, NodeFailedError
+from harness.cluster.parts import NO_PARTS, Part, offered, the, why_lacking
 from harness.errors import EnvironmentFailure
 from harness.schedule.faults import (
     BitFlip,
@@ -24,7 +25,7 @@ from harness.schedule.faults import (
     TruncatedTail,
 )
 from nemesis import replicas
-from nemesis.base import Ground, LapsedError, Moment, NothingToStrikeError, Scene, missed, the
+from nemesis.base import Ground, LapsedError, Moment, NothingToStrikeError, Scene, missed
 from nemesis.budget import (
     DAMAGING,
     affordable,
@@ -52,6 +53,11 @@ _FORMS: dict[str, type[Fault]] = {
     "bit-flip": BitFlip,
     "truncated-tail": TruncatedTail,
 }
+_PARTS: dict[str, frozenset[Part]] = {
+    "bit-flip": frozenset({"topics", "leaders", "reassignment", "stored"}),
+    "truncated-tail": frozenset({"leaders", "stored"}),
+}
+"""Parts of a system that its stored segments are found, closed and mended by."""
 _SLOW_MS = (50.0, 100.0, 250.0, 500.0)
 _LOG = re.compile(r"(?P<key>[^\s/]+-\d+)/\d{20}\.log")
 _ROLL_MS = "500"
@@ -68,6 +74,7 @@ class DiskFaults:
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = tuple(_FORMS.values())
     variants: ClassVar[tuple[str, ...]] = tuple(_FORMS)
+    needs: ClassVar[frozenset[Part]] = NO_PARTS
     _flipped: dict[str, str] = field(default_factory=dict, compare=False)
     """By the fault's name: where the bit was."""
 
@@ -84,6 +91,9 @@ class DiskFaults:
 
     def why_never(self, ground: Ground) -> str | None:
         if (reason := why_no_target(self.target, ground)) is not None:
+            return reason
+        needed = _PARTS.get(self.variant, NO_PARTS)
+        if (reason := why_lacking(needed, ground.parts, ground.system)) is not None:
             return reason
         is_damaging = bool(self.variant) and _FORMS[self.variant] in DAMAGING
         return why_never_affordable(ground) if is_damaging else None
@@ -176,7 +186,12 @@ class DiskFaults:
 
 def _possible(scene: Scene) -> list[str]:
     """The variants to draw from."""
-    found = [each for each in _FORMS if _why_not_form(scene.cluster, each) is None]
+    parts = offered(scene.cluster.system)
+    found = [
+        each
+        for each in _FORMS
+        if _why_not_form(scene.cluster, each) is None and _PARTS.get(each, NO_PARTS) <= parts
+    ]
     if not may_damage(scene):
         found = [each for each in found if _FORMS[each] not in DAMAGING]
     if not found:
@@ -284,7 +299,7 @@ async def _has_closed_segments(scene: Scene, node: Node) -> bool:
 
     async def is_there() -> bool:
         for topic in scene.topics:
-            segments = await scene.cluster.system.segments(topic, node)
+            segments = await the(scene.cluster.system.stored).segments(topic, node)
             if any(len(sizes) > 1 and sizes[0] for sizes in segments.values()):
                 return True
         return False
@@ -292,7 +307,7 @@ async def _has_closed_segments(scene: Scene, node: Node) -> bool:
     if await is_there():
         return True
     for topic in scene.topics:
-        await scene.cluster.system.alter_topic(topic, {"segment.ms": _ROLL_MS})
+        await the(scene.cluster.system.topics).alter_topic(topic, {"segment.ms": _ROLL_MS})
     try:
         loop = asyncio.get_running_loop()
         until_s = loop.time() + _ROLLED_WITHIN_S
@@ -304,7 +319,7 @@ async def _has_closed_segments(scene: Scene, node: Node) -> bool:
     finally:
         for topic in scene.topics:
             said = scene.topic_configs.get(topic, {}).get("segment.ms")
-            await scene.cluster.system.alter_topic(topic, {"segment.ms": said})
+            await the(scene.cluster.system.topics).alter_topic(topic, {"segment.ms": said})
 
 
 async def _copy_anew(scene: Scene, node: Node, where: str) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from harness.cluster.capabilities import Link, Network, PacketFault
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.parts import the
 from harness.schedule.faults import Cut, Fault, ShapeLinks, SlowLinks
-from nemesis.base import LapsedError, Scene, the
+from nemesis.base import LapsedError, Scene
 
 _OF_LINKS = (Cut, ShapeLinks, SlowLinks)
 _LOOKS = 3

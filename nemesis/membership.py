@@ -6,6 +6,7 @@ from random import Random
 from typing import ClassVar
 
 from harness.cluster.errors import FaultMissedError, NotInTimeError
+from harness.cluster.parts import Part
 from harness.schedule.faults import BrokerLeaves, Fault
 from nemesis import replicas
 from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
@@ -16,6 +17,7 @@ class Membership(OfProcesses):
     """Moves all replicas off a broker and removes it; then it joins again and gets them back."""
 
     kinds: ClassVar[tuple[type[Fault], ...]] = (BrokerLeaves,)
+    needs: ClassVar[frozenset[Part]] = frozenset({"leaders", "reassignment"})
 
     def why_never(self, ground: Ground) -> str | None:
         if (reason := OfProcesses.why_never(self, ground)) is not None:

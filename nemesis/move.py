@@ -9,6 +9,7 @@ from typing import ClassVar
 from harness.cluster import Cluster
 from harness.cluster.base import PartitionState
 from harness.cluster.errors import NotInTimeError, RefusedError
+from harness.cluster.parts import Part, the
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import Fault, MoveLeader
 from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
@@ -25,6 +26,7 @@ class Moves:
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (MoveLeader,)
     variants: ClassVar[tuple[str, ...]] = ("one", "all")
+    needs: ClassVar[frozenset[Part]] = frozenset({"leaders", "elections", "reassignment"})
 
     def __post_init__(self) -> None:
         if self.target:
@@ -69,11 +71,11 @@ class Moves:
             raise NothingToStrikeError(f"{wanted} leads {fault.topic}-{fault.partition} already")
         if wanted not in before.isr:
             raise NothingToStrikeError(f"{wanted} is not in sync, so it cannot lead")
-        await system.reassign(fault.topic, fault.partition, fault.replicas)
+        await the(system.reassignment).reassign(fault.topic, fault.partition, fault.replicas)
 
         async def is_led() -> bool:
             try:
-                await system.elect(fault.topic, fault.partition)
+                await the(system.elections).elect(fault.topic, fault.partition)
             except RefusedError:
                 return False  # As long as the new order is not known everywhere, say.
             return (await _state(scene, fault)).leader == wanted

@@ -11,8 +11,9 @@ from harness.cluster import Cluster
 from harness.cluster.base import RunningProcess
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError, NodeFailedError, NotInTimeError
+from harness.cluster.parts import NO_PARTS, Part, the
 from harness.schedule.faults import Fault, Kill, Pause, PowerLoss
-from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, the
+from nemesis.base import Ground, Moment, NothingToStrikeError, Scene
 from nemesis.targets import check_target, resolve, why_no_target
 
 ANYBODY = ("one", "minority", "majority", "all", "leader", "controller")
@@ -27,6 +28,7 @@ class OfProcesses:
     variant: str
     target: str
     variants: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[frozenset[Part]] = NO_PARTS
 
     def __post_init__(self) -> None:
         check_target(self.target)

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Link, Node, PacketFault
+from harness.cluster.parts import NO_PARTS, Part, the
 from harness.schedule.faults import Fault, ShapeLinks, SlowLinks
-from nemesis.base import Ground, Moment, Scene, the
+from nemesis.base import Ground, Moment, Scene
 from nemesis.links import break_links, heal_links, packet_fault
 from nemesis.targets import check_target, resolve, why_no_target
 
@@ -42,6 +43,7 @@ class Packets:
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (ShapeLinks, SlowLinks)
     variants: ClassVar[tuple[str, ...]] = (*_FORMS, "regions")
+    needs: ClassVar[frozenset[Part]] = NO_PARTS
 
     def __post_init__(self) -> None:
         check_target(self.target)

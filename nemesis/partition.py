@@ -9,11 +9,12 @@ from typing import ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
+from harness.cluster.parts import NO_PARTS, Part, offered, the
 from harness.schedule.faults import Cut, Fault
 from nemesis import topology
-from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, the
+from nemesis.base import Ground, Moment, NothingToStrikeError, Scene
 from nemesis.links import heal_links, prove_reach
-from nemesis.targets import check_target, resolve, why_no_target
+from nemesis.targets import TARGETS, check_target, has_target, resolve, why_no_target
 
 _OF_THREE = frozenset({"majorities-ring", "bridge"})
 """Variants that cut nothing between fewer than three nodes."""
@@ -39,6 +40,7 @@ class Partition:
         "controller",
         "clients",
     )
+    needs: ClassVar[frozenset[Part]] = NO_PARTS
 
     def __post_init__(self) -> None:
         check_target(self.target)
@@ -53,9 +55,13 @@ class Partition:
     def why_never(self, ground: Ground) -> str | None:
         if (reason := why_no_target(self.target, ground)) is not None:
             return reason
+        if self.variant in TARGETS and (reason := why_no_target(self.variant, ground)) is not None:
+            return reason
         count = len(ground.nodes)
-        if count < 2 and self.variant != "clients":
-            return "one node alone cannot be cut off from another; try --nodes 5"
+        if count < 2 and not self._is_for_clients():
+            return (
+                "one node alone cannot be cut off from another; try partition:clients, or --nodes 5"
+            )
         if count < 3 and self.variant in _OF_THREE:
             return f"{self.variant} of {count} nodes cuts nothing; try --nodes 5"
         if self.variant == "rack" and len(set(ground.racks.values())) < 2:
@@ -69,7 +75,7 @@ class Partition:
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         clients = scene.cluster.place.client_host
-        if len(scene.cluster.nodes) < 2 and self.variant != "clients":
+        if len(scene.cluster.nodes) < 2 and not self._is_for_clients():
             raise NothingToStrikeError("one node alone cannot be cut off from another")
         if self.target and not self.variant:
             graph = await self._drawn_around(scene, dice)
@@ -85,8 +91,15 @@ class Partition:
             )
         return (Cut(name=moment.name, at_ms=moment.at_ms, for_ms=moment.for_ms, links=links),)
 
+    def _is_for_clients(self) -> bool:
+        """Of one node alone its clients can be cut off, and nothing else."""
+        return self.variant == "clients" or not (self.variant or self.target)
+
     def _possible(self, scene: Scene) -> list[str]:
-        left_out = set()
+        if len(scene.cluster.nodes) < 2:
+            return ["clients"]
+        parts = offered(scene.cluster.system)
+        left_out = {each for each in self.variants if not has_target(each, parts)}
         if len(set(scene.racks.values())) < 2:
             left_out.add("rack")
         if scene.cluster.place.client_host is None:

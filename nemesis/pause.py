@@ -6,8 +6,9 @@ from random import Random
 from typing import ClassVar
 
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.parts import the
 from harness.schedule.faults import Fault, Pause
-from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.base import Moment, NothingToStrikeError, Scene
 from nemesis.outage import ANYBODY, OfProcesses, each_by_itself
 
 

@@ -8,8 +8,9 @@ from typing import ClassVar
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.parts import the
 from harness.schedule.faults import Fault, PowerLoss
-from nemesis.base import Ground, Moment, Scene, the
+from nemesis.base import Ground, Moment, Scene
 from nemesis.budget import affordable, why_never_affordable
 from nemesis.outage import (
     ONE_NODE,
@@ -32,7 +33,8 @@ class PowerLosses(OfProcesses):
         return cluster.disk.why_not("power") or why_no_process(cluster)
 
     def why_never(self, ground: Ground) -> str | None:
-        return OfProcesses.why_never(self, ground) or why_never_affordable(ground)
+        reason = OfProcesses.why_never(self, ground)
+        return reason if ground.flushes else reason or why_never_affordable(ground)
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         nodes = await self._struck(scene, dice, ONE_NODE)

@@ -9,6 +9,7 @@ from random import Random
 
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import NoAnswerError, RefusedError
+from harness.cluster.parts import the
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import Replicas
 from nemesis.base import NothingToStrikeError, Scene
@@ -57,7 +58,7 @@ async def move(scene: Scene, wanted: Replicas, *, within_s: float = WITHIN_S) ->
 async def _ask(scene: Scene, key: str, replicas: str) -> None:
     topic, _, index = key.rpartition("-")
     if not await _has(scene, key, replicas):
-        await scene.cluster.system.reassign(topic, int(index), replicas.split())
+        await the(scene.cluster.system.reassignment).reassign(topic, int(index), replicas.split())
 
 
 async def _arrival(scene: Scene, key: str, replicas: str, within_s: float) -> None:

@@ -9,9 +9,10 @@ from typing import ClassVar
 from harness.cluster.base import RunningProcess
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.parts import the
 from harness.errors import EnvironmentFailure
 from harness.schedule.faults import Fault, RollingRestart, Stop
-from nemesis.base import Moment, NothingToStrikeError, Scene, the
+from nemesis.base import Moment, NothingToStrikeError, Scene
 from nemesis.outage import OfProcesses, bring_back, running, stop
 from nemesis.targets import resolve
 

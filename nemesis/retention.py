@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.errors import NoAnswerError
+from harness.cluster.parts import Part, the
 from harness.schedule.faults import DeleteRecords, Fault
 from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
 from nemesis.compact import is_compacted, is_compacting
@@ -29,6 +30,7 @@ class Retention:
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (DeleteRecords,)
     variants: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[frozenset[Part]] = frozenset({"retention"})
 
     def __post_init__(self) -> None:
         if self.target:
@@ -54,8 +56,9 @@ class Retention:
         topics = [topic for topic in scene.topics if not is_compacted(scene, topic)]
         if not topics:
             raise NothingToStrikeError("the workload has only compacted topics")
+        retention = the(scene.cluster.system.retention)
         for topic in topics:
-            for index, start in (await scene.cluster.system.log_starts(topic)).items():
+            for index, start in (await retention.log_starts(topic)).items():
                 read_to = read.get(f"{topic}-{index}", 0)
                 if read_to > start:
                     before = dice.randint(start + 1, read_to)
@@ -75,7 +78,8 @@ class Retention:
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
         assert isinstance(fault, DeleteRecords)
-        system, before = scene.cluster.system, {int(k): v for k, v in fault.before.items()}
+        retention = the(scene.cluster.system.retention)
+        before = {int(k): v for k, v in fault.before.items()}
         read = scene.read_to()
         for index, offset in before.items():
             # Of a run that is played again, this run has to vouch anew.
@@ -83,7 +87,7 @@ class Retention:
                 raise NothingToStrikeError(
                     f"{fault.topic}-{index} has not been read up to {offset}, so it is kept"
                 )
-        before_deed = await system.log_starts(fault.topic)
+        before_deed = await retention.log_starts(fault.topic)
         due = {
             index: offset
             for index, offset in before.items()
@@ -91,8 +95,8 @@ class Retention:
         }
         if not due:
             raise NothingToStrikeError(f"{fault.topic} begins there already, or later")
-        await system.delete_records(fault.topic, due)
-        starts = await system.log_starts(fault.topic)
+        await retention.delete_records(fault.topic, due)
+        starts = await retention.log_starts(fault.topic)
         for index, offset in due.items():
             # Just there: the topic's own retention deletes whole segments, and only them. Beside
             # another fault a leader that followed until now may not have heard of it.

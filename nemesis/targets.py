@@ -11,15 +11,23 @@ Without a word the dice choose one.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from harness.cluster.base import PartitionState
 from harness.cluster.capabilities import Node
+from harness.cluster.parts import NO_PARTS, Part, offered, why_lacking
 from nemesis.base import Ground, NothingToStrikeError, Scene
 
 TARGETS = ("one", "minority", "majority", "all", "leader", "followers", "controller", "isr")
 
+_OF_PARTS: Mapping[str, frozenset[Part]] = {
+    "leader": frozenset({"leaders"}),
+    "followers": frozenset({"leaders"}),
+    "isr": frozenset({"leaders"}),
+    "controller": frozenset({"controllers"}),
+}
+"""Targets that only a system with these parts has."""
 _NAMES = re.compile(r"n[1-9]\d*(\+n[1-9]\d*)*")
 
 
@@ -33,6 +41,9 @@ def check_target(text: str) -> None:
 
 def why_no_target(text: str, ground: Ground) -> str | None:
     """Why a run on this ground never has such a target, or None."""
+    lacking = why_lacking(_OF_PARTS.get(text, NO_PARTS), ground.parts, ground.system)
+    if lacking is not None:
+        return f"for the target {text} {lacking}"
     if text == "followers" and ground.replication_factor == 1:
         return "with one replica a partition has no followers; try --replication-factor 3"
     if not text or text in TARGETS:
@@ -43,6 +54,11 @@ def why_no_target(text: str, ground: Ground) -> str | None:
     last = ground.nodes[-1]
     among = "n1 is the only node" if last == "n1" else f"the nodes are n1 to {last}"
     return f"there is no {unknown[0]}: {among}; --nodes makes more"
+
+
+def has_target(word: str, parts: frozenset[Part]) -> bool:
+    """Whether a system of these parts has such a target."""
+    return _OF_PARTS.get(word, NO_PARTS) <= parts
 
 
 def minority_of(count: int) -> int:
@@ -58,7 +74,8 @@ async def resolve(
 ) -> tuple[Node, ...]:
     """In the cluster's order. `among` are the words the dice may choose from."""
     nodes = scene.cluster.nodes
-    word = target or dice.choice(list(among))
+    parts = offered(scene.cluster.system)
+    word = target or dice.choice([each for each in among if has_target(each, parts)])
     chosen = await _chosen(scene, word, nodes, dice)
     if not chosen:
         raise NothingToStrikeError(f"there is no {word} now")
@@ -104,4 +121,7 @@ def _of_partition(word: str, partition: PartitionState) -> Sequence[Node | None]
 async def a_partition(scene: Scene, dice: Random) -> PartitionState:
     if not scene.topics:
         raise NothingToStrikeError("the workload has no topic")
-    return dice.choice(await scene.cluster.partitions(dice.choice(scene.topics)))
+    found = await scene.cluster.partitions(dice.choice(scene.topics))
+    if not found:
+        raise NothingToStrikeError("no partition is described")
+    return dice.choice(found)

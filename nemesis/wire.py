@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.errors import NotInTimeError
+from harness.cluster.parts import NO_PARTS, Part, the
 from harness.cluster.waiting import wait_until
+from harness.registry import KAFKA
 from harness.schedule.faults import Fault, TamperMessages
-from nemesis.base import Ground, Moment, Scene, missed, the
+from nemesis.base import Ground, Moment, Scene, missed
 
 _HIT_WITHIN_S = 10.0
 _MENU: dict[str, tuple[tuple[dict[str, Any], dict[str, Any]], ...]] = {
@@ -49,6 +51,7 @@ class WireFaults:
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (TamperMessages,)
     variants: ClassVar[tuple[str, ...]] = tuple(_MENU)
+    needs: ClassVar[frozenset[Part]] = NO_PARTS
 
     def __post_init__(self) -> None:
         if self.target:
@@ -59,7 +62,11 @@ class WireFaults:
 
     def why_never(self, ground: Ground) -> str | None:
         """Every workload produces and fetches, so there is always a message."""
-        return None
+        if ground.protocol == KAFKA:
+            return None
+        return (
+            f"it reads messages of Kafka's protocol, and {ground.system} speaks {ground.protocol}"
+        )
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         match, action = dice.choice(_MENU[self.variant or dice.choice(self.variants)])

@@ -152,8 +152,8 @@ def imported_names() -> set[str]:
                 module = ".".join(part for part in (base, node.module or "") if part)
                 names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                # A model is named by its module and function, and imported when it is asked.
-                names |= set(re.findall(r"^([a-z_.]+):[a-z_]+$", node.value))
+                # What is registered as module:name is imported when it is asked for.
+                names |= set(re.findall(r"^([a-z_.]+):[A-Za-z_]+$", node.value))
     return names
 
 

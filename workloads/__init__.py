@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from workloads.admin import Admin
-from workloads.append import Append
+from harness.registry import REGISTRY, found, unknown
 from workloads.base import Load, Workload
-from workloads.latest import Latest
-from workloads.queue import Queue
-from workloads.register import Register
 
-WORKLOADS: dict[str, Callable[[Load], Workload]] = {
-    "queue": Queue,
-    "append": Append,
-    "register": Register,
-    "admin": Admin,
-    "latest": Latest,
-}
+WORKLOADS = REGISTRY.workloads
 
 TO_COME: dict[str, str] = {
     "group": "consumer groups",
@@ -32,5 +20,6 @@ def make_workload(name: str, load: Load) -> Workload:
     if name in TO_COME:
         raise ValueError(f"the workload {name} waits for {TO_COME[name]} of the reference broker")
     if name not in WORKLOADS:
-        raise ValueError(f"there is no workload {name!r}, only {', '.join(WORKLOADS)}")
-    return WORKLOADS[name](load)
+        raise ValueError(unknown("workload", name, WORKLOADS))
+    workload: Workload = found(WORKLOADS[name])(load)
+    return workload

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.client.base import Batching, Invocation
 from harness.cluster.base import NewTopic
+from harness.cluster.parts import Part
 from harness.decisions import Decisions
 from workloads.base import Load
 from workloads.logs import LOG_CHECKERS, POLL, Logs
@@ -36,6 +37,7 @@ class Admin:
         "consistent, and acknowledged changes are durable"
     )
     is_polled = True
+    needs = frozenset[Part]({"topics"})
     checkers = (*LOG_CHECKERS, "phantom-topic", "lost-change")
 
     def __init__(self, load: Load) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from harness.client.base import Batching, Invocation
 from harness.client.payload import value_of
 from harness.cluster.base import NewTopic
+from harness.cluster.parts import NO_PARTS
 from workloads.base import Load
 from workloads.logs import Logs
 
@@ -27,6 +28,7 @@ class Append:
         "each partition as a list: serializable and strong read committed; reads may be old"
     )
     is_polled = False
+    needs = NO_PARTS
     checkers: tuple[str, ...] = (
         "list-append",
         "lost-append",

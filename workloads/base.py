@@ -12,6 +12,7 @@ from typing import Protocol
 
 from harness.client.base import Batching, Invocation
 from harness.cluster.base import NewTopic
+from harness.cluster.parts import Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,8 @@ class Workload(Protocol):
     """What a valid run has shown of the system, in the terms of databases."""
     is_polled: bool
     """Whether its clients poll under load: only polls tell how far a log was read."""
+    needs: frozenset[Part]
+    """The parts of a system without which it cannot be used."""
     checkers: tuple[str, ...]
     """By name, in the order in which they are told of."""
 

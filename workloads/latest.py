@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.client.base import Batching, Invocation
 from harness.cluster.base import NewTopic
+from harness.cluster.parts import NO_PARTS
 from workloads.base import Load
 from workloads.logs import LOG_CHECKERS, POLL, Logs
 
@@ -25,6 +26,7 @@ class Latest:
         "for the client that was told it"
     )
     is_polled = True
+    needs = NO_PARTS
     checkers = (*LOG_CHECKERS, "watermark-regression")
 
     def __init__(self, load: Load) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.client.base import Batching, Invocation
 from harness.cluster.base import NewTopic
+from harness.cluster.parts import NO_PARTS
 from workloads.base import Load
 from workloads.logs import LOG_CHECKERS, POLL, Logs
 
@@ -23,6 +24,7 @@ class Queue:
         "each partition: linearizable appends, monotonic reads of a prefix by each consumer"
     )
     is_polled = True
+    needs = NO_PARTS
     checkers = LOG_CHECKERS
 
     def __init__(self, load: Load) -> None:

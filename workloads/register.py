@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from harness.client.base import Batching, Invocation
 from harness.client.payload import value_of
 from harness.cluster.base import NewTopic
+from harness.cluster.parts import NO_PARTS
 from harness.decisions import Decisions
 from workloads.base import Load
 from workloads.keys import KeyDist
@@ -35,6 +36,7 @@ class Register:
         "(ordered sequential consistency)"
     )
     is_polled = False
+    needs = NO_PARTS
     # Compaction takes values that were put, and that is no loss: these know which it must keep.
     checkers: tuple[str, ...] = (
         "nonlinearizable-register",

@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import click
 
+from harness.cli.plan_options import PLUGIN
+
 
 @click.command("workloads")
-def list_workloads() -> int:
+@PLUGIN
+def list_workloads(plugin: Sequence[str]) -> int:
     """What clients can do."""
-    from workloads import WORKLOADS
+    from harness.plugins import load_plugins
+    from harness.registry import REGISTRY, found
 
-    return _tell(WORKLOADS)
+    load_plugins(plugin)
+    return _tell({name: found(each) for name, each in REGISTRY.workloads.items()})
 
 
 @click.command("nemeses")
-def list_nemeses() -> int:
+@PLUGIN
+def list_nemeses(plugin: Sequence[str]) -> int:
     """What can be broken."""
+    from harness.plugins import load_plugins
     from nemesis import described
 
+    load_plugins(plugin)
     return _tell(described())
 
 
 @click.command("checkers")
-def list_checkers() -> int:
+@PLUGIN
+def list_checkers(plugin: Sequence[str]) -> int:
     """What is decided about a history."""
     from checkers import all_checkers
+    from harness.plugins import load_plugins
 
+    load_plugins(plugin)
     return _tell({name: checker.about for name, checker in all_checkers().items()})
 
 

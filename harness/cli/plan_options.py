@@ -16,8 +16,6 @@ from harness.run.plan import UNSAFE_BROKER, Plan
 from harness.run.property_values import is_true
 
 PLACES = ("netns", "local", "sim", "ssh", "vagrant")
-SYSTEMS = ("reference", "kafka")
-CLIENTS = ("confluent", "aiokafka")
 INVARIANTS = ("all", "cheap", "off")
 _SEED_BITS = 32
 _CLIENTS_MAX = 10_000
@@ -78,6 +76,11 @@ def _properties(flag: str, of: str) -> Callable[[_Command], _Command]:
     )
 
 
+PLUGIN = click.option(
+    "--plugin", multiple=True, metavar="FILE|MODULE",
+    help="Adds systems, clients, workloads, nemeses, checkers (docs/extending.md); repeatable.",
+)  # fmt: skip
+
 _OPTIONS = (
     click.option("--workload", "-w", default="queue", show_default=True, metavar="NAME",
                  help="What the clients do; harness workloads lists them."),
@@ -99,9 +102,11 @@ _OPTIONS = (
                  help="Where the hosts come from."),
     click.option("--inventory", type=click.Path(exists=True, dir_okay=False),
                  help="The hosts of --on ssh (TOML)."),
-    click.option("--system", type=click.Choice(SYSTEMS), default="reference", show_default=True,
-                 help="What is put on trial."),
-    click.option("--client", type=click.Choice(CLIENTS), default="confluent", show_default=True),
+    PLUGIN,
+    click.option("--system", default="reference", show_default=True, metavar="NAME",
+                 help="What is put on trial; harness systems ls lists them."),
+    click.option("--client", metavar="NAME", show_default="confluent, or the system's own",
+                 help="confluent, aiokafka, or one of a plugin."),
     click.option("--acks", type=click.Choice(("0", "1", "all", "-1")), show_default="all"),
     click.option("--enable-idempotence/--disable-idempotence", "enable_idempotence", default=None,
                  help="On with acks=all unless disabled."),
@@ -147,11 +152,14 @@ def plan_options(command: _Command) -> _Command:
 def plan_of(options: Mapping[str, Any]) -> Plan:
     """UsageError for what does not fit together, before anything is started."""
     import nemesis
-    import workloads
+    from harness.plugins import load_plugins
+    from harness.registry import REGISTRY, unknown
     from harness.run.feasible import why_no_verdict, why_not_struck
     from harness.run.workload import why_not_judged
 
     chosen = dict(options)
+    chosen["plugin"] = tuple(chosen["plugin"])
+    load_plugins(chosen["plugin"])
     chosen["concurrency"] = _clients(chosen["concurrency"], chosen["nodes"])
     for name in ("topic_config", "broker_config", "producer_config", "consumer_config"):
         chosen[name] = dict(chosen[name])
@@ -161,9 +169,11 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     chosen["replication_factor"] = _replicas(chosen["replication_factor"], chosen["nodes"])
     if chosen["seed"] is None:
         chosen["seed"] = secrets.randbits(_SEED_BITS)
-    if chosen["workload"] not in workloads.WORKLOADS:
-        known = ", ".join(workloads.WORKLOADS)
-        raise click.UsageError(f"there is no workload {chosen['workload']!r}; known are {known}")
+    if chosen["workload"] not in REGISTRY.workloads:
+        raise click.UsageError(unknown("workload", chosen["workload"], REGISTRY.workloads))
+    if chosen["system"] not in REGISTRY.systems:
+        raise click.UsageError(unknown("system", chosen["system"], REGISTRY.systems))
+    chosen["client"] = _client(chosen["client"], chosen["system"])
     try:
         chosen["nemesis"] = ",".join(nemesis.words_of(chosen["nemesis"]))
         nemesis.parse(chosen["nemesis"])
@@ -185,6 +195,22 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     if why_never is not None:
         raise NeverStrikesError(why_never)
     return plan
+
+
+def _client(said: str | None, system: str) -> str:
+    from harness.registry import REGISTRY
+
+    possible = REGISTRY.clients_for(system)
+    if not possible:
+        protocol = REGISTRY.systems[system].protocol
+        raise click.UsageError(
+            f"--system {system} speaks {protocol}, and no client does; add one with --plugin"
+        )
+    if said is not None and said not in possible:
+        raise click.UsageError(
+            f"--client {said} cannot be used with --system {system}; try {' or '.join(possible)}"
+        )
+    return said or possible[0]
 
 
 def _check_place(chosen: Mapping[str, Any]) -> None:

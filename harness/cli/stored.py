@@ -19,6 +19,9 @@ STORE_OPTION = click.option(
     show_default=True,
     help="Where runs are kept.",
 )
+_PLUGIN = click.option(
+    "--plugin", multiple=True, metavar="FILE|MODULE", help="As the run had it; repeatable."
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 
@@ -27,13 +30,18 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 @STORE_OPTION
 @click.option("--contract", type=click.Choice(("safe", "configured")),
               help="Judge by another contract than the run was.")  # fmt: skip
+@_PLUGIN
 @_JSON
-def analyze(run: str, store_root: Path, contract: str | None, as_json: bool) -> int:
+def analyze(
+    run: str, store_root: Path, contract: str | None, plugin: tuple[str, ...], as_json: bool
+) -> int:
     """Judge a stored run again. RUN is a directory, latest, or -1, -2 as in Jepsen."""
+    from harness.plugins import load_plugins
     from harness.run.judging import judge_again
     from harness.run.plan import Plan
     from harness.store.store import Store
 
+    load_plugins(plugin)
     directory = Store(store_root).find(run)
     plan = Plan.load(directory / "plan.json")
     if contract is not None:
@@ -46,17 +54,20 @@ def analyze(run: str, store_root: Path, contract: str | None, as_json: bool) -> 
 @click.command("replay", context_settings={"ignore_unknown_options": True})
 @click.argument("run", default="latest")
 @STORE_OPTION
+@_PLUGIN
 @_JSON
-def replay(run: str, store_root: Path, as_json: bool) -> int:
+def replay(run: str, store_root: Path, plugin: tuple[str, ...], as_json: bool) -> int:
     """Run a stored run again: the same operations, the same faults at the same moments.
 
     A seed fixes choices, not timing: what the nodes make of them is theirs, except in the
     simulator, where the same schedule gives the same run. Faults that damage disks keep their
     budget: one that this run cannot afford is left out, unless the run had --unsafe-faults.
     """
+    from harness.plugins import load_plugins
     from harness.run.plan import Plan
     from harness.store.store import Store
 
+    load_plugins(plugin)
     directory = Store(store_root).find(run)
     schedule = directory / "schedule.json"
     if not schedule.is_file():

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
+
+from harness.cli.plan_options import PLUGIN
 
 
 @click.group()
@@ -11,13 +15,17 @@ def systems() -> None:
 
 
 @systems.command("ls")
-def ls() -> int:
+@PLUGIN
+def ls(plugin: Sequence[str]) -> int:
     """Say which systems are ready."""
-    from harness.cluster.kafka_jars import KAFKA_VERSION, is_fetched
+    from harness.plugins import load_plugins
+    from harness.registry import REGISTRY, found
 
-    click.echo("reference  the broker of this project; ready")
-    state = "ready" if is_fetched() else "not installed; try: harness systems install kafka"
-    click.echo(f"kafka      Apache Kafka {KAFKA_VERSION}; {state}")
+    load_plugins(plugin)
+    width = max(map(len, REGISTRY.systems))
+    for name, kind in REGISTRY.systems.items():
+        state = "; ready" if kind.readiness is None else f" {found(kind.readiness)()}"
+        click.echo(f"{name:{width}}  {kind.about}{state}")
     return 0
 
 

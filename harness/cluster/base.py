@@ -1,9 +1,9 @@
 """What a run asks of the nodes under test.
 
 A *place* gives hosts and knows nothing of brokers. A *system* is one kind of broker; it reaches its
-hosts through its place only. The two make a cluster (cluster.py), and a nemesis gets that cluster
-with five things it may break: network, process, disk, clock, wire. Each is there or is None, and
-`why_not` tells the reason.
+hosts through its place only, and has the parts (parts.py) that it has. The two make a cluster
+(cluster.py), and a nemesis gets that cluster with five things it may break: network, process, disk,
+clock, wire. Each is there or is None, and `why_not` tells the reason.
 
 Nobody here waits by the wall clock. Who waits uses the running loop, so that a simulated place can
 make the same promises in virtual time.
@@ -14,9 +14,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from harness.cluster.capabilities import Capability, Clocks, Disks, Network, Node, Wire
+
+if TYPE_CHECKING:
+    from harness.cluster.parts import (
+        Controllers,
+        Elections,
+        Leaders,
+        Reassignment,
+        Retention,
+        State,
+        Stored,
+        Topics,
+    )
 
 Stream = Literal["stdout", "stderr"]
 
@@ -169,7 +181,8 @@ class Place(Protocol):
 
 
 class System(Protocol):
-    """One kind of broker on the hosts of its place."""
+    """One kind of broker on the hosts of its place: what every system has, and the parts (parts.py)
+    that it may have, each of them None where it has not."""
 
     name: str
     place: Place
@@ -192,45 +205,38 @@ class System(Protocol):
         """The one last started, which may have ended since."""
         ...
 
+    async def is_well(self, node: Node) -> bool:
+        """Whether the node answers a client now."""
+        ...
+
     def bootstrap(self, nodes: Sequence[Node]) -> str:
         """The addresses for clients: host:port, comma separated."""
         ...
 
-    async def partitions(self, topic: str, asking: Sequence[Node]) -> Sequence[PartitionState]:
-        """By index. Raises NoAnswerError when none of those asked answers."""
+    def logs(self, node: Node) -> Sequence[PurePosixPath]:
+        """Files on the host that are kept with the run: node logs and configuration."""
         ...
 
-    async def controller(self, asking: Sequence[Node]) -> Node | None:
-        """The active one as those asked know it. Raises NoAnswerError as above."""
-        ...
+    @property
+    def topics(self) -> Topics | None: ...
 
-    async def create_topic(self, topic: NewTopic) -> None:
-        """Returns when every partition has a leader. One that is there already is left alone."""
-        ...
+    @property
+    def leaders(self) -> Leaders | None: ...
 
-    async def alter_topic(self, topic: str, configs: Mapping[str, str | None]) -> None:
-        """None takes the topic's own setting away."""
-        ...
+    @property
+    def elections(self) -> Elections | None: ...
 
-    async def reassign(self, topic: str, index: int, replicas: Sequence[Node]) -> None:
-        """The first replica is the preferred leader. Returns when it is decided, not when done."""
-        ...
+    @property
+    def reassignment(self) -> Reassignment | None: ...
 
-    async def elect(self, topic: str, index: int) -> None:
-        """Makes the preferred replica the leader."""
-        ...
+    @property
+    def controllers(self) -> Controllers | None: ...
 
-    async def log_starts(self, topic: str) -> Mapping[int, int]:
-        """By partition: the first offset that can still be read."""
-        ...
+    @property
+    def retention(self) -> Retention | None: ...
 
-    async def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
-        """By partition: everything below this offset, and at once."""
-        ...
+    @property
+    def stored(self) -> Stored | None: ...
 
-    async def segments(self, topic: str, node: Node) -> Mapping[int, Sequence[int]]:
-        """By partition: the sizes of the log's files on this node's disk, the oldest first.
-
-        Found on the host, not asked of the broker, so it can be had while that is down.
-        """
-        ...
+    @property
+    def state(self) -> State | None: ...

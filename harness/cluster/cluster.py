@@ -91,7 +91,10 @@ class Cluster:
         return self.system.bootstrap(nodes or self.nodes)
 
     async def partitions(self, topic: str, *asking: Node) -> Sequence[PartitionState]:
-        return await self.system.partitions(topic, asking or await self._awake())
+        """None at all for a system whose partitions have no leaders."""
+        if self.system.leaders is None:
+            return ()
+        return await self.system.leaders.partitions(topic, asking or await self._awake())
 
     async def leader(self, topic: str, index: int, *asking: Node) -> Node | None:
         """None while there is none, or none that the cluster knows of."""
@@ -101,7 +104,10 @@ class Cluster:
         raise ValueError(f"{topic} has no partition {index}")
 
     async def controller(self, *asking: Node) -> Node | None:
-        return await self.system.controller(asking or await self._awake())
+        """None, too, for a system without controllers."""
+        if self.system.controllers is None:
+            return None
+        return await self.system.controllers.controller(asking or await self._awake())
 
     async def _awake(self) -> tuple[Node, ...]:
         """A paused node accepts connections and then keeps its silence, so it is not asked."""

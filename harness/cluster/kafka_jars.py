@@ -29,6 +29,12 @@ def is_fetched() -> bool:
     return (home() / _COMPLETE).exists()
 
 
+def readiness() -> str:
+    """For `harness systems ls`."""
+    state = "ready" if is_fetched() else "not installed; try: harness systems install kafka"
+    return f"{KAFKA_VERSION}; {state}"
+
+
 def fetched_jars() -> Path:
     """Their directory, if they were fetched; else a sentence with the command that does."""
     if not is_fetched():

@@ -46,7 +46,16 @@ async def describe_partitions(
     ]
 
 
-def _metadata(bootstrap: str, topic: str) -> ClusterMetadata:
+async def answers(place: Place, bootstrap: str) -> bool:
+    """Whether a node at one of these addresses describes its cluster."""
+    try:
+        await place.ask(lambda: _metadata(bootstrap))
+    except (NoAnswerError, OSError):
+        return False
+    return True
+
+
+def _metadata(bootstrap: str, topic: str | None = None) -> ClusterMetadata:
     """Any node answers this; what else there is goes to the controller, if it lives."""
     from confluent_kafka import Consumer, KafkaException
 

@@ -21,6 +21,7 @@ from harness.cluster.base import (
     System,
 )
 from harness.cluster.capabilities import Node
+from harness.cluster.cluster_line import ClusterLine
 from harness.cluster.errors import (
     NoAnswerError,
     NodeFailedError,
@@ -28,7 +29,8 @@ from harness.cluster.errors import (
     RefusedConfigError,
     RefusedError,
 )
-from harness.cluster.kafka_questions import describe_partitions
+from harness.cluster.kafka_questions import answers, describe_partitions
+from harness.cluster.parts import EveryPart
 from harness.cluster.server_properties import Member, Settings, server_properties
 from harness.cluster.stored_segments import stored_segments
 from harness.cluster.waiting import wait_until
@@ -50,7 +52,7 @@ class QuorumState:
     epoch: int
 
 
-class ReferenceBroker:
+class ReferenceBroker(EveryPart):
     """Other brokers that take Kafka's properties differ in what they are called by, and say."""
 
     name = "reference"
@@ -152,16 +154,36 @@ class ReferenceBroker:
     def process(self, node: Node) -> RunningProcess | None:
         return self._processes.get(node)
 
+    async def is_well(self, node: Node) -> bool:
+        return await answers(self.place, self.bootstrap([node]))
+
     def bootstrap(self, nodes: Sequence[Node]) -> str:
         return ",".join(self._member(self._host(node)).client_address for node in nodes)
+
+    def logs(self, node: Node) -> Sequence[PurePosixPath]:
+        home = self._host(node).home
+        return [home / "broker.log", home / "server.properties"]
+
+    @property
+    def state(self) -> ReferenceBroker:
+        return self
+
+    def state_line(self, node: Node) -> ClusterLine:
+        """Behind the wire proxy, if there is one: its faults are meant for clients and brokers."""
+        port = self.place.port_behind(node, _CLIENT_PORT)
+        return ClusterLine(self.place, self._host(node).address, port)
+
+    def node_of(self, number: int) -> Node:
+        """Nodes are numbered as the place lists them, from 1."""
+        return self.place.hosts[number - 1].node
 
     async def partitions(self, topic: str, asking: Sequence[Node]) -> Sequence[PartitionState]:
         return [
             PartitionState(
                 index=one.index,
-                leader=None if one.leader_id is None else self._node(one.leader_id),
-                replicas=tuple(map(self._node, one.replica_ids)),
-                isr=tuple(map(self._node, one.isr_ids)),
+                leader=None if one.leader_id is None else self.node_of(one.leader_id),
+                replicas=tuple(map(self.node_of, one.replica_ids)),
+                isr=tuple(map(self.node_of, one.isr_ids)),
             )
             for one in await describe_partitions(self.place, self.bootstrap(asking), topic)
         ]
@@ -180,7 +202,7 @@ class ReferenceBroker:
             if done.exit_code == 0:
                 try:
                     found = json.loads(done.stdout)
-                    return QuorumState(self._node(found["leaderId"]), found["leaderEpoch"])
+                    return QuorumState(self.node_of(found["leaderId"]), found["leaderEpoch"])
                 except (ValueError, LookupError) as error:
                     complaint = f"{node} says what nobody understands: {error!r}"
         raise NoAnswerError(f"none of {', '.join(asking)} knows who leads the quorum: {complaint}")
@@ -218,7 +240,10 @@ class ReferenceBroker:
         await self.place.ask(lambda: kafka_admin.delete_records(bootstrap, topic, before))
 
     async def segments(self, topic: str, node: Node) -> Mapping[int, Sequence[int]]:
-        return await stored_segments(self.place, node, self._log_dir(self._host(node)), topic)
+        return await stored_segments(self.place, node, self.log_directory(node), topic)
+
+    def log_directory(self, node: Node) -> PurePosixPath:
+        return self._log_dir(self._host(node))
 
     def _bootstrap_of_all(self) -> str:
         return self.bootstrap([host.node for host in self.place.hosts])
@@ -244,10 +269,6 @@ class ReferenceBroker:
             if done.exit_code == _REFUSED and not any(word in complaint for word in _NOT_NOW):
                 raise RefusedError(complaint)
         raise NoAnswerError(f"no broker answered {' '.join(words)}: {complaint}")
-
-    def _node(self, node_id: int) -> Node:
-        """Nodes are numbered as the place lists them, from 1."""
-        return self.place.hosts[node_id - 1].node
 
     def _host(self, node: Node) -> Host:
         for host in self.place.hosts:

@@ -39,7 +39,10 @@ async def aftermath(
     min_isr: int,
     waited_s: float,
 ) -> dict[str, Any]:
-    """As the cluster describes itself now. A topic that nobody describes is not counted."""
+    """As the cluster describes itself now. A topic that nobody describes is not counted.
+
+    A system without leaders describes no partition: writes alone will show what it serves.
+    """
     found = await described(cluster, topics)
     unwell = [told(topic, each, min_isr) for topic, each in found if not _serves(each, min_isr)]
     return {
@@ -78,10 +81,12 @@ def told(topic: str, partition: PartitionState, min_isr: int) -> dict[str, Any]:
 
 
 async def answering(cluster: Cluster, topics: Sequence[str]) -> dict[Node, bool]:
-    """By node, whether it describes a topic when it is asked itself."""
+    """By node, whether it describes a topic when it is asked itself, or else answers at all."""
 
     async def answers(node: Node) -> bool:
         try:
+            if cluster.system.leaders is None:
+                return await cluster.system.is_well(node)
             await cluster.partitions(topics[0], node)
         except (EnvironmentFailure, OSError, IndexError):
             return False

@@ -59,14 +59,35 @@ async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list
     return []
 
 
+def why_not_rotated(cluster: Cluster) -> str | None:
+    """Why no leadership is moved, for the reader of the run; None if it is."""
+    system = cluster.system
+    if system.leaders is None:
+        return f"{system.name} has no leaders to move: everything is read from where it was written"
+    if system.elections is None or system.reassignment is None:
+        return f"{system.name} has no way to move leaders: each log is read from its last leader"
+    return None
+
+
 async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]:
-    """Each partition is led by its next replica; doubts about those that are not."""
+    """Each partition is led by its next replica; doubts about those that are not.
+
+    Without leaders there is nothing to move and nothing to doubt. Replicas whose leader cannot be
+    moved are a doubt: a record that only the leader has would pass for replicated.
+    """
     some_at_once = asyncio.Semaphore(_MOVES_AT_ONCE)
+    elections, reassignment = cluster.system.elections, cluster.system.reassignment
 
     async def move(topic: str, partition: PartitionState) -> Doubt | None:
         replicas = list(partition.replicas)
         if partition.leader is None or len(replicas) < 2:
             return None
+        if elections is None or reassignment is None:
+            return Doubt(
+                DoubtKind.LEADER_NOT_MOVED,
+                f"{topic}-{partition.index}",
+                why_not_rotated(cluster) or "",
+            )
         # A leader that was moved away may lead on for a moment: then any replica is another node.
         at = replicas.index(partition.leader) + 1 if partition.leader in replicas else 0
         order = replicas[at:] + replicas[:at]
@@ -77,8 +98,8 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]
 
         try:
             async with some_at_once:
-                await cluster.system.reassign(topic, index, order)
-                await cluster.system.elect(topic, index)
+                await reassignment.reassign(topic, index, order)
+                await elections.elect(topic, index)
             what = f"{order[0]} leads {topic}-{index}"
             await wait_until(is_led_so, within_s=_LED_WITHIN_S, what=what, every_s=0.3)
         except (EnvironmentFailure, OSError) as failure:

@@ -20,7 +20,6 @@ from typing import Any, TextIO
 from harness.cluster import Cluster, Node
 from harness.cluster.capabilities import Clocks
 from harness.errors import EnvironmentFailure
-from harness.run.cluster_line import ClusterLine
 from harness.wire.cluster_state import LedPartition, QuorumLeader
 
 _LOG = logging.getLogger(__name__)
@@ -28,7 +27,6 @@ NAME = "cluster.jsonl"
 _EVERY_S = 0.5
 _MEASURE_EVERY_S = 1.0
 _ANSWER_WITHIN_S = 0.4
-_CLIENT_PORT = 9092
 _CLOCK_ERROR_S = 0.01
 """Whoever looks at two clocks does so one after the other."""
 
@@ -109,21 +107,19 @@ class ClusterWatch:
         self, cluster: Cluster, topics: Sequence[str], log: ClusterLog, clocks: Clocks | None
     ) -> None:
         """`clocks` are looked at, too, if given."""
-        place = cluster.place
+        state = cluster.system.state
         self._log = log
         self._topics = topics
         self._clocks = clocks
-        # Behind a proxy, if there is one: its faults are meant for clients and brokers.
-        self._lines = {
-            host.node: ClusterLine(place, host.address, place.port_behind(host.node, _CLIENT_PORT))
-            for host in place.hosts
-        }
+        self._nodes = cluster.nodes
+        self._lines = {} if state is None else {one: state.state_line(one) for one in self._nodes}
         self._rounds = 0
 
     async def watch(self) -> None:
-        """Until it is cancelled."""
+        """Until it is cancelled; at least one of state and clocks is there to look at."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(_again_and_again(self.round, _EVERY_S))
+            if self._lines:
+                group.create_task(_again_and_again(self.round, _EVERY_S))
             if self._clocks is not None:
                 # On its own: a look at a clock may be a command on another machine.
                 group.create_task(_again_and_again(self._measure, _MEASURE_EVERY_S))
@@ -149,7 +145,7 @@ class ClusterWatch:
 
     async def _measure(self) -> None:
         assert self._clocks is not None
-        for node in self._lines:
+        for node in self._nodes:
             try:
                 self._log.measured(node, await self._clocks.offset_s(node))
             except (EnvironmentFailure, OSError):
@@ -177,15 +173,18 @@ async def watched(
     now_ns: Callable[[], int],
     *,
     has_clock_faults: bool,
-) -> AsyncIterator[ClusterLog]:
-    """`now_ns` is the history's time."""
-    hosts = cluster.place.hosts
+) -> AsyncIterator[ClusterLog | None]:
+    """`now_ns` is the history's time. None for a system that tells nothing of its state."""
+    state, clocks = cluster.system.state, cluster.clock if has_clock_faults else None
+    if state is None and clocks is None:
+        yield None
+        return
     with (directory / NAME).open("w", encoding="utf-8") as out:
-        log = ClusterLog(out, now_ns, lambda node_id: hosts[node_id - 1].node)
-        watch = ClusterWatch(cluster, topics, log, cluster.clock if has_clock_faults else None)
+        log = ClusterLog(out, now_ns, str if state is None else state.node_of)
+        watch = ClusterWatch(cluster, topics, log, clocks)
         task = asyncio.create_task(watch.watch())
         try:
-            yield log
+            yield None if state is None else log
         finally:
             task.cancel()
             (ended,) = await asyncio.gather(task, return_exceptions=True)

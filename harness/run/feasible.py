@@ -12,6 +12,8 @@ from math import ceil
 from harness.client.base import Invocation
 from harness.client.driver import place_of
 from harness.client.payload import encode, value_of
+from harness.cluster.parts import why_lacking
+from harness.registry import REGISTRY
 from harness.run.plan import Plan
 from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
@@ -40,6 +42,7 @@ _NO_CONNECTIONS = (
 
 def ground_of(plan: Plan) -> Ground:
     workload, racks = workload_of(plan), racks_of(plan)
+    kind = REGISTRY.systems[plan.system]
     return Ground(
         nodes=tuple(racks),
         clients=plan.concurrency,
@@ -50,6 +53,10 @@ def ground_of(plan: Plan) -> Ground:
         racks=racks,
         unsafe_faults=plan.unsafe_faults,
         length_ms=plan.length_ms,
+        system=plan.system,
+        parts=kind.parts,
+        protocol=kind.protocol,
+        flushes=kind.flushes,
     )
 
 
@@ -62,7 +69,7 @@ def why_not_struck(plan: Plan) -> str | None:
         return None
     nemeses, ground = parse(plan.nemesis), ground_of(plan)
     for each in nemeses:
-        reason = each.why_never(ground)
+        reason = why_lacking(each.needs, ground.parts, ground.system) or each.why_never(ground)
         if reason is not None:
             return f"--nemesis {each.name} would never strike: {reason}"
     needed_s = ceil(needed_ms(len(nemeses), plan.nemesis_interval_s * 1000) / 1000)
@@ -78,10 +85,16 @@ def why_no_verdict(plan: Plan) -> str | None:
     """Why a run of this plan is certain to have too few writes for a verdict; or None."""
     workload = workload_of(plan)
     return (
-        _why_no_connection(plan)
+        _why_no_part(plan, workload)
+        or _why_no_connection(plan)
         or _why_no_record(plan, workload)
         or _why_too_few_writes(plan, workload)
     )
+
+
+def _why_no_part(plan: Plan, workload: Workload) -> str | None:
+    lacking = why_lacking(workload.needs, REGISTRY.systems[plan.system].parts, plan.system)
+    return None if lacking is None else f"-w {plan.workload} cannot be used: {lacking}"
 
 
 def _why_no_connection(plan: Plan) -> str | None:

@@ -39,6 +39,8 @@ class Begin(msgspec.Struct, tag_field="do", tag="begin"):
     process: int
     """Of its first operation: a worker that takes the place of a dead one is another process."""
     ordinal: int
+    plugins: tuple[str, ...] = ()
+    """Loaded before anything else, files by their absolute paths."""
 
 
 class Load(msgspec.Struct, tag_field="do", tag="load"):

@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from harness.cluster import Cluster, Host
+from harness.cluster.parts import Stored
 from harness.errors import EnvironmentFailure
 
-_FILES = ("broker.log", "server.properties")
 _STORED_BYTES_MAX = 128 << 20
 """Of one node. More would make a run cost more room than it is worth."""
 _LEVEL = 3
@@ -30,19 +30,22 @@ async def gather(cluster: Cluster, topics: Sequence[str], into: Path) -> None:
 async def _gather_from(cluster: Cluster, host: Host, topics: Sequence[str], into: Path) -> None:
     directory = into / host.node
     directory.mkdir(exist_ok=True)
-    for name in _FILES:
+    for path in cluster.system.logs(host.node):
         with suppress(EnvironmentFailure, OSError):
-            await cluster.place.get(host.node, host.home / name, directory / name)
-    with suppress(EnvironmentFailure, OSError):
-        await _stored(cluster, host, topics, directory)
+            await cluster.place.get(host.node, path, directory / path.name)
+    if cluster.system.stored is not None:
+        with suppress(EnvironmentFailure, OSError):
+            await _stored(cluster, cluster.system.stored, host, topics, directory)
 
 
-async def _stored(cluster: Cluster, host: Host, topics: Sequence[str], directory: Path) -> None:
+async def _stored(
+    cluster: Cluster, stored: Stored, host: Host, topics: Sequence[str], directory: Path
+) -> None:
     """The segments of these topics, as n1/data.tar.zst."""
     place, packed = cluster.place, host.home / "data.tar"
     patterns = " ".join(f"{topic}-[0-9]*" for topic in topics)
     script = (
-        f"cd {shlex.quote(str(host.data / 'logs'))} && "
+        f"cd {shlex.quote(str(stored.log_directory(host.node)))} && "
         f"test $(du -cb {patterns} | tail -n 1 | cut -f 1) -lt {_STORED_BYTES_MAX} && "
         f"tar -cf {shlex.quote(str(packed))} {patterns}"
     )

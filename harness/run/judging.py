@@ -22,6 +22,7 @@ from harness.history import kinds
 from harness.history.errors import HistoryError
 from harness.history.history import CHUNKS, PARQUET, History, finish
 from harness.history.op import NEMESIS
+from harness.registry import REGISTRY
 from harness.run.feasible import WRITES, WRITES_MIN
 from harness.run.outcome import BY_INVARIANTS, Outcome
 from harness.run.plan import Plan
@@ -250,6 +251,7 @@ def contract_of(plan: Plan) -> Contract:
         unclean_leader_election=plan.is_unclean,
         min_insync_replicas=plan.min_insync_replicas,
         replication_factor=plan.replication_factor,
+        flush="every-record" if REGISTRY.systems[plan.system].flushes else "os",
         faults=plan.faults,
         retention=deletes(plan) is not None,
         unsafe_faults=plan.unsafe_faults,

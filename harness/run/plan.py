@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.client.base import Acks, IsolationLevel
+from harness.registry import REGISTRY
 from harness.run.property_values import is_true, whole_number
 from harness.store.inside import DamagedError, MissingError, read_inside
 
@@ -54,6 +55,8 @@ class Plan:
     """Of the hosts of `--on ssh`."""
     schedule: str | None = None
     """A stored schedule whose faults are played instead of drawn ones."""
+    plugin: tuple[str, ...] = ()
+    """Files or modules that add systems, clients, workloads, nemeses and checkers, as typed."""
 
     @property
     def name(self) -> str:
@@ -131,9 +134,12 @@ class Plan:
     def load(cls, path: Path) -> Plan:
         import msgspec
 
+        from harness.plugins import require
+
         try:
             text = read_inside(path.parent, path.name)
             plan = msgspec.json.decode(text, type=cls)
+            require(plan.plugin)
             plan._check()
             _refuse_gaps(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
         except MissingError as missing:
@@ -145,10 +151,12 @@ class Plan:
 
     def _check(self) -> None:
         """ValueError for what the command line would have refused, and a verdict depends on."""
-        from workloads import WORKLOADS
-
-        if self.workload not in WORKLOADS:
-            raise ValueError(f"there is no workload {self.workload!r}")
+        for what, name, known in (
+            ("workload", self.workload, REGISTRY.workloads),
+            ("system", self.system, REGISTRY.systems),
+        ):
+            if name not in known:
+                raise ValueError(f"there is no {what} {name!r}")
         for name, number in {
             "nodes": self.nodes,
             "concurrency": self.concurrency,
@@ -161,7 +169,7 @@ class Plan:
                 raise ValueError(f"{name} is {number}")
 
 
-_ADDED_LATER = frozenset({"stop_on_anomaly", "invariants", "burst"})
+_ADDED_LATER = frozenset({"stop_on_anomaly", "invariants", "burst", "plugin"})
 """Fields that plans of older versions lack. A new field of Plan belongs here as well."""
 _NUMBER_MAX = 1e7
 _BURST = 256
@@ -190,6 +198,8 @@ def _option(name: str, value: Any) -> list[str]:
     flag = "--" + name.removesuffix("_s").replace("_", "-")
     if isinstance(value, Mapping):
         return [word for key, each in value.items() for word in (flag, f"{key}={each}")]
+    if isinstance(value, tuple):
+        return [word for each in value for word in (flag, each)]
     if value is True:
         return [flag]
     if value is False:

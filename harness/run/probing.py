@@ -34,8 +34,11 @@ async def with_writes(
     `before` is how many writes had been acknowledged until then.
 
     No write is tried where its failure would say nothing: while a fault is left, without a
-    description of the cluster, and to a partition that is known not to serve.
+    description of the cluster, and to a partition that is known not to serve. A system without
+    leaders has no description to wait for: any of its nodes may serve any partition.
     """
+    if cluster.system.leaders is None:
+        calm = {**calm, "partitions": len(keys)}
     unwell = {each["partition"] for each in calm["unwell"]}
     asked = [key for key in keys if key not in unwell]
     if not calm["healed"] or not calm["partitions"] or not asked:
@@ -63,6 +66,8 @@ async def _evidence(
 ) -> list[dict[str, Any]]:
     """Each with its partition as the cluster describes it afterwards; nobody's if it does not."""
     nobody: dict[str, Any] = {"leader": None, "replicas": [], "isr": [], "min_isr": min_isr}
+    if cluster.system.leaders is None:
+        nobody |= {"replicas": list(cluster.nodes), "isr": list(cluster.nodes)}
     states = {}
     if late:
         for topic, state in await described(cluster, topics):

@@ -29,7 +29,13 @@ from harness.history.errors import HistoryError
 from harness.history.history import finish
 from harness.history.recorder import Recorder
 from harness.run.aftermath import aftermath, struck_by
-from harness.run.calm import cancelled, doubts_about_reading, doubts_about_replicas, rotate_leaders
+from harness.run.calm import (
+    cancelled,
+    doubts_about_reading,
+    doubts_about_replicas,
+    rotate_leaders,
+    why_not_rotated,
+)
 from harness.run.clients import Clients
 from harness.run.cluster_watch import ClusterLog, watched
 from harness.run.environment import environment
@@ -131,8 +137,9 @@ class _Run:
             self._refuse(unavailable(parse(plan.nemesis), self._cluster))
         watcher.step(f"up: {plan.nodes} hosts ({plan.on}), {plan.system} broker")
         async with self._cluster as cluster:
-            for topic in self._workload.topics:
-                await cluster.system.create_topic(topic)
+            if cluster.system.topics is not None:
+                for topic in self._workload.topics:
+                    await cluster.system.topics.create_topic(topic)
             recorder = Recorder(self._directory / "history")
             begun_ns = self._note_beginning()
             tally = self._tally = Tally(recorder, begun_ns)
@@ -280,6 +287,10 @@ class _Run:
             min_isr=self._plan.min_insync_replicas,
             waited_s=(self._stage.now_ns() - healed_ns) / 1e9,
         )
+        not_rotated = why_not_rotated(self._cluster)
+        if not_rotated is not None:
+            figures["calm"]["not_rotated"] = not_rotated
+            self._watcher.step(not_rotated)
         doubts += await rotate_leaders(self._cluster, self._topics)
         keys = {
             key: 0

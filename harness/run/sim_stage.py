@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 from checkers.verdict import AT_S, Anomaly, Validity, Verdict
 from harness.client.base import ClientSettings
 from harness.cluster import Cluster
+from harness.cluster.kafka_systems import broker_settings
 from harness.run.clients import Clients
 from harness.run.outcome import BY_INVARIANTS
 from harness.run.plan import Plan
 from harness.run.sim_clients import SimClients
-from harness.run.stage import Played, Stage, broker_settings, nothing
+from harness.run.stage import Played, Stage, nothing
 from harness.run.tally import Tally
 from harness.sim.invariants import invariants
 from harness.sim.invariants.base import Cost, InvariantBroken
@@ -47,7 +48,7 @@ class SimStage:
         self.salvage: Callable[[], None] = nothing
         self.watch: Watch | None = None
         self._place = SimPlace(simulation)
-        system = SimBroker(self._place, broker_settings(plan), on_made=self._watch)
+        system = SimBroker(self._place, broker_settings(plan.broker_config), on_made=self._watch)
         self.cluster = Cluster(system, count=plan.nodes)
 
     def _watch(self, cluster: SimCluster) -> None:

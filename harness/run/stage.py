@@ -8,29 +8,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TextIO, TypeVar
 
 from checkers.verdict import Verdict
 from harness.client.base import ClientSettings
 from harness.cluster import Cluster, Node, Place, System
-from harness.cluster.server_properties import QUICK_FAILOVER, Settings
-from harness.errors import EnvironmentFailure
+from harness.cluster.kafka_systems import RACKS
+from harness.cluster.parts import offered
+from harness.errors import EnvironmentFailure, UsageFailure
+from harness.registry import REGISTRY, found
 from harness.run.clients import Clients
 from harness.run.interrupts import INTERRUPTS
 from harness.run.plan import Plan
 from harness.run.tally import Tally
 from harness.run.watchdog import Watchdog
-
-RACKS = ("rack1", "rack2", "rack3")
-_QUICK = {
-    "replica.lag.time.max.ms": "3000",
-    "replica.socket.timeout.ms": "3000",
-    "log.cleaner.backoff.ms": "1000",
-}
-"""Kafka's own half a minute would let most faults pass before any ISR shrinks, and have a follower
-whose reply was lost wait for it just as long; its cleaner would sleep through most of them."""
 
 _Result = TypeVar("_Result")
 _Answer = TypeVar("_Answer")
@@ -58,12 +51,6 @@ class Played(Generic[_Result]):
     """None if the run was broken off by a finding."""
     verdicts: tuple[Verdict, ...] = ()
     """What the stage itself has to say."""
-
-
-def broker_settings(plan: Plan) -> Settings:
-    """Short time-outs, so that a minute sees many elections; the plan's own words win."""
-    made = replace(QUICK_FAILOVER, racks=RACKS)
-    return made.with_properties({**_QUICK, **plan.broker_config})
 
 
 def racks_of(plan: Plan) -> dict[Node, str]:
@@ -147,21 +134,11 @@ def make_place(plan: Plan, directory: Path) -> Place:
 
 
 def make_system(plan: Plan, place: Place) -> System:
-    from harness.cluster.apache_kafka import ApacheKafka
-    from harness.cluster.reference_broker import ReferenceBroker
-    from harness.cluster.ssh.place import SshPlace
-
-    kind, within_s = (ApacheKafka, 180) if plan.system == "kafka" else (ReferenceBroker, 60)
-    settings = broker_settings(plan)
-    if isinstance(place, SshPlace):
-        from harness.cluster.installing import INSTALLED_BROKER, Installer
-
-        installer = Installer(place, place.python)
-        return kind(
-            place,
-            settings,
-            command=INSTALLED_BROKER,
-            installer=installer.install,
-            start_within_s=within_s,
+    kind = REGISTRY.systems[plan.system]
+    system: System = found(kind.make)(place, plan.broker_config)
+    if offered(system) != kind.parts:
+        said, has = sorted(kind.parts), sorted(offered(system))
+        raise UsageFailure(
+            f"system {plan.system} is registered with the parts {said}, and has {has}"
         )
-    return kind(place, settings, start_within_s=within_s)
+    return system

@@ -19,6 +19,7 @@ from typing import Any
 from harness.client.base import Client
 from harness.client.make import make_client
 from harness.history.op import OpType
+from harness.plugins import load_plugins
 from harness.run.frames import NEWS, ROW, Begin, Drain, Load, Order, Probe, Stop, framed, read_order
 from harness.run.life import Life
 from workloads import make_workload
@@ -147,6 +148,7 @@ def main() -> None:
     os.dup2(2, 1)
     begin = read_order(sys.stdin.buffer.readline())
     assert isinstance(begin, Begin), "the first order says who the worker is"
+    load_plugins(begin.plugins)
     worker = Worker(begin, pen)
 
     def listen() -> None:

@@ -13,6 +13,7 @@ from harness.client.base import ClientSettings
 from harness.cluster.base import Place
 from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
+from harness.plugins import resolved
 from harness.run.clients import Clients, Left, Tried, Unsettled, asked, tried_by_all, unsettled
 from harness.run.frames import Begin, Drain, Load, Probe, Stop
 from harness.run.plan import Plan
@@ -207,6 +208,7 @@ class WorkerClients:
             key_dist=plan.key_dist,
             burst=plan.burst_max,
             batch_bytes_max=plan.batch_bytes_max,
+            plugins=tuple(map(resolved, plan.plugin)),
             process=process,
             ordinal=ordinal,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import TypeVar
 
 from broker.network.interface import Address
@@ -15,6 +16,7 @@ from broker.protocol.errors import ErrorCode
 from harness.cluster.base import Host, NewTopic, PartitionState, Place, RunningProcess, System
 from harness.cluster.capabilities import Node
 from harness.cluster.errors import NoAnswerError, NodeFailedError, RefusedConfigError, RefusedError
+from harness.cluster.parts import EveryPart
 from harness.cluster.server_properties import (
     Member,
     Settings,
@@ -22,6 +24,7 @@ from harness.cluster.server_properties import (
     server_properties,
 )
 from harness.cluster.waiting import wait_until
+from harness.errors import EnvironmentFailure
 from harness.sim.client import Client
 from harness.sim.client_errors import BrokerError, ClientError
 from harness.sim.client_metadata import ClusterView, PartitionView
@@ -45,8 +48,10 @@ _PATIENCE = ClientSettings(
 )
 
 
-class SimBroker:
+class SimBroker(EveryPart):
     name = "reference"
+    state = None
+    """The trace shows it, of every step."""
 
     def __init__(
         self,
@@ -126,8 +131,22 @@ class SimBroker:
     def process(self, node: Node) -> RunningProcess | None:
         return self._processes.get(node)
 
+    async def is_well(self, node: Node) -> bool:
+        async def describe(client: Client) -> ClusterView:
+            return await client.metadata.view(_FIRST_BOOTSTRAP, [])
+
+        try:
+            await self._ask([node], describe)
+        except EnvironmentFailure:
+            return False
+        return True
+
     def bootstrap(self, nodes: Sequence[Node]) -> str:
         return ",".join(self._member(self._host(node)).client_address for node in nodes)
+
+    def logs(self, node: Node) -> Sequence[PurePosixPath]:
+        home = self._host(node).home
+        return [home / "broker.log", home / "server.properties"]
 
     async def partitions(self, topic: str, asking: Sequence[Node]) -> Sequence[PartitionState]:
         async def describe(client: Client) -> ClusterView:
@@ -212,6 +231,9 @@ class SimBroker:
         for disk in self._made()[node].disks.values():
             found |= StoredLogs(disk).segments(topic)
         return found
+
+    def log_directory(self, node: Node) -> PurePosixPath:
+        return self._host(node).data / "logs"
 
     def _awake(self) -> list[Node]:
         """Those that can answer, or all if there are none."""

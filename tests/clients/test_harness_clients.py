@@ -12,6 +12,7 @@ import pytest
 from harness.client.base import Client, ClientSettings, Completion, Invocation
 from harness.client.make import make_client
 from harness.cluster import Cluster
+from harness.cluster.parts import the
 from harness.cluster.waiting import wait_until
 from harness.decisions import Decisions
 from harness.errors import EnvironmentFailure
@@ -254,7 +255,7 @@ async def test_aiokafka_never_goes_back_by_itself(tmp_path: Path) -> None:
                 await well(client, "send", [["send", "t-0", value]])
             found = await well_polled(client, "t-0")
             assert found[0] == [4, 4]
-            await cluster.system.delete_records("t", {0: 2})
+            await the(cluster.system.retention).delete_records("t", {0: 2})
             await do(client, "assign", {"t-0": 0})
             assert await polled(client, "t-0", 4) == [[n, n] for n in range(2, 6)]
 

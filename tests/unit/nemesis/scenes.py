@@ -12,6 +12,7 @@ from typing import Any
 from broker.network.interface import Address
 from harness.cluster import Cluster, NewTopic
 from harness.cluster.capabilities import Clocks, Disks, Network, Processes, Wire
+from harness.cluster.parts import the
 from harness.cluster.server_properties import QUICK_FAILOVER
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import Fault
@@ -148,7 +149,7 @@ async def _play(
         name=TOPIC, partitions=partitions, replication_factor=min(3, nodes), configs=own
     )
     async with Cluster(SimBroker(place, SETTINGS), count=nodes) as cluster:
-        await cluster.system.create_topic(topic)
+        await the(cluster.system.topics).create_topic(topic)
         scene = Scene(cluster=cluster, topics=(TOPIC,), topic_configs={TOPIC: own})
         stage = Stage(simulation, place, scene)
         await stage.until_in_sync()

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from harness.cluster.errors import FaultMissedError, NodeFailedError
+from harness.cluster.parts import the
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import (
     BitFlip,
@@ -117,7 +118,7 @@ async def test_a_segment_is_closed_where_none_is_yet(stage: Stage) -> None:
     stage.keep_busy()
     fault = BitFlip(name="f", at_ms=0.0, node="n1", draw=0.5)
     assert "was flipped at byte" in await named("disk").inject(stage.scene, fault)
-    segments = await stage.cluster.system.segments(TOPIC, "n1")
+    segments = await the(stage.cluster.system.stored).segments(TOPIC, "n1")
     assert max(map(len, segments.values())) > 1
     await named("disk").heal(stage.scene, fault)
 

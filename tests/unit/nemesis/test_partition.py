@@ -150,7 +150,7 @@ async def test_a_host_without_power_is_not_the_partitions_doing(stage: Stage) ->
 
 @on_stage(1, partitions=1)
 async def test_where_there_is_nothing_to_cut_nothing_is_struck(stage: Stage) -> None:
-    for text in ("partition", "partition:halves"):
+    for text in ("partition@n1", "partition:halves"):
         with pytest.raises(NothingToStrikeError, match="one node alone"):
             await named(text).choose(stage.scene, a_moment(text), Random(1))
 

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from harness.cluster.errors import FaultMissedError
+from harness.cluster.parts import the
 from harness.schedule.faults import CompactNow, DeleteRecords
 from harness.sim.sim_broker import SimBroker
 from nemesis.base import NothingToStrikeError
@@ -24,7 +25,7 @@ OFTEN = {"cleanup.policy": "compact", "segment.ms": "2000", "min.cleanable.dirty
 async def test_a_compacted_topic_is_compacted_now(stage: Stage) -> None:
     stage.keep_busy()
     await asyncio.sleep(10)
-    before = await stage.cluster.system.segments(TOPIC, "n1")
+    before = await the(stage.cluster.system.stored).segments(TOPIC, "n1")
     assert max(map(len, before.values())) == 1
     (fault,), (proof,) = await strike(stage, "compact")
     assert fault == CompactNow(name="compact 1", at_ms=0.0, for_ms=5000.0, topic=TOPIC)
@@ -35,7 +36,9 @@ async def test_a_compacted_topic_is_compacted_now(stage: Stage) -> None:
     await asyncio.sleep(2)
 
     async def is_rolled() -> int:
-        return sum(map(len, (await stage.cluster.system.segments(TOPIC, "n1")).values()))
+        return sum(
+            map(len, (await the(stage.cluster.system.stored).segments(TOPIC, "n1")).values())
+        )
 
     rolled = await is_rolled()
     await asyncio.sleep(10)
@@ -133,7 +136,10 @@ async def test_only_what_was_read_is_deleted(stage: Stage) -> None:
     assert list(fault.before) == ["0"]
     assert 0 < fault.before["0"] <= 20
     assert proof == f"now t-0 begins at {fault.before['0']}, before at 0"
-    assert await stage.cluster.system.log_starts(TOPIC) == {0: fault.before["0"], 1: 0}
+    assert await the(stage.cluster.system.retention).log_starts(TOPIC) == {
+        0: fault.before["0"],
+        1: 0,
+    }
     await mend(stage, "retention", [fault])
     # Twice is once: what is gone already is not this deed's doing.
     with pytest.raises(NothingToStrikeError, match="t begins there already, or later"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -20,14 +20,16 @@ from harness.cluster import (
 )
 from harness.cluster.errors import FaultMissedError, NodeFailedError
 from harness.cluster.local import LocalPlace
+from harness.cluster.parts import EveryPart
 from harness.cluster.process_table import is_alive
 from tests.unit.harness.cluster.places import SLEEPS
 
 
-class Sleepers:
+class Sleepers(EveryPart):
     """A system whose nodes sleep, and whose last node may refuse to start."""
 
     name = "sleepers"
+    state = None
 
     def __init__(self, place: Place, *, refusing: Node | None = None) -> None:
         self.place = place
@@ -62,6 +64,15 @@ class Sleepers:
 
     def bootstrap(self, nodes: Sequence[Node]) -> str:
         return ",".join(f"{node}:9092" for node in nodes)
+
+    async def is_well(self, node: Node) -> bool:
+        return True
+
+    def logs(self, node: Node) -> Sequence[PurePosixPath]:
+        return ()
+
+    def log_directory(self, node: Node) -> PurePosixPath:
+        return PurePosixPath(node)
 
     async def partitions(self, topic: str, asking: Sequence[Node]) -> Sequence[PartitionState]:
         self.told.append(f"asked {','.join(asking)}")

@@ -20,6 +20,8 @@ class FakeCluster:
         self._state = PartitionState(index=0, leader=leader, replicas=self.nodes, isr=isr)
         self._silent = silent
         self.asked: list[str] = []
+        self.system: Any = self
+        self.leaders: Any = self
 
     async def partitions(self, topic: str, *asking: str) -> list[PartitionState]:
         self.asked += asking
@@ -85,3 +87,15 @@ def test_who_was_struck_is_told_by_the_faults() -> None:
         DiskFull(name="d", at_ms=0, node="n2"),
     ]
     assert struck_by(faults) == ["n2", "n4"]
+
+
+async def test_a_node_of_a_system_without_leaders_is_asked_whether_it_is_well() -> None:
+    class Tiny(FakeCluster):
+        async def is_well(self, node: str) -> bool:
+            return node != "n2"
+
+    cluster = Tiny("n1")
+    cluster.leaders = None
+    found = await seen(cluster)
+    assert found["nodes"] == {"n1": True, "n2": False, "n3": True}
+    assert cluster.asked == []

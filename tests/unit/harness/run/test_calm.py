@@ -11,34 +11,44 @@ from harness.cluster import Cluster, PartitionState
 from harness.cluster.errors import NoAnswerError, RefusedError
 from harness.doubts import Doubt, DoubtKind, sentence_of
 from harness.run import calm
-from harness.run.calm import doubts_about_reading, doubts_about_replicas, rotate_leaders
+from harness.run.calm import (
+    doubts_about_reading,
+    doubts_about_replicas,
+    rotate_leaders,
+    why_not_rotated,
+)
 from harness.run.clients import Unsettled
 
 
 class FakeCluster:
     """Two partitions of one topic; it is its own system."""
 
+    name = "tiny"
+
     def __init__(self, *, answers: bool = True, obeys: bool = True) -> None:
-        self.leaders = {0: "n1", 1: "n3"}
+        self.led_by = {0: "n1", 1: "n3"}
         self._answers = answers
         self._obeys = obeys
-        self.system = self
+        self.system: Any = self
+        self.leaders: Any = self
+        self.elections: Any = self
+        self.reassignment: Any = self
 
     async def partitions(self, topic: str) -> list[PartitionState]:
         return [
             PartitionState(index=index, leader=leader, replicas=("n1", "n2", "n3"), isr=("n1",))
-            for index, leader in self.leaders.items()
+            for index, leader in self.led_by.items()
         ]
 
     async def leader(self, topic: str, partition: int) -> str:
-        return self.leaders[partition]
+        return self.led_by[partition]
 
     async def reassign(self, topic: str, partition: int, replicas: list[str]) -> None:
         if not self._answers:
             await asyncio.sleep(3600)
         if partition == 1 and not self._obeys:
             raise NoAnswerError("nobody answered")
-        self.leaders[partition] = replicas[0]
+        self.led_by[partition] = replicas[0]
 
     async def elect(self, topic: str, partition: int) -> None:
         pass
@@ -85,14 +95,14 @@ async def rotated(cluster: Any) -> list[str]:
 async def test_each_partition_is_led_by_its_next_replica() -> None:
     cluster = FakeCluster()
     assert await rotated(cluster) == []
-    assert cluster.leaders == {0: "n2", 1: "n1"}
+    assert cluster.led_by == {0: "n2", 1: "n1"}
 
 
 async def test_a_leader_that_is_no_replica_any_more_gives_way_to_the_first() -> None:
     cluster = FakeCluster()
-    cluster.leaders = {0: "n4"}
+    cluster.led_by = {0: "n4"}
     assert await rotated(cluster) == []
-    assert cluster.leaders == {0: "n1"}
+    assert cluster.led_by == {0: "n1"}
 
 
 async def test_one_that_cannot_be_moved_is_a_doubt() -> None:
@@ -100,7 +110,7 @@ async def test_one_that_cannot_be_moved_is_a_doubt() -> None:
     assert await rotated(cluster) == [
         "t-1 could not be led by another node: n1 does not lead it: nobody answered"
     ]
-    assert cluster.leaders[0] == "n2"
+    assert cluster.led_by[0] == "n2"
 
 
 async def test_brokers_that_never_answer_hold_up_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,8 +121,29 @@ async def test_brokers_that_never_answer_hold_up_no_run(monkeypatch: pytest.Monk
 
 async def test_a_topic_without_partitions_has_no_leaders_to_move() -> None:
     cluster = FakeCluster()
-    cluster.leaders = {}
+    cluster.led_by = {}
     assert await rotated(cluster) == []
+
+
+async def test_a_system_without_leaders_has_none_moved_and_says_so() -> None:
+    cluster = FakeCluster()
+    cluster.leaders, cluster.led_by = None, {}
+    assert await rotated(cluster) == []
+    assert why_not_rotated(cast("Cluster", cluster)) == (
+        "tiny has no leaders to move: everything is read from where it was written"
+    )
+    assert why_not_rotated(cast("Cluster", FakeCluster())) is None
+
+
+@pytest.mark.parametrize("missing", ["elections", "reassignment"])
+async def test_replicas_whose_leader_cannot_be_moved_are_a_doubt(missing: str) -> None:
+    cluster = FakeCluster()
+    setattr(cluster, missing, None)
+    cluster.led_by = {0: "n1"}
+    assert await rotated(cluster) == [
+        "t-0 could not be led by another node: tiny has no way to move leaders: each log is read "
+        "from its last leader"
+    ]
 
 
 def test_what_was_not_read_or_answered_is_a_doubt() -> None:

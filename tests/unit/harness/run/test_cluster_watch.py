@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,10 +13,10 @@ import pytest
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
+from harness.cluster.cluster_line import ClusterLine
 from harness.cluster.local import LocalPlace
 from harness.errors import EnvironmentFailure
-from harness.run.cluster_line import ClusterLine
-from harness.run.cluster_watch import ClusterLog, agreed
+from harness.run.cluster_watch import ClusterLog, agreed, watched
 from harness.wire.cluster_state import LedPartition, QuorumLeader
 
 KEY = "orders-3"
@@ -172,7 +173,32 @@ def test_a_line_that_could_not_be_opened_is_opened_later(
                 raise failure
             return await super().ask(question)
 
-    monkeypatch.setattr("harness.run.cluster_line._PAUSE_S", 0.01)
+    monkeypatch.setattr("harness.cluster.cluster_line._PAUSE_S", 0.01)
     told, dialled = asked(metadata, 3, place=Reluctant(Path("unused")), pause_s=0.02)
     assert told == [None, *[{KEY: LedPartition(2, 5, (1, 2), (2,))}] * 2]
     assert dialled == 1
+
+
+@pytest.mark.parametrize("has_clock_faults", [False, True])
+async def test_a_system_that_tells_nothing_is_watched_by_its_clocks_alone(
+    tmp_path: Path, has_clock_faults: bool
+) -> None:
+    looked = asyncio.Event()
+
+    class Clock:
+        async def offset_s(self, node: str) -> float:
+            looked.set()
+            return 2.0
+
+    cluster: Any = SimpleNamespace(system=SimpleNamespace(state=None), clock=Clock(), nodes=("n1",))
+    async with watched(
+        cluster, ["t"], tmp_path, lambda: 0, has_clock_faults=has_clock_faults
+    ) as log:
+        assert log is None
+        if has_clock_faults:
+            await asyncio.wait_for(looked.wait(), 5)
+            await asyncio.sleep(0)
+    told = tmp_path / "cluster.jsonl"
+    assert told.exists() == has_clock_faults
+    if has_clock_faults:
+        assert json.loads(told.read_text()) == {"time_ns": 0, "node": "n1", "clock_offset_s": 2.0}

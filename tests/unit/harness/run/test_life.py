@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.client.base import Batching, Completion, Invocation
 from harness.cluster.base import NewTopic
+from harness.cluster.parts import NO_PARTS
 from harness.run.clients import Left, unsettled
 from harness.run.life import Life
 from workloads.base import Workload
@@ -35,6 +36,7 @@ class Sends:
     name = "sends"
     is_polled = False
     consistency = "nothing"
+    needs = NO_PARTS
     checkers: tuple[str, ...] = ()
     topics: Sequence[NewTopic] = ()
 

@@ -158,6 +158,10 @@ class FakeCluster:
 
     nodes = ("n1", "n2", "n3")
 
+    def __init__(self) -> None:
+        self.system: Any = self
+        self.leaders: Any = self
+
     async def partitions(self, topic: str, *asking: str) -> list[PartitionState]:
         if "n3" in asking:
             raise OSError("no route")
@@ -186,10 +190,11 @@ CALM = {
 }
 
 
-async def seen(clients: FakeClients, **more: Any) -> dict[str, Any]:
-    cluster = cast("Cluster", FakeCluster())
+async def seen(
+    clients: FakeClients, cluster: FakeCluster | None = None, **more: Any
+) -> dict[str, Any]:
     return await with_writes(
-        cluster,
+        cast("Cluster", cluster or FakeCluster()),
         cast("Clients", clients),
         {**CALM, **more},
         ["t-0", "t-1", "t-2", "u-0"],
@@ -238,3 +243,21 @@ async def test_nothing_is_tried_where_it_would_say_nothing() -> None:
         clients = FakeClients()
         assert "writes" not in await seen(clients, **more)
         assert clients.asked is None
+
+
+async def test_without_leaders_each_key_is_written_to_and_any_node_may_serve_it() -> None:
+    class Tiny(FakeCluster):
+        async def partitions(self, topic: str, *asking: str) -> list[PartitionState]:
+            return []
+
+        async def is_well(self, node: str) -> bool:
+            return True
+
+    cluster, late = Tiny(), Tried(0, 31 * S, 3, is_heard=True)
+    cluster.leaders = None
+    clients = FakeClients(t_0=TAKEN, t_1=late, t_2=TAKEN, u_0=TAKEN)
+    found = await seen(clients, cluster, partitions=0, unwell=[])
+    assert clients.asked == ["t-0", "t-1", "t-2", "u-0"]
+    assert found["partitions"] == 4
+    (told,) = found["writes"]["late"]
+    assert (told["leader"], told["isr"]) == (None, ["n1", "n2", "n3"])

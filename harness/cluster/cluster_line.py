@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from harness.cluster import Place
+from harness.cluster.base import Place
 from harness.errors import EnvironmentFailure
 from harness.wire.cluster_state import (
     LedPartition,
