@@ -10,7 +10,7 @@ import click
 
 @click.command("workloads")
 def list_workloads() -> int:
-    """What clients can do."""
+    """List the workloads: what clients can do."""
     from workloads import WORKLOADS
 
     return _tell(WORKLOADS)
@@ -18,7 +18,7 @@ def list_workloads() -> int:
 
 @click.command("nemeses")
 def list_nemeses() -> int:
-    """What can be broken."""
+    """List the nemeses: what can be broken."""
     from nemesis import described
 
     return _tell(described())
@@ -26,7 +26,7 @@ def list_nemeses() -> int:
 
 @click.command("checkers")
 def list_checkers() -> int:
-    """What is decided about a history."""
+    """List the checkers: what is decided about a history."""
     from checkers import all_checkers
 
     return _tell({name: checker.about for name, checker in all_checkers().items()})
