@@ -3,7 +3,8 @@
     .venv/bin/python docs/generate.py           rewrites the files
     .venv/bin/python docs/generate.py --check   exits with 1 if a file is not up to date
 
-A table stands between two comment lines, `<!-- generated: NAME -->` and `<!-- end -->`.
+A table stands between two comment lines, `<!-- generated: NAME -->` and `<!-- end -->`. The text
+`promise-ANOMALY` is the sentence of the safe contract about that anomaly.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from checkers.contract import Contract, Promise  # noqa: E402
 from checkers.registry import all_checkers, rows  # noqa: E402
 
 _MARKED = re.compile(r"(<!-- generated: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -37,9 +40,16 @@ def checker_rows() -> Iterator[str]:
         yield f"| `{name}` | {checker.about} | {needs} | {'yes' if checker.stands else ''} |"
 
 
+def promise(anomaly: str) -> Iterator[str]:
+    ruling = Contract.safe().ruling(anomaly)
+    effect = "Breaks the promise" if ruling.promise is Promise.NEVER else "Allowed"
+    yield f'{effect} ([contract](contract.md)): "{ruling.sentence}"'
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "contract": contract_rows,
     "checkers": checker_rows,
+    **{f"promise-{anomaly}": partial(promise, anomaly) for anomaly in rows()},
 }
 
 

@@ -1,18 +1,18 @@
-"""What can go wrong outside of us, told in a sentence.
+"""Failures that are no bugs of the harness; each is reported as one sentence.
 
-EnvironmentFailure      255: the machine, the network or the cluster did not play along
-└── UsageFailure        254: what was asked for cannot be had, as with a flag that click refuses
+EnvironmentFailure      255: the machine, the network or the cluster failed
+└── UsageFailure        254: the request cannot be fulfilled, as with a flag that click refuses
 
-Any other exception is a bug of ours (255, with its traceback).
+Any other exception is a bug of the harness (255, with its traceback).
 """
 
 EXIT_INTERRUPTED = 130
-"""Here, in the lowest layer, because a forced end and the loading of a command use it, too."""
+"""In the lowest layer, because a forced end and the loading of a command use it, too."""
 
 
-class EnvironmentFailure(Exception):  # noqa: N818 - a failure of the machine's, not an error of ours
-    """No verdict, because the machine or the network did not play along."""
+class EnvironmentFailure(Exception):  # noqa: N818 - a failure of the machine, not a bug of the harness
+    """There is no verdict, because the machine, the network or the cluster failed."""
 
 
 class UsageFailure(EnvironmentFailure):
-    """No verdict, because what was asked for cannot be had: to try again as it is, is no use."""
+    """There is no verdict, because the request cannot be fulfilled; a retry does not help."""

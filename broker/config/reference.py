@@ -12,12 +12,24 @@ from broker.config.values import value_text
 
 _HEAD = """# Configuration
 
-`broker start --config server.properties` reads Kafka's own property names. A name that is not
-here, or a value that is not allowed, is refused at the start, with its line and the nearest name.
-Properties that Kafka knows but that mean nothing in this broker are accepted with a warning.
-`--override NAME=VALUE` on the command line wins over the file.
+Use this page to look up the properties of the reference broker and of its topics. The names are
+Kafka's. The broker refuses to start with a name that is not listed here or with a value that is not
+allowed, and reports the line and the nearest name. It accepts properties of Kafka that have no
+meaning here with a warning. `--override NAME=VALUE` on the command line overrides the file. The
+[glossary](glossary.md) defines the terms.
 
-This page is written by `python -m broker.config.reference`, and a test holds it to the code.
+This prepares the directory of a single node; `broker start --config` with the same file starts it:
+
+```sh
+cat > /tmp/one.properties <<'END'
+node.id=1
+listeners=PLAINTEXT://127.0.0.1:9092
+log.dirs=/tmp/log-trial-1
+END
+.venv/bin/broker format --config /tmp/one.properties
+```
+
+`python -m broker.config.reference` writes this page, and a test compares it with the code.
 """
 
 

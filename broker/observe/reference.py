@@ -8,11 +8,26 @@ from broker.observe.catalogue import CATALOGUE
 
 _HEAD = """# Metrics
 
-Served at `http://<reference.metrics.listener>/metrics`, for Prometheus. Names beginning with
-`kafka_` are the ones that the usual rules of Prometheus' JMX exporter give to Kafka's own; names
-beginning with `reference_` are this broker's. Rules to alert by are in [alerts.yml](../alerts.yml).
+Use this page to monitor the reference broker with Prometheus. Set `reference.metrics.listener` and
+read `/metrics` at that address. The [glossary](glossary.md) defines the terms:
 
-This page is written by `python -m broker.observe.reference`, and a test holds it to the code.
+```sh
+cat > /tmp/metrics.properties <<'END'
+node.id=1
+listeners=PLAINTEXT://127.0.0.1:9092
+log.dirs=/tmp/log-trial-metrics
+reference.metrics.listener=127.0.0.1:9404
+END
+.venv/bin/broker format --config /tmp/metrics.properties
+.venv/bin/broker start --config /tmp/metrics.properties &
+sleep 5; curl -s http://127.0.0.1:9404/metrics | grep kafka_server; kill $!
+```
+
+Names that begin with `kafka_` are those that the usual rules of Prometheus' JMX exporter give to
+Kafka's metrics. Names that begin with `reference_` exist only in this broker. Alerting rules are in
+[alerts.yml](../alerts.yml).
+
+`python -m broker.observe.reference` writes this page, and a test compares it with the code.
 
 | metric | kind | labels | meaning |
 |---|---|---|---|

@@ -32,7 +32,7 @@ from harness.run.interrupts import INTERRUPTS
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="log-trial")
 def cli() -> None:
-    """Put a replicated log on trial: break it under load, and prove what it did to the data."""
+    """Test a replicated log: break it under load, and check what happened to the records."""
 
 
 for _command in (

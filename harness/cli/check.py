@@ -35,88 +35,121 @@ def _bound(_: click.Context, __: click.Parameter, value: float | None) -> float 
 def _directory(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
     """Not by click's path: of an empty name that makes the directory where we are."""
     if value == "":
-        raise click.BadParameter("no directory is named")
+        raise click.BadParameter("the name is empty; give a directory")
     return None if value is None else Path(value)
 
 
 @click.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--model", type=click.Choice(MODELS), required=True, help="What it is judged by.")
+@click.option(
+    "--model", type=click.Choice(MODELS), required=True, help="Model that judges the history."
+)
 @click.option(
     "--consistency-model",
     "consistency_models",
     multiple=True,
-    help="What was promised, for transactions; strict-serializable by default. May be repeated.",
-)
-@click.option("--ww-deps", is_flag=True, help="Let the order of a log order its writers.")
-@click.option(
-    "--exact-polls", is_flag=True, help="Polls show all there is: what they miss comes after them."
+    help="Promised consistency model of transactions (default: strict-serializable); repeatable.",
 )
 @click.option(
-    "--exact-ends", is_flag=True, help="Ends of logs are told as they are: no replaced leader does."
+    "--ww-deps", is_flag=True, help="Let the order of a log order its writers: write-write edges."
 )
 @click.option(
-    "--dense-offsets", is_flag=True, help="Every offset of a log is some send's: none may be free."
+    "--exact-polls",
+    is_flag=True,
+    help="A poll returns everything present: what it misses comes later.",
 )
-@click.option("--initial", help="The initial value, as JSON.")
+@click.option(
+    "--exact-ends", is_flag=True, help="End offsets are exact: no replaced leader answers."
+)
+@click.option(
+    "--dense-offsets",
+    is_flag=True,
+    help="Every offset of a log belongs to a send: there are no gaps.",
+)
+@click.option("--initial", help="Initial value, as JSON.")
 @click.option(
     "--failed-cas",
     type=click.Choice(("asserts", "ignored")),
     default="ignored",
-    help="Whether a failed compare-and-set says that the value was another.",
+    help="Whether a failed compare-and-set proves that the value was another one.",
 )
 @click.option(
     "--null-read",
     type=click.Choice(("asserts", "ignored")),
     default="ignored",
-    help="Whether a read of null says that nothing was there.",
+    help="Whether a read of null proves that no value was present.",
 )
-@click.option("--contract", type=click.Choice(("safe", "configured")), default="safe")
-@click.option("--acks", type=click.Choice(("0", "1", "all")), default="all")
+@click.option(
+    "--contract",
+    type=click.Choice(("safe", "configured")),
+    default="safe",
+    help="Judge by what a safe configuration promises, or by the given one.",
+)
+@click.option(
+    "--acks",
+    type=click.Choice(("0", "1", "all")),
+    default="all",
+    help="acks of the producers.",
+)
 @click.option(
     "--isolation-level",
     type=click.Choice(("read_uncommitted", "read_committed")),
     default="read_committed",
+    help="isolation.level of the consumers.",
 )
-@click.option("--subscribe", is_flag=True, help="Partitions came from a group.")
-@click.option("--idempotence/--no-idempotence", default=True)
-@click.option("--retries", type=click.IntRange(min=0))
-@click.option("--unclean-leader-election", is_flag=True)
-@click.option("--replication-factor", type=click.IntRange(min=1), default=3)
+@click.option("--subscribe", is_flag=True, help="Consumers got their partitions from a group.")
+@click.option("--idempotence/--no-idempotence", default=True, help="enable.idempotence.")
+@click.option("--retries", type=click.IntRange(min=0), help="retries of the producers.")
+@click.option(
+    "--unclean-leader-election", is_flag=True, help="unclean.leader.election.enable was true."
+)
+@click.option(
+    "--replication-factor", type=click.IntRange(min=1), default=3, help="Replicas of each log."
+)
 @click.option(
     "--min-insync-replicas",
     type=click.IntRange(min=1),
-    help="2 by default; 1 of one replica.",
+    help="min.insync.replicas (default: 2, or 1 with one replica).",
 )
 @click.option("--transactions", is_flag=True, help="Records were sent in transactions.")
-@click.option("--flush", type=click.Choice(("os", "every-record")), default="os")
-@click.option("--faults", default="", metavar="A,B", help="The nemeses that were used.")
 @click.option(
-    "--unsafe-faults", is_flag=True, help="More disks were struck than replicas can bear."
+    "--flush",
+    type=click.Choice(("os", "every-record")),
+    default="os",
+    help="When brokers flush records to the device.",
+)
+@click.option("--faults", default="", metavar="A,B", help="Nemeses that were used.")
+@click.option(
+    "--unsafe-faults",
+    is_flag=True,
+    help="Faults may have destroyed more replicas than the log tolerates.",
 )
 @click.option(
     "--stale-bound",
     type=float,
     callback=_bound,
     metavar="MS",
-    help="A poll that misses what had been there for longer is a stale read.",
+    help="Report polls that miss records known for longer than this.",
 )
 @click.option(
     "--segments",
     callback=_directory,
     metavar="DIR",
-    help="What brokers stored, as ground truth: a run, or NODE/TOPIC-PARTITION/*.log.",
+    help="Segments of the brokers as ground truth: a run, or NODE/TOPIC-PARTITION/*.log.",
 )
 @click.option(
     "--budget",
     type=click.IntRange(1, INT64_MAX),
     default=20_000_000,
-    help="Configurations to search at most.",
+    help="Maximum number of configurations that a search visits.",
 )
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def check(context: click.Context, /, file: Path, model: str, as_json: bool, **options: Any) -> int:
-    """Judge FILE: a run, its Arrow or Parquet history, JSON Lines, or Jepsen's EDN."""
+    """Judge the history FILE: a run, its Arrow or Parquet, JSON Lines, or Jepsen's EDN.
+
+    Exit code: 0 valid, 1 invalid, 2 unknown, 254 for a file or option that cannot be used.
+    """
     from harness.history.errors import HistoryError
     from harness.history.json_text import readable
 
@@ -159,8 +192,8 @@ def _replicas(directory: Path, keys: Sequence[Any]) -> tuple[Replica, ...]:
     known = {replica.log for replica in replicas}
     if not known & {str(key) for key in keys}:
         raise click.UsageError(
-            f"{directory}: the segments are of {', '.join(sorted(known)[:8])}; of no log that the "
-            "history names"
+            f"{directory}: the segments belong to {', '.join(sorted(known)[:8])}, and the history "
+            "names none of these logs"
         )
     return tuple(replicas)
 
@@ -173,7 +206,7 @@ def _refuse_strangers(models: tuple[str, ...]) -> None:
         if strange:
             known = ", ".join(sorted(known_models()))
             raise click.UsageError(
-                f"no such consistency model: {', '.join(strange)}; there are {known}"
+                f"unknown consistency model {', '.join(strange)}; choose one of {known}"
             )
 
 
@@ -184,7 +217,7 @@ def _faults(text: str) -> frozenset[str]:
     strange = sorted(names - set(NEMESES))
     if strange:
         raise click.UsageError(
-            f"no such nemesis: {', '.join(strange)}; there are {', '.join(NEMESES)}"
+            f"unknown nemesis {', '.join(strange)}; choose one of {', '.join(NEMESES)}"
         )
     return names
 

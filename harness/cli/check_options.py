@@ -59,7 +59,7 @@ def refuse_meaningless(context: click.Context, model: str, question: Question) -
         given = context.get_parameter_source(parameter.name or "")
         if given is not ParameterSource.DEFAULT and model not in models:
             raise click.UsageError(
-                f"{parameter.opts[0]} is for {', '.join(models)}; it means nothing to the model "
+                f"{parameter.opts[0]} is for {', '.join(models)}; it has no meaning for the model "
                 f"{model}"
             )
     least = context.params["min_insync_replicas"]
@@ -71,4 +71,4 @@ def refuse_meaningless(context: click.Context, model: str, question: Question) -
     if question.has_initial and model in _BEGINNINGS:
         fits, expected = _BEGINNINGS[model]
         if not fits(question.initial):
-            raise click.UsageError(f"--initial: the model {model} begins with {expected}")
+            raise click.UsageError(f"--initial: the model {model} takes {expected}")

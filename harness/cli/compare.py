@@ -21,10 +21,13 @@ _WIDEST = 50
 @click.argument("one")
 @click.argument("other")
 @STORE_OPTION
-@click.option("--all", "is_all", is_flag=True, help="Also what is the same in both.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--all", "is_all", is_flag=True, help="Also print what is the same in both.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare(one: str, other: str, store_root: Path, is_all: bool, as_json: bool) -> int:
-    """Compare two runs: anomalies, availability, recovery, latency, and what was asked for."""
+    """Compare two stored runs: anomalies, availability, recovery, latency and plan.
+
+    ONE and OTHER are directories, latest, or -1, -2 as in Jepsen.
+    """
     from harness.store.store import Store
     from reports.comparison import compare_runs
 

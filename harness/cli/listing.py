@@ -13,7 +13,7 @@ from harness.cli.plan_options import PLUGIN
 @click.command("workloads")
 @PLUGIN
 def list_workloads(plugin: Sequence[str]) -> int:
-    """What clients can do."""
+    """List the workloads: what clients can do."""
     from harness.plugins import load_plugins
     from harness.registry import REGISTRY, found
 
@@ -24,7 +24,7 @@ def list_workloads(plugin: Sequence[str]) -> int:
 @click.command("nemeses")
 @PLUGIN
 def list_nemeses(plugin: Sequence[str]) -> int:
-    """What can be broken."""
+    """List the nemeses: what can be broken."""
     from harness.plugins import load_plugins
     from nemesis import described
 
@@ -35,7 +35,7 @@ def list_nemeses(plugin: Sequence[str]) -> int:
 @click.command("checkers")
 @PLUGIN
 def list_checkers(plugin: Sequence[str]) -> int:
-    """What is decided about a history."""
+    """List the checkers: what is decided about a history."""
     from checkers import all_checkers
     from harness.plugins import load_plugins
 

@@ -36,7 +36,7 @@ class OutputFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         if not value:
-            self.fail("no file is named", param, ctx)
+            self.fail("the name is empty; give a file", param, ctx)
         path = Path(str(super().convert(value, param, ctx)))
         if not path.parent.is_dir():
             self.fail(f"{path.parent} is no directory; make it first", param, ctx)

@@ -39,7 +39,7 @@ class Concurrency(click.ParamType[str]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not re.fullmatch(r"[1-9]\d*n?", value):
             self.fail(
-                f"{value!r} is no number of clients; try 10, or 2n for two a node", param, ctx
+                f"{value!r} is no number of clients; try 10, or 2n for two per node", param, ctx
             )
         return value
 
@@ -51,7 +51,9 @@ class KeyDistribution(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not re.fullmatch(r"uniform|zipf|hot:(100|[1-9]\d?)", value):
-            self.fail(f"{value!r} is unknown; try uniform, zipf or hot:90", param, ctx)
+            self.fail(
+                f"unknown distribution {value!r}; choose one of uniform, zipf, hot:90", param, ctx
+            )
         return value
 
 
@@ -72,7 +74,11 @@ class Property(click.ParamType[tuple[str, str]]):
 
 def _properties(flag: str, of: str) -> Callable[[_Command], _Command]:
     return click.option(
-        flag, multiple=True, type=Property(), metavar="KEY=VALUE", help=f"Of {of}; repeatable."
+        flag,
+        multiple=True,
+        type=Property(),
+        metavar="KEY=VALUE",
+        help=f"Property of {of}; repeatable.",
     )
 
 
@@ -83,63 +89,66 @@ PLUGIN = click.option(
 
 _OPTIONS = (
     click.option("--workload", "-w", default="queue", show_default=True, metavar="NAME",
-                 help="What the clients do; harness workloads lists them."),
+                 help="What clients do; see harness workloads."),
     click.option("--nemesis", default="none", show_default=True, metavar="A,B|all|none",
-                 help="Faults to inject; harness nemeses lists them."),
+                 help="Faults to inject; see harness nemeses."),
     click.option("--nemesis-interval", "nemesis_interval_s", type=Finite(0.1, DAYS_30_S),
                  default=10.0, show_default=True, help="Seconds between faults, on average."),
     click.option("--time-limit", "time_limit_s", type=Finite(1, DAYS_30_S), default=60.0,
-                 show_default=True, help="Seconds of load; set-up and reading back come on top."),
+                 show_default=True, help="Seconds of load, without set-up and reading back."),
     click.option("--rate", type=Finite(0, RATE_MAX), default=500.0, show_default=True,
-                 help="Operations a second, all clients together; 0 for as many as they can."),
+                 help="Operations per second of all clients together; 0 for no limit."),
     click.option("--concurrency", type=Concurrency(), default="2n", show_default=True,
-                 help="How many clients; 2n is two for each node."),
+                 help="Number of clients; 2n is two for each node."),
     click.option("--nodes", type=click.IntRange(1, 99), default=5, show_default=True,
-                 help="How many brokers."),
+                 help="Number of brokers."),
     click.option("--seed", type=click.IntRange(0, INT64_MAX),
-                 help="Makes an earlier run's choices again."),
+                 help="Seed of all choices; the default is random."),
     click.option("--on", type=click.Choice(PLACES), default="netns", show_default=True,
-                 help="Where the hosts come from."),
+                 help="Place that the hosts come from."),
     click.option("--inventory", type=click.Path(exists=True, dir_okay=False),
-                 help="The hosts of --on ssh (TOML)."),
+                 help="TOML file with the hosts of --on ssh."),
     PLUGIN,
     click.option("--system", default="reference", show_default=True, metavar="NAME",
-                 help="What is put on trial; harness systems ls lists them."),
+                 help="System under test; harness systems ls lists them."),
     click.option("--client", metavar="NAME", show_default="confluent, or the system's own",
-                 help="confluent, aiokafka, or one of a plugin."),
-    click.option("--acks", type=click.Choice(("0", "1", "all", "-1")), show_default="all"),
+                 help="Client library: confluent, aiokafka, or one of a plugin."),
+    click.option("--acks", type=click.Choice(("0", "1", "all", "-1")), show_default="all",
+                 help="acks of the producers."),
     click.option("--enable-idempotence/--disable-idempotence", "enable_idempotence", default=None,
-                 help="On with acks=all unless disabled."),
+                 help="enable.idempotence of the producers; on by default with acks=all."),
     click.option("--retries", type=click.IntRange(0, INT32_MAX),
-                 help="The client's own default if left out."),
+                 help="retries of the producers; the default is that of the client."),
     click.option("--isolation-level", type=click.Choice(("read_committed", "read_uncommitted")),
-                 default="read_committed", show_default=True),
+                 default="read_committed", show_default=True,
+                 help="isolation.level of the consumers."),
     click.option("--key-dist", type=KeyDistribution(), default="uniform", show_default=True,
-                 help="Which keys operations choose."),
+                 help="Distribution of operations over keys."),
     click.option("--burst", type=click.IntRange(1, _BURST_MAX), show_default="256; 32 on sim",
                  help="Most records of one send, sent without waiting for each; for -w queue."),
     click.option("--replication-factor", type=click.IntRange(1),
-                 show_default="3, or one on each of fewer nodes"),
+                 show_default="3, or the number of nodes if smaller",
+                 help="Replicas of each partition."),
     _properties("--topic-config", "every topic"),
     _properties("--broker-config", "every broker"),
-    _properties("--producer-config", "every producer, by its library's names"),
-    _properties("--consumer-config", "every consumer, by its library's names"),
+    _properties("--producer-config", "every producer, with its library's names"),
+    _properties("--consumer-config", "every consumer, with its library's names"),
     click.option("--safe", "is_safe", is_flag=True,
-                 help="acks=all, idempotence, clean elections: the default."),
+                 help="Set acks=all, idempotence and clean elections; the default."),
     click.option("--unsafe", "is_unsafe", is_flag=True,
-                 help="acks=1, no idempotence, unclean elections."),
+                 help="Set acks=1, no idempotence and unclean elections."),
     click.option("--contract", type=click.Choice(("safe", "configured")), default="safe",
-                 show_default=True, help="What a run is judged by: what the safe configuration "
-                 "promises, or what its own does."),
+                 show_default=True, help="Judge by what a safe configuration promises, or by the "
+                 "run's own configuration."),
     click.option("--schedule", type=click.Path(exists=True, dir_okay=False),
-                 help="Plays the faults of this file instead of drawing some."),
+                 help="Inject the faults of this file instead of drawn ones."),
     click.option("--stop-on-anomaly", is_flag=True,
-                 help="Ends the load when the history so far shows one."),
+                 help="End the load at the first anomaly."),
     click.option("--invariants", type=click.Choice(INVARIANTS), default="all", show_default=True,
-                 help="What --on sim asks of the nodes after every step; off leaves the history "
-                 "to show by itself what it can."),
+                 help="Invariants that --on sim checks after every step; off judges by the "
+                 "history alone."),
     click.option("--unsafe-faults", is_flag=True,
-                 help="Lifts the budget of faults that destroy data; loss cannot be judged then."),
+                 help="Ignore the budget of faults that destroy data; loss is not judged then."),
 )  # fmt: skip
 
 
@@ -246,7 +255,9 @@ def _check_schedule(path: str) -> None:
 def _clients(said: str, nodes: int) -> int:
     clients = int(said[:-1]) * nodes if said.endswith("n") else int(said)
     if clients > _CLIENTS_MAX:
-        raise click.UsageError(f"--concurrency {said} is more than {_CLIENTS_MAX:,} clients")
+        raise click.UsageError(
+            f"--concurrency {said} is more than {_CLIENTS_MAX:,} clients; choose fewer"
+        )
     return clients
 
 
@@ -255,7 +266,7 @@ def _replicas(said: int | None, nodes: int) -> int:
         return min(_REPLICAS, nodes)
     if said > nodes:
         raise click.UsageError(
-            f"--replication-factor {said} takes as many nodes, and --nodes is {nodes}"
+            f"--replication-factor {said} needs as many nodes, and --nodes is {nodes}"
         )
     return said
 
@@ -267,7 +278,9 @@ def _decide_safety(chosen: dict[str, Any], *, is_safe: bool, is_unsafe: bool) ->
         raise click.UsageError("--safe and --unsafe contradict each other; leave one of them out")
     if is_unsafe:
         if acks not in (None, "1"):
-            raise click.UsageError(f"--unsafe is --acks 1, which --acks {acks} contradicts")
+            raise click.UsageError(
+                f"--unsafe means --acks 1, and --acks {acks} contradicts it; leave one of them out"
+            )
         acks = "1"
         chosen["broker_config"] = UNSAFE_BROKER | chosen["broker_config"]
     chosen["acks"] = acks or "all"
@@ -286,8 +299,8 @@ def _decide_idempotence(chosen: dict[str, Any]) -> None:
     if chosen["enable_idempotence"] is None:
         chosen["enable_idempotence"] = chosen["acks"] == "all"
     elif chosen["enable_idempotence"] and chosen["acks"] != "all":
-        raise click.UsageError("--enable-idempotence takes --acks all, as in Kafka")
+        raise click.UsageError("--enable-idempotence needs --acks all, as in Kafka")
     if chosen["enable_idempotence"] and chosen["retries"] == 0:
         raise click.UsageError(
-            "--enable-idempotence takes retries, as in Kafka; leave --retries out"
+            "--enable-idempotence needs retries, as in Kafka; leave --retries out"
         )

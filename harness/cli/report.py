@@ -14,13 +14,13 @@ from harness.cli.stored import STORE_OPTION
 @click.argument("run", default="latest")
 @STORE_OPTION
 @click.option("--out", type=OutputFile(), metavar="FILE",
-              help="Writes the page here instead of into the run.")  # fmt: skip
+              help="Write the page to this file instead of the run's directory.")  # fmt: skip
 @click.option("--junit", type=OutputFile(), metavar="FILE",
-              help="Writes one JUnit case for each checker, too.")  # fmt: skip
+              help="Also write one JUnit case for each checker.")  # fmt: skip
 def report(run: str, store_root: Path, out: Path | None, junit: Path | None) -> int:
-    """Write the page of a run. RUN is a directory, latest, or -1, -2 as in Jepsen.
+    """Write the report of a stored run. RUN is a directory, latest, or -1, -2 as in Jepsen.
 
-    The verdict stands on the page; the exit code only says whether there is one.
+    The exit code says whether the page was written; the page shows the verdict.
     """
     from harness.store.inside import write_inside
     from harness.store.store import Store

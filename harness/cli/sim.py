@@ -20,29 +20,34 @@ _WATCHING = ("all", "cheap", "off")
 
 
 @click.command("sim")
-@click.option("--seed", type=click.IntRange(-INT64_MAX, INT64_MAX), help="Draws the whole run.")
+@click.option(
+    "--seed",
+    type=click.IntRange(-INT64_MAX, INT64_MAX),
+    help="Seed that the whole run is drawn from.",
+)
 @click.option(
     "--schedule",
     "schedule_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Plays this file instead of a drawn schedule; its seed counts.",
+    help="Run this schedule file, with its seed, instead of drawing one.",
 )
 @click.option("--count", type=click.IntRange(1, INT32_MAX), default=1, show_default=True,
-              help="Runs so many seeds, from --seed on.")  # fmt: skip
+              help="Number of seeds to run, starting at --seed.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1, 1024), default=1, show_default=True,
-              help="How many of them side by side.")  # fmt: skip
+              help="Number of parallel processes for --count.")  # fmt: skip
 @click.option("--stop-at-first", is_flag=True,
-              help="Ends a --count with the first seed that is not valid.")  # fmt: skip
-@click.option("--nodes", type=click.IntRange(3, 9), default=5, show_default=True)
+              help="End a --count at the first seed that is not valid.")  # fmt: skip
+@click.option("--nodes", type=click.IntRange(3, 9), default=5, show_default=True,
+              help="Number of brokers.")  # fmt: skip
 @click.option("--length", "length_s", type=Finite(20, DAYS_30_S), default=40.0, show_default=True,
-              help="Seconds of the cluster's life.")  # fmt: skip
+              help="Length of the run in simulated seconds.")  # fmt: skip
 @click.option("--invariants", type=click.Choice(_WATCHING), default="all", show_default=True,
-              help="What is asked after every step.")  # fmt: skip
+              help="Invariants to check after every step.")  # fmt: skip
 @click.option("--save-schedule", type=click.Path(path_type=Path, dir_okay=False),
-              help="Writes down what was drawn, to be changed and played again.")  # fmt: skip
+              help="Write the drawn schedule to this file, to edit and run again.")  # fmt: skip
 @click.option("--trace", "trace_file", type=click.Path(path_type=Path, dir_okay=False),
-              help="Writes every event of the run, as Arrow.")  # fmt: skip
-@click.option("--node-logs", is_flag=True, help="Shows what the nodes log, in the run's own time.")
+              help="Write every event of the run to this file, as Arrow.")  # fmt: skip
+@click.option("--node-logs", is_flag=True, help="Print the node logs, with simulated times.")
 def sim(
     seed: int | None,
     schedule_file: Path | None,
@@ -56,7 +61,10 @@ def sim(
     trace_file: Path | None,
     node_logs: bool,
 ) -> int:
-    """Run a cluster inside one process: the same seed gives the same run, byte for byte."""
+    """Simulate a cluster in one process. The same seed gives the same run, byte for byte.
+
+    Exit code: 0 valid, 1 invalid, 2 unknown.
+    """
     from harness.schedule.schedule import Schedule, ScheduleError
     from harness.sim.director import check_playable
     from harness.sim.invariants.base import Cost
@@ -65,7 +73,7 @@ def sim(
     from harness.sim.sweep import Seeds, options
 
     if (seed is None) == (schedule_file is None):
-        raise click.UsageError("give either --seed or --schedule")
+        raise click.UsageError("give either --seed or --schedule, and not both")
     watching = {"all": Cost.EXPENSIVE, "cheap": Cost.CHEAP, "off": None}[invariants]
     if count > 1:
         _refuse_with_count(schedule_file, save_schedule, trace_file, node_logs)
@@ -112,7 +120,7 @@ def _refuse_with_count(
         "--node-logs": node_logs,
     }.items():
         if is_given:
-            raise click.UsageError(f"{option} is for one run; leave it out, or --count")
+            raise click.UsageError(f"{option} is for one run; leave out {option} or --count")
 
 
 def _sweep(seeds: range, jobs: int, setting: Seeds, *, stop_at_first: bool) -> int:

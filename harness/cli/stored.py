@@ -17,25 +17,28 @@ STORE_OPTION = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     default=STORE,
     show_default=True,
-    help="Where runs are kept.",
+    help="Directory that keeps the runs.",
 )
 _PLUGIN = click.option(
-    "--plugin", multiple=True, metavar="FILE|MODULE", help="As the run had it; repeatable."
+    "--plugin", multiple=True, metavar="FILE|MODULE", help="Plugin of the run; repeatable."
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.command("analyze", context_settings={"ignore_unknown_options": True})
 @click.argument("run", default="latest")
 @STORE_OPTION
 @click.option("--contract", type=click.Choice(("safe", "configured")),
-              help="Judge by another contract than the run was.")  # fmt: skip
+              help="Contract to judge by, instead of the run's own.")  # fmt: skip
 @_PLUGIN
 @_JSON
 def analyze(
     run: str, store_root: Path, contract: str | None, plugin: tuple[str, ...], as_json: bool
 ) -> int:
-    """Judge a stored run again. RUN is a directory, latest, or -1, -2 as in Jepsen."""
+    """Judge a stored run again, by the present checkers.
+
+    RUN is a directory, latest, or -1, -2 as in Jepsen.
+    """
     from harness.plugins import load_plugins
     from harness.run.judging import judge_again
     from harness.run.plan import Plan
@@ -57,11 +60,12 @@ def analyze(
 @_PLUGIN
 @_JSON
 def replay(run: str, store_root: Path, plugin: tuple[str, ...], as_json: bool) -> int:
-    """Run a stored run again: the same operations, the same faults at the same moments.
+    """Repeat a stored run: the same operations, and the same faults at the same times.
 
-    A seed fixes choices, not timing: what the nodes make of them is theirs, except in the
-    simulator, where the same schedule gives the same run. Faults that damage disks keep their
-    budget: one that this run cannot afford is left out, unless the run had --unsafe-faults.
+    RUN is a directory, latest, or -1, -2 as in Jepsen. A seed fixes choices, not the timing of
+    real nodes; only in the simulator does the same schedule give the same run. Faults that damage
+    disks keep their budget: a fault that exceeds it is left out, unless the run had
+    --unsafe-faults.
     """
     from harness.plugins import load_plugins
     from harness.run.plan import Plan
@@ -72,7 +76,7 @@ def replay(run: str, store_root: Path, plugin: tuple[str, ...], as_json: bool) -
     schedule = directory / "schedule.json"
     if not schedule.is_file():
         raise EnvironmentFailure(
-            f"{directory} has no schedule.json: it ended before its faults did"
+            f"{directory} has no schedule.json: the run ended before its faults; try another run"
         )
     plan = replace(Plan.load(directory / "plan.json"), schedule=str(schedule))
     outcome = carry_out(plan, store_root, is_silent=as_json, has_color=True)

@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 @click.command("suite")
 @plan_options
 @click.option("--workloads", "workload_names", default="queue,append,register", show_default=True,
-              metavar="A,B", help="Each of them, instead of --workload.")  # fmt: skip
+              metavar="A,B", help="Workloads to run, instead of --workload.")  # fmt: skip
 @click.option("--nemeses", "nemesis_names", default="partition kill pause", show_default=True,
-              metavar="'A B,C'", help="With each of these, instead of --nemesis.")  # fmt: skip
+              metavar="'A B,C'",
+              help="Nemeses to run each workload with, instead of --nemesis.")  # fmt: skip
 @click.option("--test-count", type=click.IntRange(1), default=1, show_default=True,
-              help="Each pair so often, with seeds of their own.")  # fmt: skip
+              help="Runs of each pair, each with its own seed.")  # fmt: skip
 @click.option("--store", "store_root", type=click.Path(path_type=Path, file_okay=False),
-              default=STORE, show_default=True, help="Where runs are kept.")  # fmt: skip
+              default=STORE, show_default=True, help="Directory that keeps the runs.")  # fmt: skip
 @click.option("--junit", type=OutputFile(), metavar="FILE",
-              help="Writes one JUnit suite for each run, one case for each checker.")  # fmt: skip
+              help="Write a JUnit suite for each run, with a case for each checker.")  # fmt: skip
 def suite(
     workload_names: str,
     nemesis_names: str,
@@ -41,7 +42,10 @@ def suite(
     junit: Path | None,
     **options: Any,
 ) -> int:
-    """Run every workload with every nemesis. A run that cannot be made does not end the others."""
+    """Run every workload with every nemesis, and exit with the worst exit code.
+
+    A run that crashes does not end the others.
+    """
     from harness.decisions import Decisions
     from harness.run.judging import summary
     from harness.run.outcome import worst_exit

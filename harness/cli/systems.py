@@ -11,13 +11,13 @@ from harness.cli.plan_options import PLUGIN
 
 @click.group()
 def systems() -> None:
-    """What can be put on trial."""
+    """List and install systems: brokers that can be tested."""
 
 
 @systems.command("ls")
 @PLUGIN
 def ls(plugin: Sequence[str]) -> int:
-    """Say which systems are ready."""
+    """List the systems, and whether each is installed."""
     from harness.plugins import load_plugins
     from harness.registry import REGISTRY, found
 
@@ -32,7 +32,7 @@ def ls(plugin: Sequence[str]) -> int:
 @systems.command("install")
 @click.argument("name", type=click.Choice(("kafka",)))
 def install(name: str) -> int:
-    """Fetch a system into the user's cache; one that is there is left alone."""
+    """Download a system into the user's cache, unless it is there."""
     import shutil
 
     from harness.cluster.kafka_jars import KAFKA_VERSION, fetch_jars
@@ -41,6 +41,6 @@ def install(name: str) -> int:
     click.echo(f"Apache Kafka {KAFKA_VERSION} is in {jars}")
     if shutil.which("java") is None:
         click.echo(
-            "there is no java here, which it takes to run; apt-get install default-jre-headless"
+            "java is not installed, and Kafka needs it; try: apt-get install default-jre-headless"
         )
     return 0

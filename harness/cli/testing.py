@@ -30,14 +30,16 @@ STORE = Path("store")
 @click.command("test")
 @plan_options
 @click.option("--test-count", type=click.IntRange(1), default=1, show_default=True,
-              help="Runs it so often, each time with a seed of its own.")  # fmt: skip
+              help="Number of runs, each with its own seed.")  # fmt: skip
 @click.option("--store", "store_root", type=click.Path(path_type=Path, file_okay=False),
-              default=STORE, show_default=True, help="Where runs are kept.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Prints results.json and nothing else.")
-@click.option("--quiet", is_flag=True, help="Only the verdict.")
-@click.option("--no-color", is_flag=True, help="Also by NO_COLOR.")
+              default=STORE, show_default=True, help="Directory that keeps the runs.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print results.json and nothing else.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict.")
+@click.option(
+    "--no-color", is_flag=True, help="Print without colors; the variable NO_COLOR does the same."
+)
 @click.option("--junit", type=OutputFile(), metavar="FILE",
-              help="Writes one JUnit case for each checker.")  # fmt: skip
+              help="Write one JUnit case for each checker.")  # fmt: skip
 def run_test(
     test_count: int,
     store_root: Path,
@@ -47,7 +49,10 @@ def run_test(
     junit: Path | None,
     **options: Any,
 ) -> int:
-    """Break a cluster under load, and decide from what its clients saw whether it kept its word."""
+    """Break a cluster under load, and decide from what clients saw whether it kept its promises.
+
+    Exit code: 0 valid, 1 invalid, 2 unknown, 254 wrong usage, 255 crash, 130 interrupted.
+    """
     from harness.decisions import Decisions
     from harness.run.outcome import worst_exit
 

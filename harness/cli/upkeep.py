@@ -7,14 +7,14 @@ import click
 
 @click.command("heal")
 @click.option("--inventory", type=click.Path(exists=True, dir_okay=False),
-              help="Also on the hosts of --on ssh; no run must be using them.")  # fmt: skip
+              help="Also heal the hosts of this inventory; no run may be using them.")  # fmt: skip
 @click.option("--force", is_flag=True,
-              help="Also what runs of other pid namespaces left, which may be alive.")  # fmt: skip
+              help="Also heal runs in other pid namespaces, which may be alive.")  # fmt: skip
 def heal(inventory: str | None, force: bool) -> int:
-    """Remove what a run that was killed has left: hosts, mounts, cgroups, images.
+    """Remove what a killed run has left: hosts, mounts, cgroups, images.
 
-    A run of another pid namespace, a container's say, is left alone: from here nobody can tell
-    whether it lives.
+    Leftovers of runs in another pid namespace, such as a container's, stay: from here it is
+    impossible to tell whether such a run is alive.
     """
     from harness.cluster.netns import heal as heal_netns
 
@@ -22,8 +22,8 @@ def heal(inventory: str | None, force: bool) -> int:
     for each in healed.removed:
         click.echo(f"removed {each}")
     for each in healed.left:
-        click.echo(f"left {each}: nobody can tell from here whether it lives; run harness heal "
-                   "there, or if you know that it is over, harness heal --force")  # fmt: skip
+        click.echo(f"left {each}: its run may be alive in another pid namespace; run harness heal "
+                   "there, or harness heal --force if you know that it has ended")  # fmt: skip
     if inventory is not None:
         click.echo(f"healed {_heal_hosts(inventory)} hosts of {inventory}")
     elif not healed.removed and not healed.left:
@@ -45,7 +45,7 @@ def _heal_hosts(inventory: str) -> int:
 
 @click.command("doctor")
 def doctor() -> int:
-    """Say what this machine has and what it lacks, place by place."""
+    """Report what this machine has and what it lacks for each place."""
     from harness.run.doctor import findings
 
     is_well = True

@@ -27,7 +27,7 @@ def test_what_is_there_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     shown = CliRunner().invoke(systems, ["install", "kafka"])
     assert f"is in {home() / 'jars'}" in shown.output
-    assert "there is no java here" in shown.output
+    assert "java is not installed" in shown.output
     assert "; ready" in CliRunner().invoke(systems, ["ls"]).output.splitlines()[1]
 
 

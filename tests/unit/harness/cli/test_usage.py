@@ -59,7 +59,7 @@ def test_a_run_that_finds_a_damaged_file_is_told_with_the_file_and_the_command(
     [
         ("203.0.113.1", "'203.0.113.1' is no address of this machine"),
         ("no host", "'no host' is no address of this machine"),
-        ("", "no address is named"),
+        ("", "the address is empty; try 127.0.0.1"),
     ],
 )
 def test_a_wrong_host_is_not_blamed_on_the_port(
@@ -77,7 +77,7 @@ def test_a_port_in_use_is_an_environment_that_wants_another(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         assert ended("serve", "--store", str(tmp_path), "--port", port) == 255
-    assert "--port takes another" in capsys.readouterr().err
+    assert "choose another --port" in capsys.readouterr().err
 
 
 def test_reports_are_written_into_directories_that_are_there(
