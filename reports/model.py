@@ -72,7 +72,7 @@ def page(material: Material, limits: Limits) -> Page:
         title=f"{plan.get('workload', '?')} × {plan.get('nemesis', '?')}",  # noqa: RUF001
         verdict=results.validity.value,
         sentence=sentences.verdict(results),
-        lead=_lead(material, first),
+        lead=_lead(material, first, len(by_cause)),
         meta=_meta(material),
         command=results.command,
         overview=overview(material, by_cause),
@@ -95,7 +95,7 @@ def page(material: Material, limits: Limits) -> Page:
     )  # fmt: skip
 
 
-def _lead(material: Material, first: int | None) -> str:
+def _lead(material: Material, first: int | None, count: int) -> str:
     """The verdict in figures: how much, of how much, and when first."""
     done = 0 if material.calls is None else len(material.calls)
     counted = material.results.counts()
@@ -105,7 +105,7 @@ def _lead(material: Material, first: int | None) -> str:
         return f"{done:,} operations, and {struck} {strokes} of the nemesis that took hold."
     total, kinds = sum(counted.values()), len(counted)
     said = f"{total:,} anomal{'y' if total == 1 else 'ies'} of {kinds} kind{'s'[: kinds > 1]}"
-    said += f" in {done:,} operations."
+    said += f", of {count:,} cause{'s'[: count > 1]}, in {done:,} operations."
     if first is not None:
         into = faults.into(material.bands, first)
         said += f" The first at {seconds(first)}{', ' + into if into else ''}."

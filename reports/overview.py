@@ -1,4 +1,7 @@
-"""The whole run on one time axis: faults, the leaders of the partitions in question, and causes."""
+"""The whole run on one time axis: faults, leaders and causes.
+
+Leaders are shown for the partitions of the causes; without causes, for those that changed leaders.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,8 @@ def overview(material: Material, found: Sequence[Cause]) -> Overview | None:
     rows = [("faults", _TOP)] if faults else []
     reigns: list[Piece] = []
     leading = material.leading or Leading()
-    keys = dict.fromkeys(each.records.key for each in found if each.records is not None)
+    keys = list(dict.fromkeys(each.records.key for each in found if each.records is not None))
+    keys = keys or [key for key in sorted(leading.reigns) if leading.changes(key)]
     for key in [each for each in keys if leading.of_key(each)][:_KEYS_MAX]:
         rows.append((key, y))
         reigns += _reigns(leading, key, scale, y)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+from reports.wording import short
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -34,9 +36,12 @@ def test_the_page_of_a_guilty_run_shows_the_lost_value_its_offset_and_the_fault(
         page.goto((run / "report.html").as_uri())
         told = page.locator("#lost-write-1").inner_text()
         proof = next(each for each in lost if each["because"] in told)
-        assert str(proof["witness"]["value"]) in told
+        assert short(proof["witness"]["value"]) in told
         assert f"offset {proof['witness']['offset']}" in told
         assert "partition" in told or "kill" in told
+        story = page.locator("#cause-1").inner_text()
+        assert "was elected at" in story
+        assert "acknowledged records of queue" in story
         assert page.locator("#command").inner_text() == results["command"]
         assert (
             page.locator("p.lead").inner_text() == (run / "summary.txt").read_text().split("\n")[0]

@@ -64,6 +64,16 @@ def test_a_guilty_page_leads_with_the_causes(tmp_path: Path) -> None:
     assert text.index('id="cause-1"') < text.index('id="lost-write"')
     assert '<a href="#lost-write-1">lost-write #1</a>' in text
     assert "kill n1, 0.7 s to 1.6 s" in seen
+    assert "1 anomaly of 1 kind, of 1 cause, in 11 operations." in seen
+
+
+def test_no_band_covers_the_label_of_another(tmp_path: Path) -> None:
+    text = report(lost_write(tmp_path, strokes=4))
+    strip = text[text.index('<svg class="strip"', text.index('class="one"')) :].partition("</svg>")[
+        0
+    ]
+    assert strip.count('class="band"') == strip.count("mute fault") == 4
+    assert strip.rindex('class="band"') < strip.index("mute fault")
 
 
 def test_links_lead_somewhere_and_ids_are_unique(tmp_path: Path) -> None:

@@ -49,6 +49,10 @@ def test_the_whole_run_shows_faults_leaders_and_where_causes_lie(tmp_path: Path)
     assert [name for name, _ in drawn.rows] == ["faults", KEY]
     assert [each.label for each in drawn.reigns] == ["n1", "n2"]
     (moment,) = drawn.moments
+    # Without causes, leaders are shown where they changed.
+    calm = overview(material, [])
+    assert calm is not None
+    assert (calm.rows, calm.reigns, calm.moments) == (drawn.rows, drawn.reigns, ())
     # The election, where the second reign begins.
     assert (moment.label, moment.x) == ("↑ 1", drawn.reigns[1].x)
 
