@@ -12,6 +12,7 @@ from math import ceil
 from harness.client.base import Invocation
 from harness.client.driver import place_of
 from harness.client.payload import encode, value_of
+from harness.history.operations import is_write
 from harness.run.plan import Plan
 from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
@@ -23,7 +24,6 @@ from workloads.base import Workload
 
 WRITES_MIN = 50
 """Writes that must go well for a verdict, as `harness.run.judging` counts them."""
-_WRITES = ("send", "put", "create", "alter", "delete")
 _LOOKED_AT_MAX = 1000
 """Number of operations that are drawn to count their writes; of more, enough are writes."""
 _OPERATIONS_ENOUGH = 200
@@ -142,9 +142,7 @@ def _why_too_few_writes(plan: Plan, workload: Workload) -> str | None:
 
 
 def _is_write(invocation: Invocation) -> bool:
-    if invocation.f == "txn":
-        return any(micro_op[0] == "append" for micro_op in invocation.value)
-    return invocation.f in _WRITES
+    return is_write(invocation.f, invocation.value)
 
 
 def _number(said: str | None) -> int | None:

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from harness.cli.testing import run_test
-from harness.run import feasible, judging
+from harness.run import judging
 from harness.run.feasible import WRITES_MIN, why_no_verdict, why_not_struck
 from harness.run.plan import Plan
 from nemesis import NEMESES
@@ -167,4 +167,3 @@ def test_records_with_keys_may_be_compacted() -> None:
 
 def test_what_a_verdict_needs_is_what_the_judge_asks_for() -> None:
     assert WRITES_MIN == judging._WRITES_MIN
-    assert feasible._WRITES == judging._WRITES
