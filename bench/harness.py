@@ -1,22 +1,25 @@
 """How many operations a second the harness itself can record, and how many with real clients.
 
-.venv/bin/python bench/harness.py [--operations N] [--seconds N] [--clients N] [--real]
+.venv/bin/python bench/harness.py [--operations N] [--seconds N] [--clients N] [--real N]
+                                  [--partitioned N]
 
 The ceiling: worker processes whose client answers at once, so that nothing is measured but the
 harness: drawing operations, stamps, pipes, counts, the history on disk. Memory of the recording
 process is looked at all along and must stay flat. With real clients: three local brokers, clients
-that go as fast as they can.
+that go as fast as they can. Partitioned: what `harness test --on netns --nemesis partition` does by
+default, five hosts and bursts of records; needs root.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import platform
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -29,12 +32,14 @@ from harness.history.recorder import Recorder
 from harness.run.plan import Plan
 from harness.run.run import execute
 from harness.run.tally import Tally
-from harness.run.watching import Silent
+from harness.run.watching import Silent, Snapshot
 from harness.run.worker_clients import WorkerClients
 from harness.store.store import Store
 
 BAR_PER_S = 20_000
 AIM_PER_S = 50_000
+ACKNOWLEDGED_BAR_PER_S = 5_000
+"""Records a second that real clients have acknowledged while hosts are cut off."""
 FLAT_MB = 32.0
 _MB = 1 << 20
 
@@ -60,7 +65,7 @@ class Ceiling:
 
 async def instant(directory: Path, clients: int, operations: int, seconds: float) -> Ceiling:
     """Ends with the first of the two limits."""
-    plan = Plan(client="instant", concurrency=clients, rate=0, seed=1)
+    plan = Plan(client="instant", concurrency=clients, rate=0, seed=1, burst=1)
     tally = Tally(Recorder(directory / "history"), time.monotonic_ns())
     workers = WorkerClients(
         LocalPlace(directory), plan, ClientSettings(bootstrap="nobody:9092"), tally, directory
@@ -96,12 +101,51 @@ def real(directory: Path, client: str, seconds: float) -> dict[str, int]:
     return {name: outcome.figures[name] for name in ("ok", "fail", "info")}
 
 
+@dataclass(slots=True)
+class MemoryUnderLoad(Silent):
+    """Samples the memory of this process, which records, about once a second of the load."""
+
+    load_s: float
+    memory_mb: list[float] = field(default_factory=list)
+
+    def tick(self, now: Snapshot) -> None:
+        # Reading back ticks as well, against a time limit of its own.
+        if now.of_s == self.load_s:
+            self.memory_mb.append(psutil.Process().memory_info().rss / _MB)
+
+    @property
+    def growth_mb(self) -> float:
+        later = self.memory_mb[len(self.memory_mb) // 5 :]
+        return later[-1] - later[0]
+
+
+def partitioned(directory: Path, seconds: float) -> bool:
+    """Prints how many records a second were acknowledged, and says whether they are enough."""
+    watcher = MemoryUnderLoad(load_s=seconds)
+    plan = Plan(on="netns", nemesis="partition", time_limit_s=seconds, seed=7)
+    outcome = execute(plan, Store(directory), watcher)
+    per_s = outcome.figures["acknowledged"] / seconds
+    is_kept = per_s >= ACKNOWLEDGED_BAR_PER_S
+    is_flat = watcher.growth_mb <= FLAT_MB
+    print(f"partitioned: {plan.command()}: {outcome.sentence()}")
+    print(
+        f"  {per_s:,.0f} records/s acknowledged over {seconds:g} s "
+        f"(bar {ACKNOWLEDGED_BAR_PER_S:,}: {'kept' if is_kept else 'MISSED'}); memory "
+        f"{watcher.memory_mb[-1]:.0f} MB, {watcher.growth_mb:+.1f} MB over the last four fifths "
+        f"({'flat' if is_flat else 'GROWS'}); load average {os.getloadavg()[0]:.1f}"
+    )
+    return is_kept and is_flat
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--operations", type=int, default=5_000_000)
     parser.add_argument("--seconds", type=float, default=600.0, help="at the most")
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--real", type=float, default=20.0, help="seconds with real clients, or 0")
+    parser.add_argument(
+        "--partitioned", type=float, default=0.0, help="seconds on netns hosts under partitions"
+    )
     chosen = parser.parse_args()
     print(f"python {platform.python_version()}, {psutil.cpu_count()} cores")
     with tempfile.TemporaryDirectory(prefix="log-trial-bench-") as made:
@@ -122,7 +166,8 @@ def main() -> int:
         for client in ("confluent", "aiokafka") if chosen.real else ():
             counts = real(directory / "store", client, chosen.real)
             print(f"  {sum(counts.values()) / chosen.real:,.0f} op/s, {counts}")
-    return 0 if bar == "kept" and flat == "flat" else 1
+        is_enough = not chosen.partitioned or partitioned(directory / "store", chosen.partitioned)
+    return 0 if bar == "kept" and flat == "flat" and is_enough else 1
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from harness.history.operations import OPERATIONS
 from harness.history.schema import FAIL, INFO, OK
 from reports.calls import RECORD, Calls, Ints
 from reports.faults import Band
 
 Floats = npt.NDArray[np.float64]
-WRITES = ("send", "put", "append", "txn", "transform")
+WRITES = frozenset(name for name, each in OPERATIONS.items() if each.writes_records)
 _NS = 1_000_000_000
 _DENSE_MAX = 1 << 25
 _NEVER = np.iinfo(np.int64).max

@@ -33,7 +33,7 @@ _SPREAD = 3
 _STAY = 512
 """Operations: longer than most faults, at the usual rate."""
 _TURN = 64
-"""Operations between two assignments, on the average."""
+"""Operations before an assignment has another key, at least."""
 
 
 class Logs:
@@ -71,6 +71,8 @@ class Logs:
         self._wheres: list[Stream] = [decisions.of("key", f"c{n}") for n in range(load.clients)]
         self._others: list[Stream] = [decisions.of("keys", f"c{n}") for n in range(load.clients)]
         burst = load.burst if sends_bursts else 1
+        # A key that is newly assigned is read from its beginning, and bursts make long logs.
+        self._turn = max(_TURN, burst)
         self._bursts = [Bursts(decisions, n, burst) for n in range(load.clients)]
         self._batchings = [
             batching_of(decisions, n, load.batch_bytes_max) if burst > 1 else Batching()
@@ -116,7 +118,7 @@ class Logs:
 
     def assign(self, client: int, ordinal: int) -> Invocation:
         """Another half of the keys: the clients go round, each from a place of its own."""
-        return Invocation("assign", window(self.keys, client + ordinal // _TURN))
+        return Invocation("assign", window(self.keys, client + ordinal // self._turn))
 
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
         return (Invocation("assign", window(self.keys, client + process // self._clients)),)

@@ -14,10 +14,13 @@ from harness.client.base import Client, Completion, Invocation, Outcome
 from harness.client.driver import Driver, DriverError, Read, Stored, ToStore, place_of
 from harness.client.outcomes import of_admin, of_produce
 from harness.client.payload import decode, encode
+from harness.history.operations import MICRO_OPERATIONS
 
 MicroOp = list[Any]
 
-_WRITES = frozenset(("send", "append", "put"))
+_WRITES = frozenset(
+    name for name, each in MICRO_OPERATIONS.items() if each.writes and each.by_clients
+)
 _CHANGES_NOTHING: Outcome = "fail"
 """What an operation that only reads comes to when it does not succeed."""
 

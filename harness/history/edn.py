@@ -9,11 +9,10 @@ from typing import Any
 
 from harness.history.json_text import encode
 from harness.history.op import NEMESIS, Op
+from harness.history.operations import MICRO_OPERATIONS, OPERATIONS
 
-_MICRO_OPS = frozenset(("send", "poll", "append", "r", "w", "put", "get"))
-_KEYED_BY_WORDS = frozenset(
-    ("commit", "committed", "assigned", "revoked", "lost", "end-offsets", "transform")
-)
+_MICRO_OPS = frozenset(MICRO_OPERATIONS)
+_KEYED_BY_WORDS = frozenset(name for name, each in OPERATIONS.items() if each.is_keyed_by_words)
 _KEYWORD = re.compile(r"[A-Za-z*!_?<>=$%&|+-][A-Za-z0-9*!_?<>=$%&|.+-]*(/[A-Za-z][A-Za-z0-9_.-]*)?")
 
 

@@ -13,6 +13,7 @@ from harness.client.base import Invocation
 from harness.client.driver import place_of
 from harness.client.payload import encode, value_of
 from harness.cluster.parts import why_lacking
+from harness.history.operations import is_write
 from harness.registry import REGISTRY
 from harness.run.plan import Plan
 from harness.run.property_values import whole_number
@@ -25,7 +26,6 @@ from workloads.base import Workload
 
 WRITES_MIN = 50
 """Writes that must go well for a verdict, as `harness.run.judging` counts them."""
-WRITES = ("send", "put", "create", "alter", "delete")
 _LOOKED_AT_MAX = 1000
 """Number of operations that are drawn to count their writes; of more, enough are writes."""
 _OPERATIONS_ENOUGH = 200
@@ -155,9 +155,7 @@ def _why_too_few_writes(plan: Plan, workload: Workload) -> str | None:
 
 
 def _is_write(invocation: Invocation) -> bool:
-    if invocation.f == "txn":
-        return any(micro_op[0] == "append" for micro_op in invocation.value)
-    return invocation.f in WRITES
+    return is_write(invocation.f, invocation.value)
 
 
 def _number(said: str | None) -> int | None:

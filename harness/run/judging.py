@@ -18,12 +18,12 @@ from checkers.cluster.availability import AVAILABILITY
 from checkers.contract import Contract
 from checkers.verdict import Validity, Verdict
 from harness.doubts import Doubt, DoubtKind
-from harness.history import kinds
 from harness.history.errors import HistoryError
 from harness.history.history import CHUNKS, PARQUET, History, finish
 from harness.history.op import NEMESIS
+from harness.history.operations import WRITING_KINDS, Writes, named
 from harness.registry import REGISTRY
-from harness.run.feasible import WRITES, WRITES_MIN
+from harness.run.feasible import WRITES_MIN
 from harness.run.outcome import BY_INVARIANTS, Outcome
 from harness.run.plan import Plan
 from harness.run.stage import racks_of
@@ -36,9 +36,6 @@ from reports import sentences
 from reports.protocol_states import count_states
 
 _LOG = logging.getLogger(__name__)
-_LISTS = "txn"
-_WRITTEN = (kinds.SEND, kinds.SENT, kinds.APPEND, kinds.WRITE)
-"""A transaction may only read: whether it writes, its elements tell."""
 _LACKS: Mapping[DoubtKind, Need] = {
     DoubtKind.NO_END: Need.READ_BACK,
     DoubtKind.BROKEN_OFF: Need.READ_BACK,
@@ -232,11 +229,15 @@ def _are_writes(history: History) -> npt.NDArray[np.bool_]:
         pc.equal(history.ops["type"].cast("string"), "ok"), dtype=bool
     )
     f = history.ops["f"].cast("string")
-    is_write: npt.NDArray[np.bool_] = is_ok & np.asarray(pc.is_in(f, value_set=pa.array(WRITES)))
-    is_list: npt.NDArray[np.bool_] = is_ok & np.asarray(pc.equal(f, _LISTS))
+
+    def are(writes: Writes) -> npt.NDArray[np.bool_]:
+        found: npt.NDArray[np.bool_] = np.asarray(pc.is_in(f, value_set=pa.array(named(writes))))
+        return is_ok & found
+
+    is_write, is_list = are(Writes.ALWAYS), are(Writes.BY_MICRO_OPS)
     if not is_list.any():
         return is_write
-    is_append = pc.is_in(history.elements["kind"], value_set=pa.array(_WRITTEN, pa.int8()))
+    is_append = pc.is_in(history.elements["kind"], value_set=pa.array(WRITING_KINDS, pa.int8()))
     appends = np.zeros(len(is_ok), dtype=bool)
     appends[np.asarray(pc.unique(history.elements["op"].filter(is_append)))] = True
     return is_write | (is_list & appends)

@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.history.op import NEMESIS, OpType
+from harness.history.operations import MICRO_OPERATIONS, OPERATIONS
 from harness.history.recorder import Recorder
 
+_LISTS = frozenset(name for name, each in OPERATIONS.items() if each.has_micro_ops)
+_PLACED = frozenset(name for name, each in MICRO_OPERATIONS.items() if each.is_placed)
+_UNPLACED = frozenset(name for name, each in MICRO_OPERATIONS.items() if each.writes) - _PLACED
 _BUCKETS_NS = tuple(int(100_000 * 1.15**step) for step in range(100))
 """From 0.1 ms to beyond a minute, each 15 % above the last."""
 
@@ -130,15 +134,16 @@ class Tally:
         }
 
     def _learn(self, f: str, value: Any) -> None:
-        if f in ("send", "poll", "txn", "put"):
+        if f in _LISTS:
             for micro in value:
-                if micro[0] in ("send", "put"):
+                name = micro[0]
+                if name in _PLACED:
                     # A register's partition is what is read back.
                     self._acknowledge(micro[1].partition("/")[0], micro[2])
-                elif micro[0] == "append":
-                    self.counts.sent += 1
-                elif micro[0] == "poll":
+                elif name == "poll":
                     self._see(micro)
+                elif name in _UNPLACED:
+                    self.counts.sent += 1
         elif f == "end-offsets" and value is not None:
             for key, end in (value.get("high") or {}).items():
                 if end > self.known.get(key, 0):
