@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from harness.cluster.local import LocalPlace
 from harness.cluster.parts import EVERY_PART, offered
 from harness.plugins import load_plugins
 from harness.registry import REGISTRY
-from harness.run.feasible import ground_of
+from harness.run.feasible import ground_of, why_no_verdict
 from harness.run.plan import Plan
 from harness.run.stage import make_system
 from harness.run.workload import workload_of
@@ -60,6 +61,14 @@ def test_the_example_has_no_more_than_200_lines_and_is_listed() -> None:
         load_plugins([str(EXAMPLE)])
         assert REGISTRY.clients_for("tiny-log") == ["tiny-log"]
         assert REGISTRY.systems["tiny-log"].flushes
+        plan = Plan(system="tiny-log", client="tiny-log", nodes=1, replication_factor=1)
+        assert why_no_verdict(plan) is None
+        for workload, said in (
+            ("append", "the client tiny-log cannot do txn, only assign, end-offsets, poll, send"),
+            ("register", "the client tiny-log cannot do "),
+            ("admin", "it needs topics that can be created and altered"),
+        ):
+            assert said in str(why_no_verdict(replace(plan, workload=workload)))
 
 
 @pytest.mark.slow
