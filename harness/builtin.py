@@ -63,3 +63,9 @@ def _systems(registry: Registry) -> None:
         parts=_KAFKA_PARTS,
         readiness="harness.cluster.kafka_jars:readiness",
     )
+    registry.system(
+        "running",
+        "harness.cluster.running:running_cluster",
+        about="a cluster that speaks Kafka's protocol and runs already, for --on running",
+        parts=(part for part in _KAFKA_PARTS if part != "stored"),
+    )

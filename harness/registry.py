@@ -49,6 +49,8 @@ class ClientKind:
     make: Named
     """Called with the ClientSettings and a client id; returns a Client."""
     protocol: str = KAFKA
+    operations: frozenset[str] | None = None
+    """Operations that it can do; None for all that our workloads have."""
 
 
 @dataclass(slots=True)
@@ -83,8 +85,17 @@ class Registry:
         )
         _enter(self.systems, "system", name, kind)
 
-    def client(self, name: str, make: Named, *, protocol: str = KAFKA) -> None:
-        _enter(self.clients, "client", name, ClientKind(make=make, protocol=protocol))
+    def client(
+        self,
+        name: str,
+        make: Named,
+        *,
+        protocol: str = KAFKA,
+        operations: Iterable[str] | None = None,
+    ) -> None:
+        can_do = None if operations is None else frozenset(operations)
+        kind = ClientKind(make=make, protocol=protocol, operations=can_do)
+        _enter(self.clients, "client", name, kind)
 
     def workload(self, name: str, make: Named) -> None:
         _enter(self.workloads, "workload", name, make)

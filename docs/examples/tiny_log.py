@@ -33,7 +33,8 @@ PORT = 4000
 
 def register(registry: Registry) -> None:
     registry.system("tiny-log", TinyLog, about="an example", protocol="tiny-log", flushes=True)
-    registry.client("tiny-log", TinyClient, protocol="tiny-log")
+    can_do = ("send", "poll", "assign", "end-offsets")
+    registry.client("tiny-log", TinyClient, protocol="tiny-log", operations=can_do)
 
 
 class Store:
@@ -44,10 +45,10 @@ class Store:
         self.entries, self.files = os.open(directory, os.O_RDONLY), dict[str, Any]()
         self.records: dict[str, list[Any]] = {}
         for path in directory.glob("*.log"):
-            whole = path.read_bytes()
-            whole = whole[: whole.rfind(b"\n") + 1]
-            os.truncate(path, len(whole))
-            self.records[path.stem] = [json.loads(line) for line in whole.splitlines()]
+            lines = path.read_bytes().splitlines(keepends=True)
+            whole = [line for line in lines if line.endswith(b"\n")]
+            os.truncate(path, sum(map(len, whole)))
+            self.records[path.stem] = [json.loads(line) for line in whole]
 
     def append(self, key: str, record: Any) -> dict[str, Any]:
         with self.lock:
@@ -85,7 +86,6 @@ def serve(port: int, directory: Path, *, fsync: bool) -> None:
                 self.wfile.write(json.dumps(answer).encode() + b"\n")
 
     socketserver.ThreadingTCPServer.allow_reuse_address = True
-    socketserver.ThreadingTCPServer.daemon_threads = True
     socketserver.ThreadingTCPServer(("", port), Handler).serve_forever()
 
 

@@ -12,10 +12,11 @@ import click
 
 from harness.cli.parameters import DAYS_30_S, INT32_MAX, INT64_MAX, RATE_MAX, Finite
 from harness.cli.property_options import refuse_properties
+from harness.cli.running_options import decide_running, refuse_hosts
 from harness.run.plan import UNSAFE_BROKER, Plan
 from harness.run.property_values import is_true
 
-PLACES = ("netns", "local", "sim", "ssh", "vagrant")
+PLACES = ("netns", "local", "sim", "ssh", "vagrant", "running")
 INVARIANTS = ("all", "cheap", "off")
 _SEED_BITS = 32
 _CLIENTS_MAX = 10_000
@@ -108,6 +109,8 @@ _OPTIONS = (
                  help="Place that the hosts come from."),
     click.option("--inventory", type=click.Path(exists=True, dir_okay=False),
                  help="TOML file with the hosts of --on ssh."),
+    click.option("--bootstrap-servers", metavar="HOST:PORT,...",
+                 help="Bootstrap addresses of --on running."),
     PLUGIN,
     click.option("--system", default="reference", show_default=True, metavar="NAME",
                  help="System under test; harness systems ls lists them."),
@@ -169,6 +172,7 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     chosen = dict(options)
     chosen["plugin"] = tuple(chosen["plugin"])
     load_plugins(chosen["plugin"])
+    decide_running(chosen)
     chosen["concurrency"] = _clients(chosen["concurrency"], chosen["nodes"])
     for name in ("topic_config", "broker_config", "producer_config", "consumer_config"):
         chosen[name] = dict(chosen[name])
@@ -191,6 +195,7 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     if chosen["schedule"] is not None:
         _check_schedule(chosen["schedule"])
     _check_place(chosen)
+    refuse_hosts(chosen)
     if chosen["invariants"] != "all" and chosen["on"] != "sim":
         raise click.UsageError(
             f"--invariants {chosen['invariants']} is for --on sim: only a simulated node shows its "

@@ -5,7 +5,7 @@ Blocking, since librdkafka is: a place asks these in a thread. Each call gets a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.cluster.base import NewTopic
@@ -31,6 +31,16 @@ def create_topic(bootstrap: str, topic: NewTopic) -> None:
     admin = _admin(bootstrap)
     created = admin.create_topics([wanted], request_timeout=PATIENCE_S)
     _wait(created[topic.name], topic.name, content=(KafkaError.TOPIC_ALREADY_EXISTS,))
+
+
+def delete_topics(bootstrap: str, topics: Sequence[str]) -> None:
+    """One that is gone already is no failure."""
+    from confluent_kafka import KafkaError
+
+    admin = _admin(bootstrap)
+    deleted = admin.delete_topics(list(topics), request_timeout=PATIENCE_S)
+    for topic in topics:
+        _wait(deleted[topic], topic, content=(KafkaError.UNKNOWN_TOPIC_OR_PART,))
 
 
 def alter_topic(bootstrap: str, topic: str, configs: Mapping[str, str | None]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.cluster.base import Place
 from harness.cluster.errors import NoAnswerError
@@ -44,6 +44,25 @@ async def describe_partitions(
         )
         for one in sorted(found.partitions.values(), key=lambda one: one.id)
     ]
+
+
+class Broker(NamedTuple):
+    """A broker as its cluster advertises it."""
+
+    id: int
+    host: str
+    port: int
+
+
+def brokers_at(bootstrap: str) -> list[Broker]:
+    """By id. Blocks."""
+    found = _metadata(bootstrap).brokers.values()
+    return sorted(Broker(one.id, str(one.host), one.port) for one in found)
+
+
+def topics_at(bootstrap: str) -> frozenset[str]:
+    """Blocks."""
+    return frozenset(_metadata(bootstrap).topics)
 
 
 async def answers(place: Place, bootstrap: str) -> bool:

@@ -252,8 +252,7 @@ class ReferenceBroker(EveryPart):
         """On one host after the other, until a broker has answered yes or no."""
         complaint = ""
         for host in self.place.hosts:
-            process = self._processes.get(host.node)
-            if process is None or not await process.is_running() or await process.is_paused():
+            if not await self._is_awake(host.node):
                 continue
             address = f"--bootstrap-server={self._member(host).client_address}"
             try:
@@ -269,6 +268,11 @@ class ReferenceBroker(EveryPart):
             if done.exit_code == _REFUSED and not any(word in complaint for word in _NOT_NOW):
                 raise RefusedError(complaint)
         raise NoAnswerError(f"no broker answered {' '.join(words)}: {complaint}")
+
+    async def _is_awake(self, node: Node) -> bool:
+        """Whether it is worth asking: a paused node takes connections and keeps its silence."""
+        process = self._processes.get(node)
+        return process is not None and await process.is_running() and not await process.is_paused()
 
     def _host(self, node: Node) -> Host:
         for host in self.place.hosts:

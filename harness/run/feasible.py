@@ -86,6 +86,7 @@ def why_no_verdict(plan: Plan) -> str | None:
     workload = workload_of(plan)
     return (
         _why_no_part(plan, workload)
+        or _why_no_operation(plan, workload)
         or _why_no_connection(plan)
         or _why_no_record(plan, workload)
         or _why_too_few_writes(plan, workload)
@@ -95,6 +96,20 @@ def why_no_verdict(plan: Plan) -> str | None:
 def _why_no_part(plan: Plan, workload: Workload) -> str | None:
     lacking = why_lacking(workload.needs, REGISTRY.systems[plan.system].parts, plan.system)
     return None if lacking is None else f"-w {plan.workload} cannot be used: {lacking}"
+
+
+def _why_no_operation(plan: Plan, workload: Workload) -> str | None:
+    can_do = REGISTRY.clients[plan.client].operations
+    if can_do is None:
+        return None
+    drawn = [workload.operation(0, ordinal) for ordinal in range(_LOOKED_AT_MAX)]
+    for each in (*workload.opening(0, 0), *drawn, *workload.closing(0, 0)):
+        if each.f not in can_do:
+            return (
+                f"-w {plan.workload} cannot be used: the client {plan.client} cannot do {each.f}, "
+                f"only {', '.join(sorted(can_do))}"
+            )
+    return None
 
 
 def _why_no_connection(plan: Plan) -> str | None:

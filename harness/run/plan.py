@@ -55,6 +55,8 @@ class Plan:
     """Of the hosts of `--on ssh`."""
     schedule: str | None = None
     """A stored schedule whose faults are played instead of drawn ones."""
+    bootstrap_servers: str | None = None
+    """Of the cluster of `--on running`."""
     plugin: tuple[str, ...] = ()
     """Files or modules that add systems, clients, workloads, nemeses and checkers, as typed."""
 
@@ -169,7 +171,7 @@ class Plan:
                 raise ValueError(f"{name} is {number}")
 
 
-_ADDED_LATER = frozenset({"stop_on_anomaly", "invariants", "burst", "plugin"})
+_ADDED_LATER = frozenset({"stop_on_anomaly", "invariants", "burst", "plugin", "bootstrap_servers"})
 """Fields that plans of older versions lack. A new field of Plan belongs here as well."""
 _NUMBER_MAX = 1e7
 _BURST = 256

@@ -125,6 +125,10 @@ def make_place(plan: Plan, directory: Path) -> Place:
                     "shows what one looks like"
                 )
             return SshPlace(load_inventory(Path(plan.inventory)))
+        case "running":
+            from harness.cluster.running import RunningPlace
+
+            return RunningPlace(plan.bootstrap_servers or "")
         case "vagrant":
             from harness.cluster.vagrant import vagrant_place
 

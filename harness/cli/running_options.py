@@ -1,0 +1,56 @@
+"""--on running: what its options must be, and which faults need hosts that are out of reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+RUNNING = "running"
+
+
+def decide_running(chosen: dict[str, Any]) -> None:
+    """As many nodes as the cluster has brokers. UsageError for what does not fit together."""
+    bootstrap = chosen["bootstrap_servers"]
+    if chosen["on"] != RUNNING:
+        if bootstrap is not None:
+            raise click.UsageError("--bootstrap-servers is for --on running; leave it out")
+        if chosen["system"] == RUNNING:
+            raise click.UsageError("--system running is for --on running; leave it out")
+        return
+    if bootstrap is None:
+        raise click.UsageError("--on running needs --bootstrap-servers HOST:PORT")
+    if chosen["broker_config"]:
+        raise click.UsageError(
+            "--broker-config is for brokers that the harness starts, and these run already; "
+            "leave it out"
+        )
+    if chosen["is_unsafe"]:
+        raise click.UsageError(
+            "--unsafe configures brokers, and these run already; try --acks 1 --disable-idempotence"
+        )
+    if chosen["system"] not in ("reference", RUNNING):
+        raise click.UsageError(
+            f"--system {chosen['system']} is started by the harness, and these brokers run "
+            "already; leave it out"
+        )
+    from harness.cluster.kafka_questions import brokers_at
+
+    chosen["system"] = RUNNING
+    chosen["nodes"] = len(brokers_at(bootstrap))
+
+
+def refuse_hosts(chosen: dict[str, Any]) -> None:
+    """UsageError for a nemesis that needs the hosts of a running cluster."""
+    if chosen["on"] != RUNNING:
+        return
+    from harness.cluster import Cluster
+    from harness.cluster.running import RunningCluster, RunningPlace
+    from nemesis import ALL, parse, unavailable
+
+    if chosen["nemesis"] == ALL:
+        return
+    place = RunningPlace(chosen["bootstrap_servers"])
+    cluster = Cluster(RunningCluster(place), count=chosen["nodes"])
+    for name, reason in unavailable(parse(chosen["nemesis"]), cluster).items():
+        raise click.UsageError(f"{name} cannot be had with --on running: {reason}")
