@@ -18,7 +18,7 @@ from reports.causes import causes
 from reports.limits import Limits
 from reports.material import Material, configuration, files, schedule, table
 from reports.overview import Overview, overview
-from reports.placing import placed
+from reports.placing import all_placed
 from reports.quality import Quality, quality
 from reports.wording import readable, seconds
 
@@ -60,7 +60,7 @@ class Page:
 
 def page(material: Material, limits: Limits) -> Page:
     results, plan, calls = material.results, material.plan, material.calls
-    found = [placed(material, anomaly) for anomaly in results.anomalies]
+    found = all_placed(material)
     by_cause = by_fault(causes(found, results.counts()))
     chosen = choose(by_cause, results.counts(), limits)
     guilty = {index for each in found for index in each.anomaly.ops}

@@ -17,12 +17,21 @@ from reports.leading import Change
 from reports.material import Material
 
 
-def placed(material: Material, anomaly: Anomaly) -> Placed:
+def all_placed(material: Material) -> list[Placed]:
+    """Every anomaly of the run, in order."""
+    known: dict[str, Acknowledgements] = {}
+    return [_placed(material, anomaly, known) for anomaly in material.results.anomalies]
+
+
+def _placed(material: Material, anomaly: Anomaly, known: dict[str, Acknowledgements]) -> Placed:
+    """`known` keeps the acknowledgements of partitions that were looked up before."""
     records, calls = records_of(anomaly), material.calls
     at_ns = moment(material, anomaly)
     since_ns, replaced_ns = at_ns, None
     if calls is not None and records is not None and records.low >= 0:
-        acked = acknowledgements(calls, records.key)
+        if records.key not in known:
+            known[records.key] = acknowledgements(calls, records.key)
+        acked = known[records.key]
         since_ns = acked.first_ns(records.low, records.high) or since_ns
         replaced_ns = None if since_ns is None else acked.replaced_ns(since_ns)
     if since_ns is None:
@@ -101,7 +110,9 @@ def acknowledgements(calls: Calls, key: str) -> Acknowledgements:
     keys = [str(each) for each in calls.history.keys]
     elements = calls.elements
     number = keys.index(key) if key in keys else -2
-    own = np.flatnonzero((elements.key == number) & np.isin(elements.kind, SENT))
+    # Step by step: a run may have many millions of elements, and a partition few of them.
+    own = np.flatnonzero(elements.key == number)
+    own = own[np.isin(elements.kind[own], SENT)]
     own = own[calls.rows.type[elements.row[own]] == OK]
     return Acknowledgements(
         elements.offset[own].astype(np.int64), calls.rows.time_ns[elements.row[own]]

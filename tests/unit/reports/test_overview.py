@@ -10,7 +10,7 @@ from reports.faults import Band
 from reports.lanes import lanes_of, width_of
 from reports.material import load
 from reports.overview import overview
-from reports.placing import placed
+from reports.placing import all_placed
 from reports.spacetime import spacetime
 from reports.strip import LEFT, WIDTH, Scale
 from tests.unit.reports.stored_runs import KEY, Rows, lost_write, stored
@@ -40,9 +40,7 @@ def test_no_label_of_a_fault_lies_on_another_or_sticks_out(gap_ns: int) -> None:
 
 def test_the_whole_run_shows_faults_leaders_and_where_causes_lie(tmp_path: Path) -> None:
     material = load(lost_write(tmp_path))
-    found = causes(
-        [placed(material, each) for each in material.results.anomalies], {"lost-write": 1}
-    )
+    found = causes(all_placed(material), {"lost-write": 1})
     drawn = overview(material, found)
     assert drawn is not None
     assert [each.title for each in drawn.faults] == ["kill n1, 0.7 s to 1.6 s"]
