@@ -108,7 +108,10 @@ def count_states(directory: Path, end_ns: int) -> dict[str, int | None]:
     """By state, from the files of a run. `end_ns` ends the history."""
     trace = Trace.load(directory)
     leading = load_leading(directory, end_ns) if trace is None else trace.leading
-    seen = Seen(leading, trace)
+    return counted(Seen(leading, trace))
+
+
+def counted(seen: Seen) -> dict[str, int | None]:
     return {state.name: state.count(seen) for state in STATES}
 
 

@@ -15,6 +15,7 @@ from reports.calls import RECORD, Calls
 from reports.faults import Band, stroke_of
 from reports.leading import Leading
 from reports.measures import Reading, acknowledged, during, latency_ms, longest_silence_s
+from reports.protocol_states import Seen, counted, never_reached
 from reports.recovery import recoveries
 from reports.traced import Trace
 
@@ -96,12 +97,8 @@ def _never_reached(
         states["a record read during a fault"] = bool(np.any(struck[of_fault[of_fault >= 0]]))
         labels = {each.label.partition(" ")[0] for each in bands}
         states["two kinds of faults at once"] = len(labels) < 2 or _overlap(bands)
-    if leading is not None:
-        states["a change of leader"] = leading.elections > 0
-        states["a replica out of sync"] = leading.was_out_of_sync
-    if trace is not None:
-        states["a log cut back to its leader's"] = trace.has_seen("truncate")
-    return [state for state, was_reached in states.items() if not was_reached]
+    of_load = [state for state, was_reached in states.items() if not was_reached]
+    return [*of_load, *never_reached(counted(Seen(leading, trace)))]
 
 
 def _overlap(bands: Sequence[Band]) -> bool:
