@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import subprocess
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _PACKAGES = ("log-trial", "confluent-kafka", "aiokafka", "pyarrow", "numpy", "networkx", "fabric")
 
 
-def environment() -> dict[str, object]:
+def environment(plugins: Sequence[str] = ()) -> dict[str, object]:
+    """`plugins` are files or modules, as typed."""
     return {
         "python": platform.python_version(),
         "kernel": platform.release(),
         "machine": platform.machine(),
         "packages": {name: _version(name) for name in _PACKAGES},
+        "plugins": {word: _digest(word) for word in plugins},
         "git": _git(),
     }
+
+
+def _digest(plugin: str) -> str | None:
+    """SHA-256 of a plugin's file, which no version tells from its predecessor; None of a module."""
+    try:
+        return hashlib.sha256(Path(plugin).read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 def _version(package: str) -> str | None:

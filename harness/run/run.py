@@ -77,7 +77,7 @@ def execute(plan: Plan, store: Store, watcher: Watcher) -> Outcome:
 def _execute(plan: Plan, store: Store, directory: Path, watcher: Watcher) -> Outcome:
     (directory / "plan.json").write_text(plan.text())
     (directory / "command.txt").write_text(plan.command() + "\n")
-    (directory / "env.json").write_text(json.dumps(environment(), indent=2) + "\n")
+    (directory / "env.json").write_text(json.dumps(environment(plan.plugin), indent=2) + "\n")
     runs: list[_Run] = []
 
     def begun(stage: Stage) -> Coroutine[Any, Any, Witnessed]:

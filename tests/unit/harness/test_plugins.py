@@ -17,6 +17,7 @@ from harness.cli import cli
 from harness.cli.exits import EXIT_USAGE, exit_code_of
 from harness.plugins import PluginError, load_plugins, require
 from harness.registry import KAFKA, REGISTRY, SystemKind
+from harness.run.environment import environment
 from harness.run.plan import Plan
 from tests.unit.harness.registries import kept_registry
 
@@ -141,6 +142,14 @@ def test_a_stored_run_has_no_plugin_loaded_by_itself(tmp_path: Path) -> None:
     load_plugins([path])
     require([path])
     assert Plan.load(tmp_path / "plan.json").plugin == (path,)
+
+
+def test_the_environment_of_a_run_tells_one_plugin_file_from_another(tmp_path: Path) -> None:
+    first, second = written(tmp_path, ADDS_ALL, "a.py"), written(tmp_path, "x = 1", "b.py")
+    told = environment([first, second, "a_module"])["plugins"]
+    assert isinstance(told, dict)
+    assert len(set(told.values())) == 3
+    assert told["a_module"] is None
 
 
 @pytest.mark.parametrize(
