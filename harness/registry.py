@@ -128,7 +128,7 @@ def found(named: Named) -> Any:
 
 def unknown(what: str, name: str, table: Mapping[str, object]) -> str:
     """The sentence for a name that is not in its table."""
-    return f"there is no {what} {name!r}; known are {', '.join(table)}"
+    return f"unknown {what} {name!r}; choose one of {', '.join(table)}"
 
 
 REGISTRY = Registry()

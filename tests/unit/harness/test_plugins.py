@@ -155,7 +155,7 @@ def test_the_environment_of_a_run_tells_one_plugin_file_from_another(tmp_path: P
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--system bagel", "there is no system 'bagel'; known are reference, kafka"),
+        ("--system bagel", "unknown system 'bagel'; choose one of reference, kafka"),
         ("--client instant", "cannot be used with --system reference; try confluent or aiokafka"),
         ("--system deaf", "--system deaf speaks deaf, and no client does; add one with --plugin"),
     ],

@@ -219,7 +219,7 @@ def test_a_made_topic_has_one_life() -> None:
 
 
 def test_a_name_nobody_knows_is_told() -> None:
-    with pytest.raises(ValueError, match="there is no workload 'bagel'; known are queue"):
+    with pytest.raises(ValueError, match="unknown workload 'bagel'; choose one of queue"):
         make_workload("bagel", load())
 
 
