@@ -55,5 +55,5 @@ def test_a_client_of_a_plugin_is_made_in_its_worker(
 
 
 def test_without_the_plugin_nobody_knows_the_client(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentFailure, match="there is no client 'loud'"):
+    with pytest.raises(EnvironmentFailure, match="unknown client 'loud'"):
         opened(tmp_path, ())
