@@ -81,7 +81,8 @@ def test_nobody_is_blamed_for_a_bit_that_the_harness_flipped(tmp_path: Path) -> 
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
-    words = "test --on sim --nemesis kill,partition --seed 11 --rate 40 --time-limit 10 --json"
+    words = "test --on sim --nemesis kill,partition --seed 11 --rate 40 --burst 4 --json"
+    words += " --time-limit 10"
     found = []
     for hash_seed in ("1", "2"):
         directory = tmp_path / hash_seed
@@ -100,7 +101,9 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_replay_in_the_simulator_is_the_same_run(tmp_path: Path) -> None:
-    words = "test --on sim --nemesis kill:leader --seed 4 --rate 40 --time-limit 10 --json"
+    words = (
+        "test --on sim --nemesis kill:leader --seed 4 --rate 40 --burst 4 --time-limit 10 --json"
+    )
     first = harness(*words.split(), cwd=tmp_path)
     assert first.exit_code == 0, str(first)
     again = harness("replay", "latest", "--json", cwd=tmp_path)
@@ -141,6 +144,7 @@ def test_losses_are_found_and_the_contract_says_who_promised_what(
         enable_idempotence=False,
         broker_config={"unclean.leader.election.enable": "true"},
         rate=150.0,
+        burst=1,
         time_limit_s=40.0,
     )
     assert outcome.exit_code == 1, outcome.sentence()
