@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from harness.cluster.base import RunningProcess
 from harness.cluster.capabilities import Node
@@ -17,7 +17,11 @@ from nemesis.outage import OfProcesses, bring_back, running, stop
 from nemesis.targets import resolve
 
 _ENDLESS_MS = 1e12
-_NOT_BACK = "and not back yet"
+
+
+class _Restarted(NamedTuple):
+    proof: str
+    is_back: bool
 
 
 class Restarts(OfProcesses):
@@ -48,30 +52,32 @@ class Restarts(OfProcesses):
         for node in fault.nodes:
             if done and loop.time() >= until_s:
                 break
-            told = await self._restart(scene, node, fault)
-            if told:
-                done.append(told)
-            if told.endswith(_NOT_BACK):
+            restarted = await self._restart(scene, node, fault)
+            if restarted is None:
+                continue
+            done.append(restarted.proof)
+            if not restarted.is_back:
                 # Who goes on with the next one takes the cluster down; healing starts this one.
                 break
         if not done:
             raise NothingToStrikeError(f"{', '.join(fault.nodes)}: down already")
         return "; ".join(done)
 
-    async def _restart(self, scene: Scene, node: Node, fault: Fault) -> str:
-        """Nothing for a node that another fault has taken down meanwhile."""
+    async def _restart(self, scene: Scene, node: Node, fault: Fault) -> _Restarted | None:
+        """None for a node that another fault has taken down meanwhile."""
         process, before = the(scene.cluster.process), scene.cluster.system.process(node)
         if not await process.is_running(node):
-            return ""
+            return None
         manner = await stop(scene, node)
         try:
             await bring_back(scene, node, fault)
         except EnvironmentFailure:
-            return f"{node} {manner}, {_NOT_BACK}"
+            return _Restarted(f"{node} {manner}, and not back yet", is_back=False)
         after = scene.cluster.system.process(node)
         if before is after and not scene.is_held_down(node, but=fault):
             raise FaultMissedError(f"{node} still has the process that it had")
-        return f"{node} {manner}, started again as {_number(after)}"
+        proof = f"{node} {manner}, started again as {_number(after)}"
+        return _Restarted(proof, is_back=True)
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         assert isinstance(fault, RollingRestart | Stop)
