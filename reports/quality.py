@@ -18,6 +18,7 @@ from reports.measures import Reading, acknowledged, during, latency_ms, longest_
 from reports.protocol_states import Seen, counted, never_reached
 from reports.recovery import recoveries
 from reports.traced import Trace
+from reports.traffic import TrafficTable, traffic_table
 
 _HOT = 2.0
 """A partition with that many times its share of the load is hot."""
@@ -33,6 +34,7 @@ class Quality:
     faults: tuple[tuple[str, str, str, str], ...]
     """Name, when, how long a partition acknowledged nothing, and its proof or why there is none."""
     latency: tuple[tuple[str, int, float, float, float], ...]
+    traffic: TrafficTable | None
 
 
 def quality(
@@ -71,6 +73,7 @@ def quality(
         partitions=_load(read),
         faults=_faults(faults, calls, bands),
         latency=tuple((name, *row) for name, row in latency_ms(calls).items()),
+        traffic=traffic_table(results.figures.get("traffic", {})),
     )
 
 
