@@ -17,6 +17,7 @@ from reports.leading import Leading
 from reports.measures import Reading, acknowledged, during, latency_ms, longest_silence_s
 from reports.protocol_states import Seen, counted, never_reached
 from reports.recovery import recoveries
+from reports.served import ServedTable, served_table
 from reports.traced import Trace
 from reports.traffic import TrafficTable, traffic_table
 
@@ -35,6 +36,7 @@ class Quality:
     """Name, when, how long a partition acknowledged nothing, and its proof or why there is none."""
     latency: tuple[tuple[str, int, float, float, float], ...]
     traffic: TrafficTable | None
+    served: ServedTable | None
 
 
 def quality(
@@ -74,6 +76,7 @@ def quality(
         faults=_faults(faults, calls, bands),
         latency=tuple((name, *row) for name, row in latency_ms(calls).items()),
         traffic=traffic_table(results.figures.get("traffic", {})),
+        served=served_table(results.figures.get("served_again", [])),
     )
 
 

@@ -42,6 +42,17 @@ class SurvivedFigures(TypedDict):
     leaders_cut_off: NotRequired[int]
 
 
+class ServedFigures(TypedDict):
+    """How soon clients were served again when a fault ended (reports/served.py)."""
+
+    fault: str
+    label: str
+    ended_ms: float
+    """Time of the history at which its healing was confirmed."""
+    clients: dict[str, float | None]
+    """Seconds by client; None: never before the end of the run."""
+
+
 class BatchRecords(TypedDict):
     """Records in the batches of a client."""
 
@@ -81,6 +92,8 @@ class Figures(TypedDict, total=False):
     traffic: dict[str, TrafficFigures]
     """By client."""
     faults: list[FaultFigures]
+    served_again: list[ServedFigures]
+    """For each fault that took hold."""
     survived: SurvivedFigures | None
     states: dict[str, int | None]
     """States of the protocol by name (reports/protocol_states.py); None: not shown by the place."""

@@ -17,7 +17,15 @@ from reports.html import BYTES_MAX, render, report, write_report
 from reports.limits import Limits
 from reports.material import load
 from reports.model import page
-from tests.unit.reports.stored_runs import COMMAND, HOSTILE, Rows, cycle, lost_write, stored
+from tests.unit.reports.stored_runs import (
+    COMMAND,
+    HOSTILE,
+    Rows,
+    cycle,
+    lost_write,
+    stored,
+    with_figures,
+)
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -222,13 +230,6 @@ def test_the_page_says_what_was_not_judged_and_why(tmp_path: Path) -> None:
     assert seen.count(said) == 2
     assert "Not judged: lag: it may judge only a run in which x." in seen
     assert "ot judged" not in Outline(render(page(material, Limits()))).text
-
-
-def with_figures(run: Path, **figures: object) -> Path:
-    told = json.loads((run / "results.json").read_text())
-    told["figures"] |= figures
-    (run / "results.json").write_text(json.dumps(told))
-    return run
 
 
 @pytest.mark.parametrize("sampled", [False, True])
