@@ -79,6 +79,10 @@ def _nothing_read() -> Mapping[str, int]:
     return {}
 
 
+def _not_told(fault: Fault, node: Node) -> None:
+    pass
+
+
 @dataclass(slots=True, kw_only=True)
 class Scene:
     """What a nemesis may know when it chooses."""
@@ -95,6 +99,8 @@ class Scene:
     racks: Mapping[Node, str] = field(default_factory=dict)
     read_to: Callable[[], Mapping[str, int]] = _nothing_read
     """By key (`t-0`): no client will ask for a record below this offset again."""
+    on_back: Callable[[Fault, Node], None] = _not_told
+    """Called when a node runs again that a fault took down, and the fault goes on."""
     damaged: set[str] = field(default_factory=set)
     """Nodes that lost data and are not back in every ISR."""
     unsafe_faults: bool = False

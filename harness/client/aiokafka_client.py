@@ -33,6 +33,7 @@ from harness.client.driver import (
 )
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
+from harness.client.traffic import Traffic
 from harness.errors import EnvironmentFailure
 
 _T = TypeVar("_T")
@@ -90,6 +91,9 @@ class AiokafkaDriver:
 
     async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
         return await self._producing.produce(records)
+
+    def traffic(self) -> Traffic:
+        return self._producing.traffic()
 
     # Reading
 

@@ -35,14 +35,15 @@ from harness.client.driver import (
 from harness.client.kafka_client import KafkaClient
 from harness.client.librdkafka import (
     LOGGER,
-    Config,
     admin_config,
     consumer_config,
     driver_error,
     producer_config,
     refused_config,
 )
+from harness.client.librdkafka_stats import INTERVAL_MS, traffic_from
 from harness.client.outcomes import Mode
+from harness.client.traffic import Traffic
 
 _POLLED_MAX = 500
 """As many as Kafka's own consumer hands over at once."""
@@ -67,12 +68,15 @@ class ConfluentDriver:
         self._poll_s = settings.poll_ms / 1000
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._producer: Producer | None = None
+        self._traffic = Traffic()
         self._consumer: Consumer | None = None
         self._reader: Consumer | None = None
         self._admin: ConfluentAdmin | None = None
 
     async def open(self) -> None:
-        self._producer = self._made(Producer, producer_config(self._settings, self._client_id))
+        statistics = {"statistics.interval.ms": INTERVAL_MS, "stats_cb": self._measured}
+        config = producer_config(self._settings, self._client_id)
+        self._producer = self._made(Producer, {**statistics, **config})
         self._consumer = self._made(Consumer, consumer_config(self._settings, self._client_id))
 
     async def close(self) -> None:
@@ -86,7 +90,16 @@ class ConfluentDriver:
                 consumer.close()
         self._consumer = self._reader = self._admin = None
 
-    def _made(self, kind: Callable[..., Any], config: Config) -> Any:
+    def _measured(self, statistics: str) -> None:
+        self._traffic.add(traffic_from(statistics))
+
+    def traffic(self) -> Traffic:
+        if self._producer is not None:
+            self._producer.poll(0)  # statistics wait in the producer's queue
+        found, self._traffic = self._traffic, Traffic()
+        return found
+
+    def _made(self, kind: Callable[..., Any], config: Mapping[str, Any]) -> Any:
         try:
             return kind(config, logger=LOGGER)
         except (KafkaException, ValueError, TypeError) as error:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from harness.client.outcomes import Mode
+from harness.client.traffic import Traffic
 
 
 class DriverError(Exception):
@@ -100,6 +101,10 @@ class Driver(Protocol):
         Returns the end of each record, in the order of `records`, when every record is
         acknowledged or given up. Raises nothing: an error is a record's own.
         """
+        ...
+
+    def traffic(self) -> Traffic:
+        """What the producer had on the wire since the last call."""
         ...
 
     async def assign(self, positions: Positions) -> None:

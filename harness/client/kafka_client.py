@@ -14,6 +14,7 @@ from harness.client.base import Client, Completion, Invocation, Outcome
 from harness.client.driver import Driver, DriverError, Read, Stored, ToStore, place_of
 from harness.client.outcomes import of_admin, of_produce
 from harness.client.payload import decode, encode
+from harness.client.traffic import Traffic
 from harness.history.operations import MICRO_OPERATIONS
 
 MicroOp = list[Any]
@@ -50,6 +51,9 @@ class KafkaClient:
 
     async def close(self) -> None:
         await self.driver.close()
+
+    def traffic(self) -> Traffic:
+        return self.driver.traffic()
 
     async def invoke(self, invocation: Invocation) -> Completion:
         operation = self._operations.get(invocation.f)

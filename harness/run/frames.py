@@ -18,6 +18,7 @@ from harness.client.base import ClientSettings
 LENGTH = Struct(">I")
 ROW = 0
 NEWS = 1
+TRAFFIC = 2
 
 News = Literal["ready", "loaded", "probed", "drained", "failed"]
 

@@ -33,7 +33,10 @@ from harness.store.inside import DamagedError, MissingError, refuse_strangers, w
 from harness.store.results import Figures, NotJudged, to_json
 from harness.store.stored_run import RESULTS, read_results
 from reports import sentences
+from reports.calls import Calls
+from reports.faults import bands
 from reports.protocol_states import count_states
+from reports.served import served_again
 
 _LOG = logging.getLogger(__name__)
 _LACKS: Mapping[DoubtKind, Need] = {
@@ -192,6 +195,9 @@ def _survived(
     end_ns = int(times_ns[-1]) if len(times_ns) else 0
     try:
         figures = Figures(states=count_states(directory, end_ns))
+        calls = Calls(history)
+        struck = bands(nemesis, nodes, calls.end_of_all_ns)
+        figures["served_again"] = served_again(calls, struck, plan.concurrency)
         found = survived(directory, nemesis, times_ns[is_write], nodes, end_ns)
         if found:
             figures["survived"] = found

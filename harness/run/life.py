@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from harness.client.base import Client, Completion, Invocation
+from harness.client.traffic import Metered, Traffic
 from harness.history.op import OpType
 from harness.run.clients import Left, Tried, asked
 from workloads.base import Workload
@@ -19,6 +20,7 @@ _NS = 1_000_000_000
 _STUCK_NS = 10 * _NS
 """A reader without progress for so long is opened anew: its client may have got stuck."""
 _ASK_AGAIN_NS = 200_000_000
+_TELL_TRAFFIC_NS = _NS
 _SETTLE_NS = 3 * _NS
 """Before the last questions: a broker that was cut off asks again within a second or two, and then
 knows what the others do."""
@@ -45,7 +47,9 @@ class Life:
         *,
         process: int | None = None,
         ordinal: int = 0,
+        on_traffic: Callable[[Traffic], None] = lambda _: None,
     ) -> None:
+        """`on_traffic` is called about once a second of load with what was on the wire since."""
         self._number = number
         self._clients = clients
         self._workload = workload
@@ -58,6 +62,8 @@ class Life:
         """The ordinal after the last operation that the workload drew: a probe draws none."""
         self._client: Client | None = None
         self._is_stopped = False
+        self._on_traffic = on_traffic
+        self._traffic_told_ns = 0
 
     def stop(self) -> None:
         """Ends a load or a drain after the operation under way."""
@@ -69,8 +75,16 @@ class Life:
 
     async def close(self) -> None:
         if self._client is not None:
+            self._tell_traffic()
             await self._client.close()
             self._client = None
+
+    def _tell_traffic(self) -> None:
+        self._traffic_told_ns = self._clock.now_ns()
+        if isinstance(self._client, Metered):
+            counted = self._client.traffic()
+            if counted:
+                self._on_traffic(counted)
 
     async def load(self, begin_ns: int, end_ns: int, interval_ns: int) -> None:
         """Not faster than `interval_ns`, and after a delay without making up for it."""
@@ -93,7 +107,11 @@ class Life:
             completion = await self._do(operation)
             if completion.type == "info":
                 await self._retire(until_ns=end_ns)
-            due_ns = max(due_ns + interval_ns, clock.now_ns())
+            now_ns = clock.now_ns()
+            if now_ns - self._traffic_told_ns >= _TELL_TRAFFIC_NS:
+                self._tell_traffic()
+            due_ns = max(due_ns + interval_ns, now_ns)
+        self._tell_traffic()
         self._is_stopped = False
 
     async def probe(self, keys: Collection[str], begin_ns: int, within_ns: int) -> dict[str, Tried]:

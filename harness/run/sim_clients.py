@@ -120,6 +120,7 @@ class SimClients:
                     seat.emit,
                     process=seat.process,
                     ordinal=seat.ordinal,
+                    on_traffic=lambda counted: tally.add_traffic(number, counted),
                 )
 
             return _Seat(number, host, tally, life_of)

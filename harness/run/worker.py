@@ -18,9 +18,22 @@ from typing import Any
 
 from harness.client.base import Client
 from harness.client.make import make_client
+from harness.client.traffic import Traffic
 from harness.history.op import OpType
 from harness.plugins import load_plugins
-from harness.run.frames import NEWS, ROW, Begin, Drain, Load, Order, Probe, Stop, framed, read_order
+from harness.run.frames import (
+    NEWS,
+    ROW,
+    TRAFFIC,
+    Begin,
+    Drain,
+    Load,
+    Order,
+    Probe,
+    Stop,
+    framed,
+    read_order,
+)
 from harness.run.life import Life
 from workloads import make_workload
 from workloads.base import Load as WorkloadLoad
@@ -51,6 +64,10 @@ class Pen:
     def news(self, what: str, detail: Any = None) -> None:
         self._kept.append(framed((NEWS, what, detail)))
         self.flush()
+
+    def traffic(self, counted: Traffic) -> None:
+        """Waits as completions do."""
+        self._kept.append(framed((TRAFFIC, counted)))
 
     def flush(self) -> None:
         data = b"".join(self._kept)
@@ -108,6 +125,7 @@ class Worker:
             pen.row,
             process=begin.process,
             ordinal=begin.ordinal,
+            on_traffic=pen.traffic,
         )
 
     def take(self, order: Order) -> None:

@@ -213,7 +213,9 @@ class WorkerClients:
             ordinal=ordinal,
         )
         log = self._logs / f"c{number + 1}.log"
-        return WorkerProcess(self._place, begin, log, self._take, self._replace)
+        return WorkerProcess(
+            self._place, begin, log, self._take, self._replace, self._tally.add_traffic
+        )
 
     def _take(self, frame: RowFrame) -> None:
         self._tally.row(*frame[1:])

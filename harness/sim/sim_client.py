@@ -30,6 +30,7 @@ from harness.client.driver import (
 )
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
+from harness.client.traffic import Traffic
 from harness.errors import EnvironmentFailure
 from harness.sim.client import Client
 from harness.sim.client_errors import (
@@ -144,6 +145,9 @@ class SimDriver:
         for (place, ats), outcome in zip(batches, under_way, strict=True):
             ends |= zip(ats, self._ends_of(place, len(ats), await outcome), strict=True)
         return [ends[at] for at in range(len(records))]
+
+    def traffic(self) -> Traffic:
+        return self._producer.meter.take()
 
     def _ends_of(
         self, place: Place, count: int, outcome: BatchOutcome

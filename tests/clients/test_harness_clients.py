@@ -11,6 +11,7 @@ import pytest
 
 from harness.client.base import Client, ClientSettings, Completion, Invocation
 from harness.client.make import make_client
+from harness.client.traffic import Metered, Traffic
 from harness.cluster import Cluster
 from harness.cluster.parts import the
 from harness.cluster.waiting import wait_until
@@ -111,6 +112,25 @@ async def a_burst(client: Client, first: int) -> None:
         assert [value for _, value in placed] == list(range(first + partition, first + 200, 2))
         begin = placed[0][0]
         assert [offset for offset, _ in placed] == list(range(begin, begin + 100))
+    await the_traffic_of(client, 200)
+
+
+async def the_traffic_of(client: Client, records: int) -> None:
+    """All of them were on the wire once, in batches whose sizes add up where all is exact."""
+    assert isinstance(client, Metered)
+    counted = Traffic()
+
+    async def are_counted() -> bool:
+        counted.add(client.traffic())
+        return counted.records >= records
+
+    await wait_until(are_counted, within_s=30, what="librdkafka tells of every batch")
+    assert counted.records == records
+    assert counted.requests_max >= 1
+    assert max(counted.batches) <= counted.records_max <= records
+    assert counted.bytes_max <= counted.bytes_total
+    if not counted.is_sampled:
+        assert sum(size * count for size, count in counted.batches.items()) == records
 
 
 async def the_reading_of_whole_partitions(client: Client) -> None:

@@ -23,6 +23,7 @@ from harness.client.driver import (
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
 from harness.client.payload import encode
+from harness.client.traffic import Traffic
 
 REFUSED = DriverError("NOT_ENOUGH_REPLICAS", "Broker: Not enough in-sync replicas")
 UNSENT = DriverError("_QUEUE_FULL", "Local: Queue full", harmless=True)
@@ -56,6 +57,9 @@ class FakeDriver:
         self.produced += [(place.key, key, payload) for place, key, payload in records]
         return [self.stored.pop(0) for _ in records]
 
+    def traffic(self) -> Traffic:
+        return Traffic(requests_max=self.closed + 1)
+
     async def assign(self, positions: Positions) -> None:
         if self.assign_error is not None:
             raise self.assign_error
@@ -85,6 +89,10 @@ class FakeDriver:
     async def describe_topic(self, topic: str) -> dict[str, Any] | None:
         described: dict[str, Any] | None = _answer(self.described)
         return described
+
+
+def test_traffic_is_the_drivers() -> None:
+    assert KafkaClient(FakeDriver()).traffic().requests_max == 1
 
 
 def _answer(answers: list[Any]) -> Any:
