@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from harness.client.base import Client, Completion, Invocation
-from harness.history.op import OpType
+from harness.client.base import Beside, Client, Completion, Invocation, Preparing
+from harness.history.op import OpType, background_process
 from harness.run.clients import Left, Tried, asked
-from workloads.base import Workload
+from workloads.base import Membership, WithGroups, Workload
 
 _NS = 1_000_000_000
 _STUCK_NS = 10 * _NS
@@ -22,6 +22,9 @@ _ASK_AGAIN_NS = 200_000_000
 _SETTLE_NS = 3 * _NS
 """Before the last questions: a broker that was cut off asks again within a second or two, and then
 knows what the others do."""
+
+_POLL = Invocation("poll", [["poll"]])
+_POLLS_A_COMMIT = 4
 
 Emit = Callable[[int, int, OpType, str, Any, str | None, str | None], None]
 """time_ns, process, type, f, value, error, node."""
@@ -159,7 +162,43 @@ class Life:
             # Once more: what retention took meanwhile is not lost, and what lies beyond these ends
             # was not there yet when the log was read.
             await self._bounds(mine, deadline_ns)
-        return Left(records, await self._close_up(deadline_ns))
+        left = await self._catch_up(ends, deadline_ns)
+        return Left(records, [*left, *await self._close_up(deadline_ns)])
+
+    async def _catch_up(self, ends: Mapping[str, int], deadline_ns: int) -> list[str]:
+        """As a member of its group, until the group has committed the end of every partition.
+
+        Which member is given which partition is for the group to decide, so each asks what all of
+        them have committed. Returns what the group has not come to.
+        """
+        workload = self._workload
+        member = workload.membership(self._number) if isinstance(workload, WithGroups) else None
+        if member is None:
+            return []
+        is_joined = False
+        behind: Mapping[str, int] = ends
+        while not self._is_stopped and self._clock.now_ns() < deadline_ns:
+            if not is_joined:
+                await self._reopen()
+                is_joined = (await self._do(member.subscribe)).type == "ok"
+                continue
+            told = await self._poll_and_commit(member)
+            if told is None:
+                is_joined = False
+            elif told.type == "ok":
+                offsets = told.value["offsets"]
+                behind = {key: end for key, end in ends.items() if (offsets.get(key) or 0) < end}
+                if not behind:
+                    return []
+        return [f"group {member.group} has not committed the end of {key}" for key in behind]
+
+    async def _poll_and_commit(self, member: Membership) -> Completion | None:
+        """What the group has committed after some polls; None if this member is beyond use."""
+        for operation in (*(_POLL,) * _POLLS_A_COMMIT, Invocation("commit")):
+            if (await self._do(operation)).type == "info":
+                return None
+        told = await self._do(member.committed)
+        return None if told.type == "info" else told
 
     async def _read_back(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
         bounds = await self._bounds(ends, deadline_ns)
@@ -177,7 +216,7 @@ class Life:
                 if assigned.type != "ok":
                     progress_ns = 0
                     continue
-            completion = await self._do(Invocation("poll", [["poll"]]))
+            completion = await self._do(_POLL)
             if completion.type == "ok":
                 if _advance(reached, completion.value):
                     progress_ns = self._clock.now_ns()
@@ -232,9 +271,14 @@ class Life:
 
     async def _do(self, operation: Invocation) -> Completion:
         assert self._client is not None
-        f, value, process = operation.f, operation.value, self.process
+        process = self.process
+        if isinstance(self._client, Preparing):
+            operation, beside = self._client.prepare(operation)
+            self._emit_beside(beside)
+        f, value = operation.f, operation.value
         self._emit(self._clock.now_ns(), process, "invoke", f, value, None, None)
         completion = await self._client.invoke(operation)
+        self._emit_beside(completion.beside)
         self._emit(
             self._clock.now_ns(),
             process,
@@ -245,6 +289,13 @@ class Life:
             completion.node,
         )
         return completion
+
+    def _emit_beside(self, rows: Iterable[Beside]) -> None:
+        for row in rows:
+            process = self.process
+            if row.background is not None:
+                process = background_process(process, row.background)
+            self._emit(row.time_ns, process, row.type, row.f, row.value, row.error, None)
 
     async def _retire(self, until_ns: int | None = None) -> None:
         """Again with a new client, until what it does first has gone well.

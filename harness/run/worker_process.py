@@ -16,6 +16,7 @@ from typing import Any
 from harness.cluster.base import Place
 from harness.cluster.process_table import is_alive, is_stopped, living_members
 from harness.cluster.waiting import wait_until
+from harness.history.op import BACKGROUND
 from harness.run.frames import ROW, Begin, FrameReader, Order, order_line
 
 _PIPE_BYTES = 1 << 20
@@ -101,9 +102,10 @@ class WorkerProcess:
         for frame in self._frames.feed(data):
             if frame[0] == ROW:
                 if frame[3] == "invoke":
-                    self.process = frame[2]
+                    if frame[2] < BACKGROUND:
+                        self.process = frame[2]
                     self.invocations += 1
-                elif frame[4] != "assign":
+                elif frame[4] not in ("assign", "subscribe"):
                     self.completed += 1
                 on_row(frame)
             elif frame[1] == "failed":
