@@ -10,8 +10,6 @@ from broker.api.absent_groups import (
     join_group,
     leave_group,
     list_groups,
-    offset_commit,
-    offset_fetch,
     sync_group,
 )
 from broker.api.alter_configs import alter_configs
@@ -38,6 +36,8 @@ from broker.api.init_producer_id import init_producer_id
 from broker.api.list_config_resources import list_config_resources
 from broker.api.list_offsets import list_offsets
 from broker.api.metadata import metadata
+from broker.api.offset_commit import offset_commit
+from broker.api.offset_fetch import offset_fetch
 from broker.api.offset_for_leader_epoch import offset_for_leader_epoch
 from broker.api.partition_reassignments import (
     alter_partition_reassignments,
@@ -68,7 +68,7 @@ API_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.FIND_COORDINATOR, find_coordinator),
         served(ApiKey.LIST_GROUPS, list_groups),
         served(ApiKey.OFFSET_FETCH, offset_fetch),
-        served(ApiKey.OFFSET_COMMIT, offset_commit, is_advertised=False),
+        served(ApiKey.OFFSET_COMMIT, offset_commit),
         served(ApiKey.JOIN_GROUP, join_group, is_advertised=False),
         served(ApiKey.SYNC_GROUP, sync_group, is_advertised=False),
         served(ApiKey.HEARTBEAT, heartbeat, is_advertised=False),
