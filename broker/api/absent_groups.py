@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 _REFUSAL = ErrorCode.UNSUPPORTED_VERSION
 
 
-def list_groups(node: Node, request: Request[m.ListGroupsRequest]) -> m.ListGroupsResponse:
-    return m.ListGroupsResponse(groups=[])
-
-
 # Not advertised: see the head of this file.
 
 

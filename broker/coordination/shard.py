@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -28,6 +28,7 @@ from broker.coordination.step import CoordinatorRecord, Machine, Now, Reply, Ste
 from broker.log.origin import Origin
 from broker.log.record_check import WorkBudget
 from broker.partition import Partition
+from broker.protocol.batch import HEADER_SIZE
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.protocol.records import Record, build_batch
 from broker.replication.leader import ACKS_ALL
@@ -39,7 +40,7 @@ MachineT = TypeVar("MachineT", bound=Machine)
 
 _STEPS_AT_ONCE = 256
 _RETRY_S = 1.0
-_BATCH_OVERHEAD = 61 + 32  # the header, and what a record's lengths take at most per field
+_RECORD_OVERHEAD = 32  # more than a record's attributes, lengths and deltas take
 
 
 class ShardState(Enum):
@@ -103,8 +104,11 @@ class Shard(Generic[MachineT]):
 
     # Requests
 
-    async def ask(self, run: Callable[[MachineT, Ticket, Now], Step]) -> Any:
-        """What the machine replies to this request. Raises KafkaError."""
+    def ask(self, run: Callable[[MachineT, Ticket, Now], Step]) -> asyncio.Future[Any]:
+        """Done when the machine has replied: with its reply, or with a KafkaError as the result.
+
+        Raises KafkaError when the shard is not active.
+        """
         if self.state is not ShardState.ACTIVE:
             raise self._not_active()
         ticket = Ticket()
@@ -112,13 +116,7 @@ class Shard(Generic[MachineT]):
         self._waiting[ticket] = outcome
         self._queue.append(_Job(run, ticket))
         self._schedule()
-        try:
-            result = await outcome
-        finally:
-            self._waiting.pop(ticket, None)
-        if isinstance(result, KafkaError):
-            raise result
-        return result
+        return outcome
 
     def tell(self, run: Callable[[MachineT, Now], Step]) -> None:
         """A step that nobody waits for; also while the shard loads, for afterwards."""
@@ -145,23 +143,24 @@ class Shard(Generic[MachineT]):
         if self.state is not ShardState.ACTIVE or self._is_writing:
             return
         refusal = self._refusal()
-        records: list[list[CoordinatorRecord]] = []
+        units: list[Sequence[CoordinatorRecord]] = []
         replies: list[Reply] = []
         now = self._now()
         for _ in range(min(len(self._queue), _STEPS_AT_ONCE)):
             job = self._queue.popleft()
             step = job.run(self.machine, job.ticket, now)
             if step.records:
-                code = refusal or self._too_large(step)
+                wanted = [step.records] if step.is_atomic else [[each] for each in step.records]
+                code = refusal or self._too_large(wanted)
                 if code:
                     step = self._refused(step, code, now)
                 else:
                     for record in step.records:
                         self.machine.replay(record)
-                    records.append(step.records)
+                    units += wanted
             replies += step.replies
-        if records:
-            self._write(records, replies, now)
+        if units:
+            self._write(units, replies, now)
         else:
             self._release_when_committed(replies)
         self._set_tick_timer()
@@ -179,10 +178,10 @@ class Shard(Generic[MachineT]):
             return for_clients(refused.code)
         return ErrorCode.NONE
 
-    def _too_large(self, step: Step) -> ErrorCode:
-        size = sum(len(each.key) + len(each.value or b"") + 16 for each in step.records)
-        limit = self.partition.log.config.max_message_bytes
-        return ErrorCode.NONE if size + _BATCH_OVERHEAD <= limit else ErrorCode.UNKNOWN_SERVER_ERROR
+    def _too_large(self, units: list[list[CoordinatorRecord]]) -> ErrorCode:
+        limit = self.partition.log.config.max_message_bytes - HEADER_SIZE
+        fit = all(_size(unit) <= limit for unit in units)
+        return ErrorCode.NONE if fit else for_clients(ErrorCode.MESSAGE_TOO_LARGE)
 
     def _refused(self, step: Step, code: ErrorCode, now: Now) -> Step:
         self._ticks_not_before_s = self._loop.time() + _RETRY_S
@@ -197,8 +196,10 @@ class Shard(Generic[MachineT]):
 
     # Writing
 
-    def _write(self, steps: list[list[CoordinatorRecord]], replies: list[Reply], now: Now) -> None:
-        data = memoryview(self._batches(steps, now))
+    def _write(
+        self, units: list[Sequence[CoordinatorRecord]], replies: list[Reply], now: Now
+    ) -> None:
+        data = memoryview(self._batches(units, now))
         try:
             appended = self.partition.append_at_once(data, WorkBudget(), Origin.COORDINATOR)
         except KafkaError as problem:
@@ -223,22 +224,22 @@ class Shard(Generic[MachineT]):
             self._written(replies)
             self._schedule()
 
-    def _batches(self, steps: list[list[CoordinatorRecord]], now: Now) -> bytearray:
-        """Each step in one batch, so that all of it is read or nothing; small steps share one."""
-        limit = self.partition.log.config.max_message_bytes
+    def _batches(self, units: list[Sequence[CoordinatorRecord]], now: Now) -> bytearray:
+        """A unit is in one batch, so that all of it is read or nothing; small units share one."""
+        limit = self.partition.log.config.max_message_bytes - HEADER_SIZE
+        codec = self._around.settings.codec
         out = bytearray()
         batch: list[Record] = []
-        size = _BATCH_OVERHEAD
-        for step in steps:
-            step_size = sum(len(each.key) + len(each.value or b"") + 16 for each in step)
-            if batch and size + step_size > limit:
-                out += build_batch(batch, codec=self._around.settings.codec)
-                batch, size = [], _BATCH_OVERHEAD
-            for each in step:
+        size = 0
+        for unit in units:
+            unit_size = _size(unit)
+            if batch and size + unit_size > limit:
+                out += build_batch(batch, codec=codec)
+                batch, size = [], 0
+            for each in unit:
                 batch.append(Record(len(batch), now.wall_ms, each.key, each.value))
-            size += step_size
-        out += build_batch(batch, codec=self._around.settings.codec)
-        return out
+            size += unit_size
+        return out + build_batch(batch, codec=codec)
 
     def _lost(self, replies: list[Reply], problem: KafkaError) -> None:
         """Memory holds what the log does not: the state is what the log gives, so it is read."""
@@ -292,7 +293,7 @@ class Shard(Generic[MachineT]):
         self._release()
 
     def _answer(self, ticket: Ticket, result: Any) -> None:
-        outcome = self._waiting.get(ticket)
+        outcome = self._waiting.pop(ticket, None)
         if outcome is not None and not outcome.done():
             outcome.set_result(result)
 
@@ -353,3 +354,8 @@ class Shard(Generic[MachineT]):
         self._queue.clear()
         self._uncommitted.clear()
         self._turn_away(list(self._waiting))
+
+
+def _size(unit: Sequence[CoordinatorRecord]) -> int:
+    """At most so many bytes in a batch, without its header."""
+    return sum(len(each.key) + len(each.value or b"") + _RECORD_OVERHEAD for each in unit)

@@ -64,6 +64,8 @@ class Step:
     refused: Refused | None = None
     """What follows when the records could not be appended: the replies that say so, and the
     soft state put back. A step with records and replies has one."""
+    is_atomic: bool = True
+    """False for records that may be split over several batches, because each stands alone."""
 
     def add(self, other: Step) -> None:
         """Appends another step's records and replies; at most one of the two may be refusable."""
@@ -71,6 +73,7 @@ class Step:
         self.records += other.records
         self.replies += other.replies
         self.refused = self.refused or other.refused
+        self.is_atomic = self.is_atomic and other.is_atomic
 
 
 class Machine(Protocol):

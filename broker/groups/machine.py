@@ -1,8 +1,8 @@
 """One partition of `__consumer_offsets`: the groups that belong to it, and their offsets.
 
 Requests come here by group id and are passed on to the group, if there is one. A group without
-members and without a record of its own, of which only offsets are known, is no object: it is what
-Kafka calls a simple consumer group.
+members and without a record of its own, of which only offsets were ever known, is no object: it is
+what Kafka calls a simple consumer group, and shows as an empty classic group.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ from typing import Any
 from broker.coordination.deadlines import Deadlines
 from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket
 from broker.groups import offset_requests, records
-from broker.groups.group import Group
-from broker.groups.offsets import CommittedOffsets
+from broker.groups.group import Group, GroupKind
+from broker.groups.offset_expiry import OffsetExpiry
+from broker.groups.offsets import CommittedOffsets, delete_record, delete_records
 from broker.groups.settings import GroupSettings
 from broker.groups.topics_view import TopicsView
 from broker.protocol import messages as m
-from broker.protocol.errors import MalformedMessageError
+from broker.protocol.errors import ErrorCode, MalformedMessageError
 
 _log = logging.getLogger(__name__)
+
+_EXPIRY = ("offset expiry",)
+_EMPTY = "Empty"
+_DEAD = "Dead"
 
 
 class GroupMachine:
@@ -31,9 +36,12 @@ class GroupMachine:
         self.settings = settings
         self.topics = topics
         self.groups: dict[str, Group] = {}
+        self.simple_groups: dict[str, None] = {}
+        """Not in `groups`. They end with a tombstone of a group, or when they get a member."""
         self.offsets = CommittedOffsets()
         self.deadlines: Deadlines[tuple[str, ...]] = Deadlines()
         """Keys begin with what they are for, such as `session`, and the group's id."""
+        self._expiry = OffsetExpiry(self.offsets, self.groups, self.simple_groups)
 
     # Offsets
 
@@ -41,23 +49,112 @@ class GroupMachine:
         self, ticket: Ticket, body: m.OffsetCommitRequest, version: int, now: Now
     ) -> Step:
         """The handler has left out topics and partitions that do not exist."""
-        group = self.groups.get(body.group_id)
+        group_id = body.group_id
         return offset_requests.offset_commit(
-            self.offsets, group, self.settings, ticket, body, version, now
+            self.groups.get(group_id),
+            group_id in self.simple_groups,
+            self.settings,
+            ticket,
+            body,
+            version,
+            now,
         )
 
-    def offset_fetch(self, ticket: Ticket, body: m.OffsetFetchRequestGroup, now: Now) -> Step:
+    def offset_fetch(self, ticket: Ticket, body: m.OffsetFetchRequestGroup) -> Step:
         """Replies with an OffsetFetchResponseGroup."""
         group = self.groups.get(body.group_id)
+        return _reply(ticket, offset_requests.offset_fetch(self.offsets, group, body))
+
+    def offset_delete(self, ticket: Ticket, body: m.OffsetDeleteRequest) -> Step:
+        group_id = body.group_id
+        return offset_requests.offset_delete(
+            self.offsets, self.groups.get(group_id), group_id in self.simple_groups, ticket, body
+        )
+
+    # Groups
+
+    def list_groups(self, ticket: Ticket, states: Sequence[str], types: Sequence[str]) -> Step:
+        """Replies with a list of ListedGroup. Filters ignore case; an empty one lets all pass."""
+        listed = [
+            m.ListedGroup(
+                group_id=group.group_id,
+                protocol_type=group.protocol_type or "",
+                group_state=group.state_name,
+                group_type=group.kind.value,
+            )
+            for group in self.groups.values()
+        ]
+        listed += [
+            m.ListedGroup(group_id=group_id, group_state=_EMPTY, group_type=GroupKind.CLASSIC.value)
+            for group_id in self.simple_groups
+        ]
+        wanted_states = {each.lower() for each in states}
+        wanted_types = {each.lower() for each in types}
+        return _reply(
+            ticket,
+            [
+                each
+                for each in listed
+                if (not states or each.group_state.lower() in wanted_states)
+                and (not types or each.group_type.lower() in wanted_types)
+            ],
+        )
+
+    def describe_group(self, ticket: Ticket, group_id: str, version: int) -> Step:
+        """Replies with a DescribeGroupsResponseDescribedGroup."""
+        group = self.groups.get(group_id)
+        described = None if group is None else group.described()
+        if group is None and group_id in self.simple_groups:
+            described = m.DescribeGroupsResponseDescribedGroup(
+                group_id=group_id, group_state=_EMPTY, members=[]
+            )
+        if described is None:
+            described = m.DescribeGroupsResponseDescribedGroup(
+                group_id=group_id, group_state=_DEAD, members=[]
+            )
+            if version >= _FIRST_DESCRIPTION_WITH_NOT_FOUND:
+                described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+                described.error_message = f"Group {group_id} is not a classic group."
+        return _reply(ticket, described)
+
+    def delete_group(self, ticket: Ticket, group_id: str) -> Step:
+        """Replies with an ErrorCode."""
+        group = self.groups.get(group_id)
+        if group is None and group_id not in self.simple_groups:
+            return _reply(ticket, ErrorCode.GROUP_ID_NOT_FOUND)
+        code = ErrorCode.NONE if group is None else group.check_delete()
+        if code:
+            return _reply(ticket, code)
+        tombstones = delete_records(group_id, self.offsets.of_group(group_id))
+        if group is None:
+            tombstones.append(records.tombstone(m.GroupMetadataKey(group=group_id)))
+        else:
+            tombstones += group.tombstones()
         return Step(
-            replies=[Reply(ticket, offset_requests.offset_fetch(self.offsets, group, body))]
+            tombstones, [Reply(ticket, ErrorCode.NONE)], lambda code, now: _reply(ticket, code)
         )
 
     # The metadata
 
     def topics_changed(self, changed: Sequence[str], deleted: Sequence[str], now: Now) -> Step:
         """Topics were created or have other partitions; others were deleted."""
-        return Step()
+        return Step(
+            [
+                delete_record(group_id, topic, partition)
+                for topic in deleted
+                for group_id, partitions in self.offsets.of_topic(topic)
+                for partition in partitions
+            ],
+            is_atomic=False,
+        )
+
+    def topics_replaced(self, now: Now) -> Step:
+        """Another metadata image took the place of the one before, and nobody knows how it came
+        to be. A topic that offsets were committed for, and that it has not, was deleted."""
+        names = self.topics.names()
+        known = set(names)
+        gone = [topic for topic in self.offsets.topics() if topic not in known]
+        return self.topics_changed(names, gone, now)
 
     # What the shell asks
 
@@ -75,10 +172,15 @@ class GroupMachine:
         match kind:
             case records.OFFSET_COMMIT:
                 self.offsets.replay(key, value)
+                if value is not None and key.group not in self.groups:
+                    self.simple_groups[key.group] = None
+            case records.GROUP_METADATA if value is None:
+                self.simple_groups.pop(key.group, None)
             case _:
                 pass  # kinds of groups that are not offered here
 
     def loaded(self, now: Now) -> Step:
+        self._set_expiry(now)
         return Step()
 
     @property
@@ -86,7 +188,37 @@ class GroupMachine:
         return self.deadlines.next_s
 
     def tick(self, now: Now) -> Step:
-        return Step()
+        step = Step()
+        for key in self.deadlines.take_due(now.loop_s):
+            match key:
+                case ("offset expiry",):
+                    step.add(self._expire_offsets(now))
+                case _:
+                    raise AssertionError(f"nobody knows what the deadline {key} is for")
+        return step
 
     def tickets(self) -> list[Ticket]:
         return []
+
+    # Expiry
+
+    def _set_expiry(self, now: Now) -> None:
+        interval_s = self.settings.offsets_retention_check_interval_ms / 1000
+        self.deadlines.set(_EXPIRY, now.loop_s + interval_s)
+
+    def _expire_offsets(self, now: Now) -> Step:
+        if not self._expiry.is_under_way:
+            self._expiry.begin()
+        tombstones = self._expiry.look(self.settings, now)
+        if self._expiry.is_under_way:
+            self.deadlines.set(_EXPIRY, now.loop_s)
+        else:
+            self._set_expiry(now)
+        return Step(tombstones, is_atomic=False)
+
+
+def _reply(ticket: Ticket, response: Any) -> Step:
+    return Step(replies=[Reply(ticket, response)])
+
+
+_FIRST_DESCRIPTION_WITH_NOT_FOUND = 6

@@ -1,13 +1,12 @@
 """No group can be joined; clients get that as plain answers."""
 
-from broker.api.absent_groups import list_groups
 from broker.api.api_versions import api_versions
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from tests.nodes import running_node as listening_node
 from tests.nodes import wire
-from tests.unit.broker.api.nodes import ask, running_node
+from tests.unit.broker.api.nodes import ask
 
 REFUSED = (
     (ApiKey.JOIN_GROUP, m.JoinGroupRequest(protocols=[])),
@@ -15,12 +14,6 @@ REFUSED = (
     (ApiKey.HEARTBEAT, m.HeartbeatRequest()),
     (ApiKey.LEAVE_GROUP, m.LeaveGroupRequest(members=[])),
 )
-
-
-async def test_there_are_no_groups() -> None:
-    async with running_node() as node:
-        groups = list_groups(node, ask(ApiKey.LIST_GROUPS, m.ListGroupsRequest()))
-        assert (groups.error_code, groups.groups) == (ErrorCode.NONE, [])
 
 
 async def test_what_needs_a_coordinator_is_refused_and_not_advertised() -> None:

@@ -24,6 +24,9 @@ _REQUESTS: dict[ApiKey, Any] = {
     ),
     ApiKey.FIND_COORDINATOR: m.FindCoordinatorRequest(key="g", coordinator_keys=["g", "h"]),
     ApiKey.LIST_GROUPS: m.ListGroupsRequest(),
+    ApiKey.DESCRIBE_GROUPS: m.DescribeGroupsRequest(groups=["g"]),
+    ApiKey.DELETE_GROUPS: m.DeleteGroupsRequest(groups_names=["g"]),
+    ApiKey.OFFSET_DELETE: m.OffsetDeleteRequest(group_id="g", topics=[]),
     ApiKey.OFFSET_FETCH: m.OffsetFetchRequest(
         topics=[m.OffsetFetchRequestTopic(name="t", partition_indexes=[0])],
         groups=[
