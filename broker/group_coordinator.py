@@ -13,6 +13,7 @@ from broker.coordination.step import Now, Step, Ticket
 from broker.groups.machine import GroupMachine
 from broker.groups.settings import GroupSettings
 from broker.metadata.changes import Change, PartitionsAdded, TopicCreated, TopicDeleted
+from broker.metadata.ids import new_uuid_text
 from broker.metadata.image import TopicInfo
 from broker.partition import Partition
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -30,7 +31,12 @@ class GroupCoordinator:
         self.shards = Shards(GROUPS_TOPIC, self._make_machine, self._surroundings)
 
     def _make_machine(self) -> GroupMachine:
-        return GroupMachine(group_settings(self._node.config), ImageTopics(self._node))
+        random = self._node.world.random
+        return GroupMachine(
+            group_settings(self._node.config),
+            ImageTopics(self._node),
+            lambda: new_uuid_text(random),
+        )
 
     def _surroundings(self) -> Surroundings:
         config = self._node.config
