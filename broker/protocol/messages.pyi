@@ -1324,6 +1324,52 @@ class ConsumerGroupTargetAssignmentMetadataValue:
         assignment_timestamp: int = ...,
     ) -> None: ...
 
+class ConsumerProtocolAssignedPartitions:
+    topic: str
+    partitions: list[int]
+    def __init__(
+        self,
+        *,
+        topic: str = ...,
+        partitions: list[int] = ...,
+    ) -> None: ...
+
+class ConsumerProtocolAssignment:
+    assigned_partitions: list[ConsumerProtocolAssignedPartitions]
+    user_data: bytes | None
+    def __init__(
+        self,
+        *,
+        assigned_partitions: list[ConsumerProtocolAssignedPartitions] = ...,
+        user_data: bytes | None = ...,
+    ) -> None: ...
+
+class ConsumerProtocolOwnedPartitions:
+    topic: str
+    partitions: list[int]
+    def __init__(
+        self,
+        *,
+        topic: str = ...,
+        partitions: list[int] = ...,
+    ) -> None: ...
+
+class ConsumerProtocolSubscription:
+    topics: list[str]
+    user_data: bytes | None
+    owned_partitions: list[ConsumerProtocolOwnedPartitions]
+    generation_id: int
+    rack_id: str | None
+    def __init__(
+        self,
+        *,
+        topics: list[str] = ...,
+        user_data: bytes | None = ...,
+        owned_partitions: list[ConsumerProtocolOwnedPartitions] = ...,
+        generation_id: int = ...,
+        rack_id: str | None = ...,
+    ) -> None: ...
+
 class ControllerRegistrationRequestListener:
     name: str
     host: str
