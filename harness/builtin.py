@@ -56,6 +56,7 @@ def register_ours(registry: Registry) -> None:
     registry.nemesis("retention", "nemesis.retention:Retention")
     registry.nemesis("membership", "nemesis.membership:Membership")
     registry.nemesis("client", "nemesis.client:ClientFaults")
+    registry.nemesis("churn", "nemesis.churn:Churn")
 
 
 def _systems(registry: Registry) -> None:

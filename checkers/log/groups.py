@@ -134,16 +134,32 @@ def lost_commits(facts: LogFacts) -> Findings:
     return _stale(facts, "lost-commit", lost=True)
 
 
-def _with_member_epochs(facts: LogFacts) -> frozenset[str]:
-    """Groups of the new protocol (KIP-848), by what their members said when they subscribed."""
+def _subscriptions(facts: LogFacts) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Process and value of each subscription that names its group."""
     columns, elements = facts.columns, facts.columns.elements
-    found = set()
     for row in np.flatnonzero(columns.has_f("subscribe")).tolist():
         for element in range(int(facts.begin[row]), int(facts.end[row])):
             value = columns.value_of(element) if elements.kind[element] == kinds.VALUE else None
-            if isinstance(value, dict) and value.get("strategy") == "consumer":
-                found.add(value_text(value.get("group")))
-    return frozenset(found)
+            if isinstance(value, dict) and "group" in value:
+                yield columns.process_of(row), value
+
+
+def _with_member_epochs(facts: LogFacts) -> frozenset[str]:
+    """Groups of the new protocol (KIP-848)."""
+    return frozenset(
+        value_text(value["group"])
+        for _, value in _subscriptions(facts)
+        if value.get("strategy") == "consumer"
+    )
+
+
+def _static_members(facts: LogFacts) -> dict[int, str]:
+    """By process: the static member that it is (group.instance.id)."""
+    return {
+        process: value["instance"]
+        for process, value in _subscriptions(facts)
+        if value.get("instance") is not None
+    }
 
 
 def zombie_commits(facts: LogFacts) -> Findings:
@@ -212,8 +228,13 @@ def _zombie(facts: LogFacts, row: int, told: GroupRow, generation: int) -> Findi
 
 
 def two_owners(facts: LogFacts) -> Findings:
-    """Two members hold one partition at once in one generation of their group."""
+    """Two members hold one partition at once in one generation of their group.
+
+    A static member that comes back takes over what its earlier process held, without a new
+    generation: the two are one member.
+    """
     columns = facts.columns
+    static = _static_members(facts)
     gives = columns.has_f("assigned")
     holders: dict[tuple[str, int, int], tuple[int, int]] = {}
     found: list[tuple[int, int, str, int, int]] = []
@@ -231,7 +252,10 @@ def two_owners(facts: LogFacts) -> Findings:
             looked_at += 1
             at = (told.group, told.generation, key)
             holder = holders.get(at)
-            if holder is not None and holder[0] != process:
+            is_other = holder is not None and static.get(holder[0], holder[0]) != static.get(
+                process, process
+            )
+            if holder is not None and is_other:
                 found.append((holder[1], told.row, told.group, told.generation, key))
             holders[at] = (process, told.row)
     return Findings(

@@ -76,7 +76,9 @@ class GroupMember:
         value["offsets"] = {key: new[key] for key in sorted(new)}
         self._submitted |= new
         self._background[number] = _Background(value, dict(value["offsets"]))
-        begun = Beside(self._now_ns(), "invoke", "commit", value, background=number)
+        # In virtual time the last poll may have ended at this very instant, and invocations are
+        # sorted before completions: without the nanosecond the commit would come before the poll.
+        begun = Beside(self._now_ns() + 1, "invoke", "commit", value, background=number)
         return Prepared(Invocation(invocation.f, number), (begun,))
 
     def _who(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from harness.registry import REGISTRY
 from harness.run.plan import Plan
 from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
-from harness.run.workload import workload_of
+from harness.run.workload import memberships, workload_of
 from nemesis import ALL, parse
 from nemesis.base import Ground
 from nemesis.plan import needed_ms
@@ -44,6 +44,7 @@ _NO_CONNECTIONS = (
 def ground_of(plan: Plan) -> Ground:
     workload, racks = workload_of(plan), racks_of(plan)
     kind = REGISTRY.systems[plan.system]
+    members = memberships(plan)
     return Ground(
         nodes=tuple(racks),
         clients=plan.concurrency,
@@ -58,6 +59,8 @@ def ground_of(plan: Plan) -> Ground:
         parts=kind.parts,
         protocol=kind.protocol,
         flushes=kind.flushes,
+        members=tuple(members),
+        groups=tuple(sorted({each.group for each in members.values()})),
     )
 
 

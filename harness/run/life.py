@@ -25,6 +25,8 @@ knows what the others do."""
 
 _POLL = Invocation("poll", [["poll"]])
 _POLLS_A_COMMIT = 4
+_LEAVE = Invocation("leave")
+_LOOK_AGAIN_NS = 50_000_000
 
 Emit = Callable[[int, int, OpType, str, Any, str | None, str | None], None]
 """time_ns, process, type, f, value, error, node."""
@@ -48,6 +50,7 @@ class Life:
         *,
         process: int | None = None,
         ordinal: int = 0,
+        on_idle: Callable[[bool], None] = lambda is_idle: None,
     ) -> None:
         self._number = number
         self._clients = clients
@@ -61,10 +64,22 @@ class Life:
         """The ordinal after the last operation that the workload drew: a probe draws none."""
         self._client: Client | None = None
         self._is_stopped = False
+        self._is_to_idle = False
+        self._is_to_leave = False
+        self._on_idle = on_idle
+        self.is_idle = False
 
     def stop(self) -> None:
         """Ends a load or a drain after the operation under way."""
         self._is_stopped = True
+
+    def idle(self, *, leaves: bool) -> None:
+        """Under load it begins no operation until `wake`; with `leaves` it leaves its group."""
+        self._is_to_leave = leaves
+        self._is_to_idle = True
+
+    def wake(self) -> None:
+        self._is_to_idle = False
 
     async def open(self) -> None:
         self._client = self._make_client(self.process)
@@ -83,6 +98,8 @@ class Life:
             await self._retire()
         due_ns = begin_ns + (self._number * interval_ns) // max(1, self._clients)
         while not self._is_stopped:
+            if self._is_to_idle:
+                await self._stand_idle(end_ns)
             now_ns = clock.now_ns()
             if due_ns > now_ns:
                 if due_ns >= end_ns:
@@ -98,6 +115,23 @@ class Life:
                 await self._retire(until_ns=end_ns)
             due_ns = max(due_ns + interval_ns, clock.now_ns())
         self._is_stopped = False
+
+    async def _stand_idle(self, end_ns: int) -> None:
+        leaves = self._is_to_leave
+        if leaves and (await self._do(_LEAVE)).type == "info":
+            await self._reopen()
+        self._tell_idle(True)
+        while self._is_to_idle and not self._is_stopped and self._clock.now_ns() < end_ns:
+            await self._clock.sleep_until_ns(self._clock.now_ns() + _LOOK_AGAIN_NS)
+        self._tell_idle(False)
+        if leaves and not self._is_stopped:
+            opening = self._workload.opening(self._number, self.process)
+            if not await self._do_all(opening):
+                await self._retire(until_ns=end_ns)
+
+    def _tell_idle(self, is_idle: bool) -> None:
+        self.is_idle = is_idle
+        self._on_idle(is_idle)
 
     async def probe(self, keys: Collection[str], begin_ns: int, within_ns: int) -> dict[str, Tried]:
         """Writes to each of this client's keys until one write to it is acknowledged.

@@ -184,6 +184,16 @@ class SimClients:
     async def resume(self, client: str) -> None:
         self._seats[client].host.resume()
 
+    async def idle(self, client: str, *, leaves: bool) -> None:
+        self._seats[client].life.idle(leaves=leaves)
+
+    async def wake(self, client: str) -> None:
+        self._seats[client].life.wake()
+
+    async def is_idle(self, client: str) -> bool:
+        seat = self._seats[client]
+        return seat.is_running and seat.life.is_idle
+
     async def is_running(self, client: str) -> bool:
         return self._seats[client].is_running
 

@@ -20,7 +20,20 @@ from harness.client.base import Client
 from harness.client.make import make_client
 from harness.history.op import OpType
 from harness.plugins import load_plugins
-from harness.run.frames import NEWS, ROW, Begin, Drain, Load, Order, Probe, Stop, framed, read_order
+from harness.run.frames import (
+    NEWS,
+    ROW,
+    Begin,
+    Drain,
+    Idle,
+    Load,
+    Order,
+    Probe,
+    Stop,
+    Wake,
+    framed,
+    read_order,
+)
 from harness.run.life import Life
 from workloads import make_workload
 from workloads.base import Load as WorkloadLoad
@@ -108,6 +121,7 @@ class Worker:
             pen.row,
             process=begin.process,
             ordinal=begin.ordinal,
+            on_idle=lambda is_idle: pen.news("idle", is_idle),
         )
 
     def take(self, order: Order) -> None:
@@ -115,6 +129,10 @@ class Worker:
         if isinstance(order, Stop):
             self._stopped = self._taken
             self.life.stop()
+        elif isinstance(order, Idle):
+            self.life.idle(leaves=order.leaves)
+        elif isinstance(order, Wake):
+            self.life.wake()
         else:
             self._taken += 1
             self._orders.put((self._taken, order))

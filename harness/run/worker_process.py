@@ -46,6 +46,7 @@ class WorkerProcess:
         self.failure: str | None = None
         """What it could not go on with; who is killed has no time to tell."""
         self.is_to_stand_still = False
+        self.is_idle = False
         self._on_row = on_row
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
@@ -110,6 +111,8 @@ class WorkerProcess:
                 on_row(frame)
             elif frame[1] == "failed":
                 self.failure = frame[2]
+            elif frame[1] == "idle":
+                self.is_idle = frame[2]
             else:
                 self._news.put_nowait((frame[1], frame[2]))
 
