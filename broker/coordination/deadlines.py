@@ -66,6 +66,15 @@ class Deadlines(Generic[Key]):
             self._drop_stale()
         return due
 
+    def take_one_due(self, now_s: float) -> Key | None:
+        """Removes and returns the key with the earliest deadline, if that has come."""
+        self._drop_stale()
+        if not self._heap or self._heap[0][0] > now_s:
+            return None
+        _, _, key = heappop(self._heap)
+        del self._by_key[key]
+        return key
+
     def _drop_stale(self) -> None:
         heap = self._heap
         while heap and self._by_key.get(heap[0][2]) != heap[0][:2]:

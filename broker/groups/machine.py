@@ -14,7 +14,8 @@ from typing import Any
 from broker.coordination.deadlines import Deadlines
 from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket
 from broker.groups import offset_requests, records
-from broker.groups.group import Group
+from broker.groups.consumer.groups import DEADLINE_KINDS, RECORD_KINDS, ConsumerGroups
+from broker.groups.group import Group, GroupClient
 from broker.groups.offsets import CommittedOffsets
 from broker.groups.settings import GroupSettings
 from broker.groups.topics_view import TopicsView
@@ -34,6 +35,7 @@ class GroupMachine:
         self.offsets = CommittedOffsets()
         self.deadlines: Deadlines[tuple[str, ...]] = Deadlines()
         """Keys begin with what they are for, such as `session`, and the group's id."""
+        self.consumer_groups = ConsumerGroups(self.groups, settings, topics, self.deadlines)
 
     # Offsets
 
@@ -53,10 +55,30 @@ class GroupMachine:
             replies=[Reply(ticket, offset_requests.offset_fetch(self.offsets, group, body))]
         )
 
+    # Groups of the consumer protocol
+
+    def consumer_group_heartbeat(
+        self,
+        ticket: Ticket,
+        body: m.ConsumerGroupHeartbeatRequest,
+        version: int,
+        client: GroupClient,
+        new_member_id: str,
+        now: Now,
+    ) -> Step:
+        """`new_member_id` is for a member that brings no id of its own."""
+        return self.consumer_groups.heartbeat(ticket, body, version, client, new_member_id, now)
+
+    def consumer_group_describe(self, ticket: Ticket, group_ids: Sequence[str]) -> Step:
+        """Replies with a list of ConsumerGroupDescribeResponseDescribedGroup."""
+        described = [self.consumer_groups.describe(group_id) for group_id in group_ids]
+        return Step(replies=[Reply(ticket, described)])
+
     # The metadata
 
     def topics_changed(self, changed: Sequence[str], deleted: Sequence[str], now: Now) -> Step:
         """Topics were created or have other partitions; others were deleted."""
+        self.consumer_groups.topics_changed([*changed, *deleted])
         return Step()
 
     # What the shell asks
@@ -75,10 +97,13 @@ class GroupMachine:
         match kind:
             case records.OFFSET_COMMIT:
                 self.offsets.replay(key, value)
+            case _ if kind in RECORD_KINDS:
+                self.consumer_groups.replay(kind, key, value)
             case _:
                 pass  # kinds of groups that are not offered here
 
     def loaded(self, now: Now) -> Step:
+        self.consumer_groups.loaded(now)
         return Step()
 
     @property
@@ -86,6 +111,10 @@ class GroupMachine:
         return self.deadlines.next_s
 
     def tick(self, now: Now) -> Step:
+        """One deadline at a time: the next one is judged by what this one has changed."""
+        key = self.deadlines.take_one_due(now.loop_s)
+        if key is not None and key[0] in DEADLINE_KINDS:
+            return self.consumer_groups.due(key, now)
         return Step()
 
     def tickets(self) -> list[Ticket]:
