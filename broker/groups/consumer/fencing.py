@@ -37,5 +37,4 @@ def fence(group: ConsumerGroup, members: Sequence[Member], now: Now) -> list[Coo
     if names is not None or group.needs_metadata_check:
         hashed = group.around.hashes.of(state.subscriptions.names if names is None else names)
     records.append(group_records.group_epoch(group_id, state.epoch + 1, hashed))
-    group.cancel_timers([member.member_id for member in members])
     return records

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from broker.coordination.step import CoordinatorRecord, Now
 from broker.groups.consumer import group_records
 from broker.groups.consumer.around import JOIN, KINDS, REBALANCE, SESSION, SYNC, Around
@@ -149,11 +147,11 @@ class ConsumerGroup:
     def expect_no_more(self, kind: str, member_id: str) -> None:
         self.around.deadlines.cancel((kind, self.group_id, member_id))
 
-    def cancel_timers(self, member_ids: Sequence[str]) -> None:
-        for member_id in member_ids:
-            self._rebalance_epochs.pop(member_id, None)
-            for kind in KINDS:
-                self.expect_no_more(kind, member_id)
+    def cancel_timers(self, member_id: str) -> None:
+        """The member is gone. Not before that: a removal that cannot be written is tried again."""
+        self._rebalance_epochs.pop(member_id, None)
+        for kind in KINDS:
+            self.expect_no_more(kind, member_id)
 
     def missed_its_revocation(self, member: Member) -> bool:
         """Whether the member is still in the step that its rebalance time-out was set for."""

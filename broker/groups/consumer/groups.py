@@ -76,12 +76,11 @@ class ConsumerGroups:
             outcome = self._heartbeat(request, client, new_member_id, now)
         except KafkaError as problem:
             return Step(replies=[Reply(ticket, failed(problem.code, problem.message))])
-
-        def refused(code: ErrorCode, later: Now) -> Step:
-            self._put_back_timers(request.group_id, request.member_id, later)
-            return Step(replies=[Reply(ticket, failed(code))])
-
-        return Step(outcome.records, [Reply(ticket, outcome.response)], refused)
+        return Step(
+            outcome.records,
+            [Reply(ticket, outcome.response)],
+            lambda code, _: Step(replies=[Reply(ticket, failed(code))]),
+        )
 
     def _heartbeat(
         self,
@@ -145,12 +144,6 @@ class ConsumerGroups:
         self.around.deadlines.set(key, now.loop_s + _RETRY_S)
         return Step()
 
-    def _put_back_timers(self, group_id: str, member_id: str, now: Now) -> None:
-        """A member whose leave was not written is still a member."""
-        group = self._groups.get(group_id)
-        if isinstance(group, ConsumerGroup) and member_id in group.state.members:
-            group.expect_heartbeat(group.state.members[member_id], now)
-
     # Replay
 
     def replay(self, kind: int, key: Any, value: Any) -> None:
@@ -170,6 +163,8 @@ class ConsumerGroups:
                 state.replay_partition_metadata(value)
             case records.CONSUMER_GROUP_MEMBER_METADATA:
                 state.replay_member(key.member_id, value)
+                if value is None:
+                    group.cancel_timers(key.member_id)
             case records.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA:
                 state.replay_assignment_epoch(value)
             case records.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER:

@@ -158,10 +158,7 @@ def _static_member(
 def replace_static_member(
     group: ConsumerGroup, existing: Member, member_id: str
 ) -> tuple[Member, list[CoordinatorRecord]]:
-    """The successor, with all that the predecessor had, and the records of the replacement.
-
-    The predecessor's timers are left alone: they find no such member, unless the append fails.
-    """
+    """The successor, with all that the predecessor had, and the records of the replacement."""
     successor = replace(existing, member_id=member_id, epoch=JOIN_EPOCH, previous_epoch=JOIN_EPOCH)
     group_id = group.group_id
     target = group.state.target_of(existing.member_id)

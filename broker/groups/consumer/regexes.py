@@ -92,11 +92,11 @@ def resolve_slice(group: ConsumerGroup, now: Now) -> list[CoordinatorRecord]:
     """Goes on with the resolution that was asked for; the records when it is done."""
     search = group.regex_search
     if search is None:
+        wanted, topics = group.state.subscriptions.regexes, group.around.topics
+        if not wanted:
+            return []  # the member that asked for it has left since
         group.regexes_are_stale = False
-        topics = group.around.topics
-        search = RegexSearch(
-            group.state.subscriptions.regexes, topics.names(), topics.version, now.wall_ms
-        )
+        search = RegexSearch(wanted, topics.names(), topics.version, now.wall_ms)
     if not search.go_on():
         group.regex_search = search
         group.around.deadlines.set((REGEX, group.group_id), now.loop_s)

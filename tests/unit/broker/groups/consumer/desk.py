@@ -119,15 +119,18 @@ class Desk:
         return self.beat(member_id, 0, owned={}, **(defaults | fields))
 
     def _listed(
-        self, owned: dict[str, Sequence[int]]
+        self, owned: dict[str | bytes, Sequence[int]]
     ) -> list[m.ConsumerGroupHeartbeatRequestTopicPartitions]:
         return [
             m.ConsumerGroupHeartbeatRequestTopicPartitions(
-                topic_id=self.topics.topic_id(name) or name.encode().ljust(16, b"?"),
+                topic_id=name if isinstance(name, bytes) else self._id_or_unknown(name),
                 partitions=list(numbers),
             )
             for name, numbers in owned.items()
         ]
+
+    def _id_or_unknown(self, name: str) -> bytes:
+        return self.topics.topic_id(name) or name.encode().ljust(16, b"?")
 
     def assigned(self, response: m.ConsumerGroupHeartbeatResponse) -> dict[str, list[int]] | None:
         """The assignment of a response, with the names of topics."""
