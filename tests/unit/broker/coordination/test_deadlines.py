@@ -13,7 +13,8 @@ def test_the_earliest_comes_first_and_ties_in_the_order_of_setting() -> None:
     assert deadlines.take_next(0.9) is None
     assert [deadlines.take_next(2.0) for _ in range(4)] == ["early", "b", "a", None]
     assert deadlines.take_due(3.0) == ["late"]
-    assert (deadlines.next_s, len(deadlines)) == (None, 0)
+    assert deadlines.next_s is None
+    assert len(deadlines) == 0
 
 
 def test_a_deadline_that_is_set_again_or_cancelled_does_not_come_up() -> None:
