@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from broker.coordination.internal_topics import GROUPS_TOPIC, InternalTopic, partition_for
-from broker.coordination.shard import ShardSettings, Surroundings
+from broker.coordination.internal_topics import InternalTopic, partition_for
+from broker.coordination.shard import Shard, ShardSettings, Surroundings
 from broker.coordination.shards import Shards
 from broker.coordination.step import Now, Step, Ticket
 from broker.groups.machine import GroupMachine
 from broker.groups.settings import GroupSettings
 from broker.metadata.changes import Change, PartitionsAdded, TopicCreated, TopicDeleted
+from broker.metadata.ids import new_uuid_text
 from broker.metadata.image import TopicInfo
+from broker.metadata.internal_topics import GROUPS_TOPIC
 from broker.partition import Partition
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -29,7 +32,12 @@ class GroupCoordinator:
         self.shards = Shards(GROUPS_TOPIC, self._make_machine, self._surroundings)
 
     def _make_machine(self) -> GroupMachine:
-        return GroupMachine(group_settings(self._node.config), ImageTopics(self._node))
+        random = self._node.world.random
+        return GroupMachine(
+            group_settings(self._node.config),
+            ImageTopics(self._node),
+            lambda: new_uuid_text(random),
+        )
 
     def _surroundings(self) -> Surroundings:
         config = self._node.config
@@ -47,7 +55,27 @@ class GroupCoordinator:
 
     async def submit(self, group_id: str, run: Run) -> Any:
         """The reply of the group's machine. Raises KafkaError when this node cannot answer."""
-        return await self.shards.ask(self.partition_of(group_id), run)
+        return await reply_of(self.ask(group_id, run))
+
+    def ask(self, group_id: str, run: Run) -> asyncio.Future[Any]:
+        """As `submit`, for several questions at once: `await reply_of(...)` each afterwards.
+
+        The result is the reply, or a KafkaError.
+        """
+        try:
+            return self.shards.ask(self.partition_of(group_id), run)
+        except KafkaError as error:
+            return _done(error)
+
+    def ask_all(self, run: Run) -> list[asyncio.Future[Any]]:
+        """The same question to all partitions that this node leads, in their order."""
+        return [self._ask_shard(shard, run) for _, shard in self.shards]
+
+    def _ask_shard(self, shard: Shard[GroupMachine], run: Run) -> asyncio.Future[Any]:
+        try:
+            return shard.ask(run)
+        except KafkaError as error:
+            return _done(error)
 
     def partition_of(self, group_id: str) -> int:
         """Raises KafkaError(NOT_COORDINATOR) while there is no topic."""
@@ -79,8 +107,11 @@ class GroupCoordinator:
     def role_changed(self, partition: Partition, is_held: bool) -> None:
         self.shards.role_changed(partition, is_held)
 
-    def applied(self, changes: Sequence[Change]) -> None:
-        """Right after the image has these changes."""
+    def applied(self, changes: Sequence[Change] | None) -> None:
+        """Right after the image has these changes; None when it is another image."""
+        if changes is None:
+            self.shards.tell_all(lambda machine, now: machine.topics_replaced(now))
+            return
         changed: list[str] = []
         deleted: list[str] = []
         for change in changes:
@@ -96,6 +127,20 @@ class GroupCoordinator:
 
     def close(self) -> None:
         self.shards.close()
+
+
+async def reply_of(asked: asyncio.Future[Any]) -> Any:
+    """Raises KafkaError."""
+    result = await asked
+    if isinstance(result, KafkaError):
+        raise result
+    return result
+
+
+def _done(error: KafkaError) -> asyncio.Future[Any]:
+    outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    outcome.set_result(error)
+    return outcome
 
 
 class ImageTopics:

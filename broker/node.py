@@ -207,7 +207,7 @@ class Node:
             self.reload_config()
         if self.config.is_broker:
             self.role.follower.applied(changes)
-            self.groups.applied(changes or ())
+            self.groups.applied(changes)
 
     def reload_config(self) -> None:
         """What the image says of this node, over what its file says."""

@@ -67,5 +67,4 @@ def _advertised(*, at_controller: bool) -> tuple[m.ApiVersion, ...]:
             max_version=api.version_max,
         )
         for key, api in sorted(table.items())
-        if api.is_advertised
     )

@@ -21,17 +21,18 @@ async def offset_commit(
     body, version = request.body, request.version
     unknown: list[m.OffsetCommitResponseTopic] = []
     body.topics = await _known_topics(node, request, unknown)
-    if not body.topics:
-        return m.OffsetCommitResponse(topics=unknown)
-    request.will_wait()
-    try:
-        answer: m.OffsetCommitResponse = await node.groups.submit(
-            body.group_id,
-            lambda machine, ticket, now: machine.offset_commit(ticket, body, version, now),
-        )
-    except KafkaError as error:
-        answer = commit_failed(body, error.code)
-    answer.topics += unknown
+    answer = m.OffsetCommitResponse(topics=[])
+    if body.topics:
+        request.will_wait()
+        try:
+            answer = await node.groups.submit(
+                body.group_id,
+                lambda machine, ticket, now: machine.offset_commit(ticket, body, version, now),
+            )
+        except KafkaError as error:
+            answer = commit_failed(body, error.code)
+    if unknown:
+        _add_unknown(answer, unknown)
     return answer
 
 
@@ -40,19 +41,21 @@ async def _known_topics(
     request: Request[m.OffsetCommitRequest],
     unknown: list[m.OffsetCommitResponseTopic],
 ) -> list[m.OffsetCommitRequestTopic]:
-    """Topics with their names, without the partitions that do not exist: those go to `unknown`."""
+    """Topics with names and ids, without the partitions that do not exist: `unknown` gets those."""
     image = node.metadata.image
     by_id = request.version >= _FIRST_VERSION_WITH_IDS
     known: list[m.OffsetCommitRequestTopic] = []
     for topic in request.body.topics:
         await request.pause()
         info = image.topic_by_id(topic.topic_id) if by_id else image.topic(topic.name)
-        count = 0 if info is None else len(info.partitions)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        count = 0
+        if info is not None:
+            topic.name, topic.topic_id, count = info.name, info.topic_id, len(info.partitions)
+        elif by_id:
+            code = ErrorCode.UNKNOWN_TOPIC_ID
         missing = [each for each in topic.partitions if not 0 <= each.partition_index < count]
         if missing:
-            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if by_id and info is None:
-                code = ErrorCode.UNKNOWN_TOPIC_ID
             gone = m.OffsetCommitRequestTopic(
                 name=topic.name, topic_id=topic.topic_id, partitions=missing
             )
@@ -60,7 +63,19 @@ async def _known_topics(
             topic.partitions = [
                 each for each in topic.partitions if 0 <= each.partition_index < count
             ]
-        if info is not None and topic.partitions:
-            topic.name = info.name
+        if topic.partitions:
             known.append(topic)
     return known
+
+
+def _add_unknown(
+    answer: m.OffsetCommitResponse, unknown: list[m.OffsetCommitResponseTopic]
+) -> None:
+    """Partitions that do not exist are told with those of the same topic that do."""
+    answered = {(each.name, each.topic_id): each for each in answer.topics}
+    for topic in unknown:
+        found = answered.get((topic.name, topic.topic_id))
+        if found is None:
+            answer.topics.append(topic)
+        else:
+            found.partitions += topic.partitions

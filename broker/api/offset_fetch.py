@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 from broker.api.request import Request
+from broker.group_coordinator import reply_of
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -21,11 +23,21 @@ async def offset_fetch(node: Node, request: Request[m.OffsetFetchRequest]) -> m.
     if request.version < _FIRST_BATCHED_VERSION:
         return await _one_group(node, request)
     by_id = request.version >= _FIRST_VERSION_WITH_IDS
-    groups = []
+    asked = []
     for group in request.body.groups:
         await request.pause()
-        groups.append(await (_fetch_by_id if by_id else _fetch)(node, group))
-    return m.OffsetFetchResponse(groups=groups)
+        unknown = _leave_out_unknown(node, group) if by_id else []
+        asked.append((group, unknown, _ask(node, group)))
+    request.will_wait()
+    answer = m.OffsetFetchResponse(groups=[])
+    for group, unknown, reply in asked:
+        found = await _found(group, reply)
+        if by_id:
+            _set_ids(node, found)
+        if not found.error_code:
+            found.topics += unknown
+        answer.groups.append(found)
+    return answer
 
 
 async def _one_group(node: Node, request: Request[m.OffsetFetchRequest]) -> m.OffsetFetchResponse:
@@ -37,7 +49,7 @@ async def _one_group(node: Node, request: Request[m.OffsetFetchRequest]) -> m.Of
             m.OffsetFetchRequestTopics(name=each.name, partition_indexes=each.partition_indexes)
             for each in body.topics
         ]
-    found = await _fetch(node, asked)
+    found = await _found(asked, _ask(node, asked))
     if found.error_code and request.version < _FIRST_VERSION_WITH_TOP_ERROR:
         found.topics = [_failed(each, found.error_code) for each in asked.topics or ()]
     topics = []
@@ -61,40 +73,53 @@ async def _one_group(node: Node, request: Request[m.OffsetFetchRequest]) -> m.Of
     return m.OffsetFetchResponse(topics=topics, error_code=found.error_code)
 
 
-async def _fetch(node: Node, group: m.OffsetFetchRequestGroup) -> m.OffsetFetchResponseGroup:
+def _ask(node: Node, group: m.OffsetFetchRequestGroup) -> asyncio.Future[Any]:
+    return node.groups.ask(
+        group.group_id, lambda machine, ticket, now: machine.offset_fetch(ticket, group)
+    )
+
+
+async def _found(
+    group: m.OffsetFetchRequestGroup, asked: asyncio.Future[Any]
+) -> m.OffsetFetchResponseGroup:
     try:
-        found: m.OffsetFetchResponseGroup = await node.groups.submit(
-            group.group_id,
-            lambda machine, ticket, now: machine.offset_fetch(ticket, group, now),
-        )
+        found: m.OffsetFetchResponseGroup = await reply_of(asked)
     except KafkaError as error:
-        return m.OffsetFetchResponseGroup(group_id=group.group_id, topics=[], error_code=error.code)
+        code = error.code
+        if code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
+            # As Kafka: consumers before 3.9 do not expect it here, and would not ask again.
+            code = ErrorCode.NOT_COORDINATOR
+        return m.OffsetFetchResponseGroup(group_id=group.group_id, topics=[], error_code=code)
     return found
 
 
-async def _fetch_by_id(node: Node, group: m.OffsetFetchRequestGroup) -> m.OffsetFetchResponseGroup:
-    """Topics go by ids. One that is not known is left out for all, and is an error for some."""
-    image = node.metadata.image
+def _leave_out_unknown(
+    node: Node, group: m.OffsetFetchRequestGroup
+) -> list[m.OffsetFetchResponseTopics]:
+    """Names the topics, takes unknown ones out of the request, and returns their answers."""
     unknown: list[m.OffsetFetchResponseTopics] = []
+    known: list[m.OffsetFetchRequestTopics] = []
+    for topic in group.topics or ():
+        info = node.metadata.image.topic_by_id(topic.topic_id)
+        if info is None:
+            unknown.append(_failed(topic, ErrorCode.UNKNOWN_TOPIC_ID))
+        else:
+            topic.name = info.name
+            known.append(topic)
     if group.topics is not None:
-        known = []
-        for topic in group.topics:
-            info = image.topic_by_id(topic.topic_id)
-            if info is None:
-                unknown.append(_failed(topic, ErrorCode.UNKNOWN_TOPIC_ID))
-            else:
-                topic.name = info.name
-                known.append(topic)
         group.topics = known
-    found = await _fetch(node, group)
+    return unknown
+
+
+def _set_ids(node: Node, found: m.OffsetFetchResponseGroup) -> None:
+    """A topic that has none, because it was deleted meanwhile, cannot be told."""
     answered = []
-    for each in found.topics:
-        info = image.topic(each.name)
+    for topic in found.topics:
+        info = node.metadata.image.topic(topic.name)
         if info is not None:
-            each.topic_id = info.topic_id
-            answered.append(each)
-    found.topics = answered if found.error_code else answered + unknown
-    return found
+            topic.topic_id = info.topic_id
+            answered.append(topic)
+    found.topics = answered
 
 
 def _failed(topic: m.OffsetFetchRequestTopics, code: int) -> m.OffsetFetchResponseTopics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, Generic
 
@@ -42,12 +43,12 @@ class Shards(Generic[MachineT]):
         if leads:
             self._shards[partition.index] = Shard(partition, self._make_machine, self._around())
 
-    async def ask(self, index: int, run: Callable[[MachineT, Ticket, Now], Step]) -> Any:
-        """What the machine of that partition replies. Raises KafkaError."""
+    def ask(self, index: int, run: Callable[[MachineT, Ticket, Now], Step]) -> asyncio.Future[Any]:
+        """As `Shard.ask`, of the shard of that partition."""
         shard = self._shards.get(index)
         if shard is None:
             raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is led elsewhere")
-        return await shard.ask(run)
+        return shard.ask(run)
 
     def tell_all(self, run: Callable[[MachineT, Now], Step]) -> None:
         for _, shard in self:

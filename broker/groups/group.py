@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Protocol
 
 from broker.coordination.step import CoordinatorRecord, Now
+from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
 
@@ -63,6 +64,11 @@ class Group(Protocol):
         """Whether the whole group may be deleted: NON_EMPTY_GROUP while it has members."""
         ...
 
+    def check_offset_delete(self) -> ErrorCode:
+        """Whether single offsets may be deleted. NON_EMPTY_GROUP while the group has members whose
+        subscriptions are not known, because they are no consumers."""
+        ...
+
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether a member reads this topic. Unknown subscriptions count as subscribed."""
         ...
@@ -70,6 +76,10 @@ class Group(Protocol):
     def offsets_expire_from_ms(self, commit_timestamp_ms: int) -> int | None:
         """When the retention of an offset that was committed then begins (KIP-211); None while
         the group has members that may be subscribed to its topic."""
+        ...
+
+    def described(self) -> m.DescribeGroupsResponseDescribedGroup | None:
+        """For DescribeGroups, which knows classic groups only: None for others."""
         ...
 
     def tombstones(self) -> list[CoordinatorRecord]:

@@ -10,6 +10,7 @@ from broker.groups.offsets import (
     CommittedOffsets,
     Partitions,
     commit_record,
+    delete_record,
 )
 from broker.groups.settings import GroupSettings
 from broker.protocol import messages as m
@@ -21,16 +22,19 @@ _NO_RETENTION = -1
 
 
 def offset_commit(
-    offsets: CommittedOffsets,
     group: Group | None,
+    is_simple: bool,
     settings: GroupSettings,
     ticket: Ticket,
     body: m.OffsetCommitRequest,
     version: int,
     now: Now,
 ) -> Step:
-    """All partitions are written as one batch; the answer has a word for each."""
-    code = _check_commit(group, body, version)
+    """All partitions are written as one batch; the answer has a word for each.
+
+    `is_simple` says that only offsets of the group are known.
+    """
+    code = _check_commit(group, is_simple, body, version)
     if code:
         return Step(replies=[Reply(ticket, commit_failed(body, code))])
     if group is not None:
@@ -48,7 +52,7 @@ def offset_commit(
         for part in topic.partitions:
             code = ErrorCode.NONE
             metadata = part.committed_metadata or ""
-            if len(metadata.encode()) > settings.offset_metadata_max_bytes:
+            if utf16_length(metadata) > settings.offset_metadata_max_bytes:
                 code = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
                 committed = CommittedOffset(
@@ -57,6 +61,7 @@ def offset_commit(
                     metadata,
                     now.wall_ms,
                     expire_ms,
+                    topic.topic_id,
                 )
                 written.append(
                     commit_record(body.group_id, topic.name, part.partition_index, committed)
@@ -73,7 +78,9 @@ def offset_commit(
     )
 
 
-def _check_commit(group: Group | None, body: m.OffsetCommitRequest, version: int) -> ErrorCode:
+def _check_commit(
+    group: Group | None, is_simple: bool, body: m.OffsetCommitRequest, version: int
+) -> ErrorCode:
     generation = body.generation_id_or_member_epoch
     if group is not None:
         return group.check_commit(
@@ -81,6 +88,8 @@ def _check_commit(group: Group | None, body: m.OffsetCommitRequest, version: int
         )
     if generation < 0:
         return ErrorCode.NONE  # a client that assigns partitions to itself
+    if is_simple:
+        return ErrorCode.UNKNOWN_MEMBER_ID  # the group is there, and has no members
     is_new = version >= _FIRST_VERSION_WITH_MEMBER_EPOCH
     return ErrorCode.GROUP_ID_NOT_FOUND if is_new else ErrorCode.ILLEGAL_GENERATION
 
@@ -103,12 +112,19 @@ def commit_failed(body: m.OffsetCommitRequest, code: ErrorCode) -> m.OffsetCommi
     )
 
 
+def utf16_length(text: str) -> int:
+    """The length of a string as Java counts it: Kafka's limit is in characters, not in bytes."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def offset_fetch(
-    offsets: CommittedOffsets,
-    group: Group | None,
-    body: m.OffsetFetchRequestGroup,
+    offsets: CommittedOffsets, group: Group | None, body: m.OffsetFetchRequestGroup
 ) -> m.OffsetFetchResponseGroup:
-    """The topics of the answer have names; one that asked by id puts the ids in itself."""
+    """Offsets of an earlier topic of the same name are none, if the client says which it means.
+
+    Nothing here is unstable, whether the client requires that or not: the shell holds the reply
+    until everything is committed that it shows.
+    """
     if group is not None:
         code = group.check_fetch(body.member_id, body.member_epoch)
         if code:
@@ -117,19 +133,21 @@ def offset_fetch(
     answer = m.OffsetFetchResponseGroup(group_id=body.group_id, topics=[])
     if body.topics is None:
         for name, partitions in known.items():
-            answer.topics.append(_fetched(name, list(partitions), partitions))
+            asked = m.OffsetFetchRequestTopics(name=name, partition_indexes=list(partitions))
+            answer.topics.append(_fetched(asked, partitions))
         return answer
     for topic in body.topics:
-        partitions = known.get(topic.name, {})
-        answer.topics.append(_fetched(topic.name, topic.partition_indexes, partitions))
+        answer.topics.append(_fetched(topic, known.get(topic.name, {})))
     return answer
 
 
-def _fetched(name: str, indexes: list[int], committed: Partitions) -> m.OffsetFetchResponseTopics:
+def _fetched(
+    topic: m.OffsetFetchRequestTopics, committed: Partitions
+) -> m.OffsetFetchResponseTopics:
     partitions: list[m.OffsetFetchResponsePartitions] = []
-    for index in indexes:
+    for index in topic.partition_indexes:
         found = committed.get(index)
-        if found is None:
+        if found is None or not found.is_of(topic.topic_id):
             each = m.OffsetFetchResponsePartitions(
                 partition_index=index, committed_offset=_NONE_COMMITTED, metadata=""
             )
@@ -141,4 +159,40 @@ def _fetched(name: str, indexes: list[int], committed: Partitions) -> m.OffsetFe
                 metadata=found.metadata,
             )
         partitions.append(each)
-    return m.OffsetFetchResponseTopics(name=name, partitions=partitions)
+    return m.OffsetFetchResponseTopics(
+        name=topic.name, topic_id=topic.topic_id, partitions=partitions
+    )
+
+
+def offset_delete(
+    offsets: CommittedOffsets,
+    group: Group | None,
+    is_simple: bool,
+    ticket: Ticket,
+    body: m.OffsetDeleteRequest,
+) -> Step:
+    """Offsets of topics that members read are left alone."""
+    if group is None and not is_simple:
+        return _delete_failed(ticket, ErrorCode.GROUP_ID_NOT_FOUND)
+    if group is not None:
+        code = group.check_offset_delete()
+        if code:
+            return _delete_failed(ticket, code)
+    written: list[CoordinatorRecord] = []
+    answer = m.OffsetDeleteResponse(topics=[])
+    for topic in body.topics:
+        parts: list[m.OffsetDeleteResponsePartition] = []
+        answer.topics.append(m.OffsetDeleteResponseTopic(name=topic.name, partitions=parts))
+        code = ErrorCode.NONE
+        if group is not None and group.is_subscribed_to(topic.name):
+            code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        for part in topic.partitions:
+            index = part.partition_index
+            parts.append(m.OffsetDeleteResponsePartition(partition_index=index, error_code=code))
+            if not code and offsets.find(body.group_id, topic.name, index) is not None:
+                written.append(delete_record(body.group_id, topic.name, index))
+    return Step(written, [Reply(ticket, answer)], lambda code, now: _delete_failed(ticket, code))
+
+
+def _delete_failed(ticket: Ticket, code: ErrorCode) -> Step:
+    return Step(replies=[Reply(ticket, m.OffsetDeleteResponse(error_code=code, topics=[]))])

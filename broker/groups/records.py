@@ -39,8 +39,8 @@ _NAMES = {
 
 _KIND_BY_KEY = {f"{name}Key": kind for kind, name in _NAMES.items()}
 
-OFFSET_VALUE_VERSION = 3
-"""What Kafka writes: version 4 is flexible, and brokers before 3.6 cannot read it."""
+OFFSET_VALUE_VERSION = 4
+"""What Kafka 4.3 writes: it has the topic's id."""
 _OFFSET_VALUE_VERSION_WITH_EXPIRY = 1
 _GROUP_VALUE_VERSION = 3
 _CONSUMER_VALUE_VERSION = 0

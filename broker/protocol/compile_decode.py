@@ -169,13 +169,13 @@ class _DecoderSource:
         if field.type in FIXED_TYPES:
             self._read(FIXED_TYPES[field.type], target)
         elif field.struct is not None:
-            self._inner_struct(field.struct, target, null)
+            least = 1 if field.is_sent_as_null else 0
+            self._inner_struct(field.struct, target, null, least)
         else:
             self._bytes_or_string(field, target, null)
 
-    def _inner_struct(
-        self, struct_: Struct, target: str, null: Versions, *, highest_null: int = -1
-    ) -> None:
+    def _inner_struct(self, struct_: Struct, target: str, null: Versions, least: int) -> None:
+        """`least` is the smallest byte that says that the struct is there."""
         name = self._out.fresh("struct")
         if self._version not in null:
             self._struct(struct_, name)
@@ -184,7 +184,7 @@ class _DecoderSource:
         present = self._out.fresh("present")
         self._read("b", present)
         self._flush()
-        with self._out.block(f"if {present} <= {highest_null}:"):
+        with self._out.block(f"if {present} < {least}:"):
             self._out.add(f"{target} = None")
         with self._out.block("else:"):
             self._struct(struct_, name)
@@ -300,14 +300,7 @@ class _DecoderSource:
                 for field in fields:
                     head = "if" if field is fields[0] else "elif"
                     with self._out.block(f"{head} {tag} == {field.tag}:"):
-                        self._tagged_field(field, f"{name}.{field.name}")
+                        self._field(field, f"{name}.{field.name}")
                         self._flush()
                 self._out.add(f"else: at = {stop}")
                 self._out.add(f"if at != {stop}: refuse('tagged field', at)")
-
-    def _tagged_field(self, field: Field, target: str) -> None:
-        """A struct that is null is a byte of 0 in a tagged field, and one of -1 elsewhere."""
-        if field.struct is not None and not field.is_array:
-            self._inner_struct(field.struct, target, field.null, highest_null=0)
-        else:
-            self._field(field, target)

@@ -23,9 +23,6 @@ _Built = TypeVar("_Built")
 Encoder = Callable[[Any], list[Any]]
 SlicedEncoder = Callable[[Any], Generator[None, None, list[Any]]]
 
-TAGGED_NULL_STRUCT = b"\0"
-"""Null where a tagged field has a struct that may be null. Elsewhere it is a byte of -1."""
-
 _COPIED_RECORDS_SIZE = 1024
 """Records in memory up to this size are cheaper to copy than to send as a chunk of their own."""
 
@@ -121,15 +118,13 @@ class _EncoderSource:
         if field.type in FIXED_TYPES:
             self._write(FIXED_TYPES[field.type], value)
         elif field.struct is not None:
-            self._inner_struct(field.struct, value, can_be_null)
+            self._inner_struct(field.struct, value, can_be_null, _null_struct(field))
         elif field.type == "string":
             self._string(field, value, can_be_null)
         else:
             self._bytes(field, value, can_be_null)
 
-    def _inner_struct(
-        self, struct_: Struct, value: str, can_be_null: bool, null: bytes = b"\xff"
-    ) -> None:
+    def _inner_struct(self, struct_: Struct, value: str, can_be_null: bool, null: bytes) -> None:
         name = self._out.fresh("struct")
         self._out.add(f"{name} = {value}")
         if not can_be_null:
@@ -251,7 +246,7 @@ class _EncoderSource:
                 with self._out.block(f"if not {is_default}:"):
                     self._out.add("parts = []")
                     was_in_tag, self._is_in_tag = self._is_in_tag, True
-                    self._tagged_field(field, f"{name}.{field.name}")
+                    self._field(field, f"{name}.{field.name}")
                     self._flush()
                     self._is_in_tag = was_in_tag
                     self._out.add("body = join(parts)")
@@ -260,24 +255,19 @@ class _EncoderSource:
             self._out.add(f"parts += {tagged}")
         self._run = []
 
-    def _tagged_field(self, field: Field, value: str) -> None:
-        """A struct that is null has another sign in a tagged field than elsewhere."""
-        if field.struct is not None and not field.is_array:
-            can_be_null = self._version in field.null
-            self._inner_struct(field.struct, value, can_be_null, null=TAGGED_NULL_STRUCT)
-        else:
-            self._field(field, value)
-
     def _is_default(self, field: Field, value: str) -> str:
+        if field.is_sent_as_null:
+            return "False"
         if field.is_optional:
             default = self._out.fresh("DEFAULT")
             self._out.namespace[default] = self._classes[field.type]()
-            if self._version in field.null:
-                # To Kafka such a struct is empty by default, and null is something to be sent.
-                return f"{value} == {default}"
             return f"({value} is None or {value} == {default})"
         if field.defaults_to_none:
             return f"{value} is None"
         if field.is_array:
             return f"not {value}"
         return f"{value} == {field.default!r}"
+
+
+def _null_struct(field: Field) -> bytes:
+    return b"\x00" if field.is_sent_as_null else b"\xff"

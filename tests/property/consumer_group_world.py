@@ -307,7 +307,7 @@ class World:
         last = {record.key: place for place, record in enumerate(log)}
         cut = self.draw.randrange(len(log) + 1)
         for dirty in (len(log), 0, cut):
-            machine = GroupMachine(SETTINGS, self.desk.topics)
+            machine = GroupMachine(SETTINGS, self.desk.topics, str)
             for place, record in enumerate(log):
                 if place < dirty or last[record.key] == place:
                     machine.replay(record)

@@ -9,6 +9,7 @@ from broker.groups.consumer.group_state import GroupState
 from broker.groups.consumer.member import Member, MemberState
 from broker.groups.consumer.regex_search import RegexSearch
 from broker.groups.group import GroupKind
+from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
 _FIRST_COMMIT_VERSION_WITH_EPOCHS = 9
@@ -76,6 +77,10 @@ class ConsumerGroup:
             return ErrorCode.UNKNOWN_MEMBER_ID
         return _check_epoch(member, member_epoch)
 
+    def check_offset_delete(self) -> ErrorCode:
+        """Subscriptions are always known."""
+        return ErrorCode.NONE
+
     def is_subscribed_to(self, topic: str) -> bool:
         subscriptions = self.state.subscriptions
         return topic in subscriptions or subscriptions.unresolved
@@ -87,6 +92,9 @@ class ConsumerGroup:
 
     def check_delete(self) -> ErrorCode:
         return ErrorCode.NON_EMPTY_GROUP if self.state.members else ErrorCode.NONE
+
+    def described(self) -> m.DescribeGroupsResponseDescribedGroup | None:
+        return None
 
     def tombstones(self) -> list[CoordinatorRecord]:
         """The order is Kafka's, whose loader insists on it."""

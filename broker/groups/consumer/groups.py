@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from broker.coordination.deadlines import Deadlines
@@ -41,12 +41,17 @@ class ConsumerGroups:
     def __init__(
         self,
         groups: dict[str, Group],
+        simple: dict[str, None],
         settings: GroupSettings,
         topics: TopicsView,
         deadlines: Deadlines[tuple[str, ...]],
+        new_uuid: Callable[[], str],
     ) -> None:
-        """`groups` and `deadlines` are the machine's: other kinds of groups share them."""
+        """All but the last are the machine's, and other kinds of groups share them. `simple` holds
+        groups that exist without a state of their own, by their offsets."""
         self._groups = groups
+        self._simple = simple
+        self._new_uuid = new_uuid
         self.around = Around(settings, topics, deadlines, MetadataHashes(topics))
 
     def __iter__(self) -> Iterator[ConsumerGroup]:
@@ -68,12 +73,11 @@ class ConsumerGroups:
         request: m.ConsumerGroupHeartbeatRequest,
         version: int,
         client: GroupClient,
-        new_member_id: str,
         now: Now,
     ) -> Step:
         try:
             check_request(request, version, self.around.settings.group_consumer_assignors)
-            outcome = self._heartbeat(request, client, new_member_id, now)
+            outcome = self._heartbeat(request, client, now)
         except KafkaError as problem:
             return Step(replies=[Reply(ticket, failed(problem.code, problem.message))])
         return Step(
@@ -83,11 +87,7 @@ class ConsumerGroups:
         )
 
     def _heartbeat(
-        self,
-        request: m.ConsumerGroupHeartbeatRequest,
-        client: GroupClient,
-        new_member_id: str,
-        now: Now,
+        self, request: m.ConsumerGroupHeartbeatRequest, client: GroupClient, now: Now
     ) -> Outcome:
         if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             return leave(self.find(request.group_id), request, now)
@@ -96,7 +96,7 @@ class ConsumerGroups:
         else:
             # Comes into being when its first records are replayed.
             group = ConsumerGroup(request.group_id, self.around)
-        return join_or_stay(group, request, client, new_member_id, now)
+        return join_or_stay(group, request, client, self._new_uuid, now)
 
     def describe(self, group_id: str) -> m.ConsumerGroupDescribeResponseDescribedGroup:
         try:
@@ -121,7 +121,14 @@ class ConsumerGroups:
             if any(name in group.state.subscriptions for name in names):
                 group.request_metadata_check()
 
-    def due(self, key: tuple[str, ...], now: Now) -> Step:
+    def all_topics_changed(self) -> None:
+        """Any topic may be another one than before."""
+        self.around.hashes.forget_all()
+        for group in self:
+            group.regexes_are_stale = True
+            group.request_metadata_check()
+
+    def time_is_up(self, key: tuple[str, ...], now: Now) -> Step:
         """A deadline of a group has come. Whatever it was for may be over long since."""
         kind, group_id = key[:2]
         group = self._groups.get(group_id)
@@ -152,6 +159,7 @@ class ConsumerGroups:
         if not isinstance(group, ConsumerGroup):
             if value is None:
                 return
+            self._simple.pop(key.group_id, None)
             group = self._groups[key.group_id] = ConsumerGroup(key.group_id, self.around)
         state = group.state
         match kind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from broker.coordination.step import CoordinatorRecord, Now
@@ -33,12 +34,12 @@ def join_or_stay(
     group: ConsumerGroup,
     request: m.ConsumerGroupHeartbeatRequest,
     client: GroupClient,
-    new_member_id: str,
+    new_uuid: Callable[[], str],
     now: Now,
 ) -> Outcome:
-    """`new_member_id` is for a member of version 0, which brings none. Raises KafkaError."""
+    """Raises KafkaError. A member of version 0 brings no id, and gets a new one."""
     check_size(group, request.member_id)
-    member_id = request.member_id or new_member_id
+    member_id = request.member_id or new_uuid()
     owned = _owned(request)
     records: list[CoordinatorRecord] = []
     if request.instance_id is None:

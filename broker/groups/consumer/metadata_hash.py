@@ -28,6 +28,9 @@ class MetadataHashes:
     def forget(self, topic: str) -> None:
         self._by_topic.pop(topic, None)
 
+    def forget_all(self) -> None:
+        self._by_topic.clear()
+
     def of(self, names: Iterable[str]) -> int:
         """The hash of a set of topics. Topics that do not exist do not count."""
         found = [

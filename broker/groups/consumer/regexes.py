@@ -26,6 +26,9 @@ _log = logging.getLogger(__name__)
 REFRESH_INTERVAL_MIN_S = 10.0
 """A group's expressions are not resolved more often, even if topics appear all the time."""
 
+_SLICES_APART_S = 0.001
+"""Lets the loop do something else in between."""
+
 
 class RegexChange(Enum):
     NONE = auto()
@@ -99,7 +102,7 @@ def resolve_slice(group: ConsumerGroup, now: Now) -> list[CoordinatorRecord]:
         search = RegexSearch(wanted, topics.names(), topics.version, now.wall_ms)
     if not search.go_on():
         group.regex_search = search
-        group.around.deadlines.set((REGEX, group.group_id), now.loop_s)
+        group.around.deadlines.set((REGEX, group.group_id), now.loop_s + _SLICES_APART_S)
         return []
     group.regex_search = None
     group.regexes_resolved_s = now.loop_s

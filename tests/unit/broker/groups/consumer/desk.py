@@ -62,9 +62,12 @@ class Desk:
         self.now = Now(100.0, 1_000_000)
         self.refuses = ErrorCode.NONE
         """What the log answers to appends."""
-        self.machine = GroupMachine(settings, self.topics)
+        self.machine = self._machine()
         for name, count in topics.items():
             self.put_topic(name, count)
+
+    def _machine(self) -> GroupMachine:
+        return GroupMachine(self.settings, self.topics, lambda: "made-by-the-broker")
 
     @property
     def group(self) -> ConsumerGroup:
@@ -106,7 +109,7 @@ class Desk:
         )
         response: m.ConsumerGroupHeartbeatResponse = self.ask(
             lambda machine, ticket, now: machine.consumer_group_heartbeat(
-                ticket, body, version, client, "made-by-the-broker", now
+                ticket, body, version, client, now
             )
         )
         return response
@@ -170,7 +173,7 @@ class Desk:
 
     def loaded(self) -> GroupMachine:
         """A machine that has replayed the log."""
-        machine = GroupMachine(self.settings, self.topics)
+        machine = self._machine()
         for record in self.log:
             machine.replay(record)
         return machine

@@ -100,7 +100,7 @@ def test_a_record_has_the_bytes_of_kafka(record: CoordinatorRecord, key: str, va
 
 
 def test_a_deleted_group_leaves_tombstones_in_the_order_that_kafka_loads() -> None:
-    machine = GroupMachine(GroupSettings(), FakeTopics())
+    machine = GroupMachine(GroupSettings(), FakeTopics(), str)
     for record, _, _ in KAFKA.values():
         machine.replay(record)
     tombstones = machine.consumer_groups.find("g").tombstones()
@@ -122,7 +122,7 @@ def test_a_deleted_group_leaves_tombstones_in_the_order_that_kafka_loads() -> No
 
 
 def test_members_are_read_back_as_they_were_written() -> None:
-    machine = GroupMachine(GroupSettings(), FakeTopics())
+    machine = GroupMachine(GroupSettings(), FakeTopics(), str)
     for each in (MEMBER, CLASSIC):
         machine.replay(write.member("g", each))
         machine.replay(write.current("g", each))
@@ -138,7 +138,7 @@ def test_an_assignment_of_kafka_4_2_has_no_epochs_of_partitions() -> None:
     decoded = records.decode_value(kind, value)
     for topic in decoded.assigned_partitions + decoded.partitions_pending_revocation:
         topic.assignment_epochs = None
-    machine = GroupMachine(GroupSettings(), FakeTopics())
+    machine = GroupMachine(GroupSettings(), FakeTopics(), str)
     machine.consumer_groups.replay(
         kind, records.decode_key(write.current("g", MEMBER).key)[1], decoded
     )
@@ -150,6 +150,6 @@ def test_a_state_of_a_newer_kafka_is_unknown() -> None:
     kind, current = records.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, write.current("g", CLASSIC)
     decoded = records.decode_value(kind, current.value or b"")
     decoded.state = 3
-    machine = GroupMachine(GroupSettings(), FakeTopics())
+    machine = GroupMachine(GroupSettings(), FakeTopics(), str)
     machine.consumer_groups.replay(kind, records.decode_key(current.key)[1], decoded)
     assert machine.consumer_groups.find("g").state.members["m2"].state is MemberState.UNKNOWN
