@@ -78,15 +78,15 @@ class GroupMachine:
         self,
         ticket: Ticket,
         body: m.ConsumerGroupHeartbeatRequest,
-        version: int,
         client: GroupClient,
         now: Now,
     ) -> Step:
-        return self.consumer_groups.heartbeat(ticket, body, version, client, now)
+        """The handler has called `check_request`."""
+        return self.consumer_groups.heartbeat(ticket, body, client, now)
 
-    def consumer_group_describe(self, ticket: Ticket, group_ids: Sequence[str]) -> Step:
-        """Replies with a list of ConsumerGroupDescribeResponseDescribedGroup."""
-        return reply(ticket, [self.consumer_groups.describe(each) for each in group_ids])
+    def describe_consumer_group(self, ticket: Ticket, group_id: str) -> Step:
+        """Replies with a ConsumerGroupDescribeResponseDescribedGroup."""
+        return reply(ticket, self.consumer_groups.describe(group_id))
 
     # Offsets
 

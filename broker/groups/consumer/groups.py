@@ -15,7 +15,6 @@ from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.heartbeat import Outcome, join_or_stay, leave
 from broker.groups.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 from broker.groups.consumer.metadata_hash import MetadataHashes
-from broker.groups.consumer.request_check import check_request
 from broker.groups.group import Group, GroupClient
 from broker.groups.settings import GroupSettings
 from broker.groups.topics_view import TopicsView
@@ -71,12 +70,11 @@ class ConsumerGroups:
         self,
         ticket: Ticket,
         request: m.ConsumerGroupHeartbeatRequest,
-        version: int,
         client: GroupClient,
         now: Now,
     ) -> Step:
+        """The handler has checked what is wrong with the request by itself."""
         try:
-            check_request(request, version, self.around.settings.group_consumer_assignors)
             outcome = self._heartbeat(request, client, now)
         except KafkaError as problem:
             return Step(replies=[Reply(ticket, failed(problem.code, problem.message))])

@@ -8,11 +8,13 @@ from typing import Any
 
 from broker.coordination.step import CoordinatorRecord, Now, Step, Ticket
 from broker.groups.consumer.group import ConsumerGroup
+from broker.groups.consumer.groups import failed
+from broker.groups.consumer.request_check import check_request
 from broker.groups.group import GroupClient
 from broker.groups.machine import GroupMachine
 from broker.groups.settings import GroupSettings
 from broker.protocol import messages as m
-from broker.protocol.errors import ErrorCode
+from broker.protocol.errors import ErrorCode, KafkaError
 
 SETTINGS = GroupSettings(group_consumer_assignment_interval_ms=0)
 """As Kafka's, but every epoch gets its target at once."""
@@ -107,10 +109,12 @@ class Desk:
             topic_partitions=None if owned is None else self._listed(owned),
             **fields,
         )
+        try:
+            check_request(body, version, self.settings.group_consumer_assignors)
+        except KafkaError as problem:
+            return failed(problem.code, problem.message)
         response: m.ConsumerGroupHeartbeatResponse = self.ask(
-            lambda machine, ticket, now: machine.consumer_group_heartbeat(
-                ticket, body, version, client, now
-            )
+            lambda machine, ticket, now: machine.consumer_group_heartbeat(ticket, body, client, now)
         )
         return response
 
