@@ -64,7 +64,20 @@ class ConsumerGroup:
         is_too_old = not is_transactional and version < _FIRST_COMMIT_VERSION_WITH_EPOCHS
         if is_too_old and not member.uses_classic_protocol:
             return ErrorCode.UNSUPPORTED_VERSION
-        return _check_epoch(member, generation_or_epoch)
+        return _wrong_epoch(member) if generation_or_epoch > member.epoch else ErrorCode.NONE
+
+    def check_commit_to(
+        self, member_id: str, generation_or_epoch: int, topic: str, partition: int
+    ) -> ErrorCode:
+        """A commit that was sent before the member's last epoch is as good as one that came before
+        it, if the partition has been the member's own since (KIP-1251)."""
+        member = self.state.members.get(member_id)
+        if member is None or generation_or_epoch == member.epoch:
+            return ErrorCode.NONE
+        topic_id = self.around.topics.topic_id(topic) or b""
+        held = {**member.revoking.get(topic_id, {}), **member.assigned.get(topic_id, {})}
+        is_own = partition in held and held[partition] <= generation_or_epoch
+        return ErrorCode.NONE if is_own else _wrong_epoch(member)
 
     def commit_seen(self, member_id: str, now: Now) -> None:
         """Only heartbeats keep a session of this protocol alive."""
@@ -75,7 +88,7 @@ class ConsumerGroup:
         member = self.state.members.get(member_id or "")
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        return _check_epoch(member, member_epoch)
+        return ErrorCode.NONE if member_epoch == member.epoch else _wrong_epoch(member)
 
     def check_offset_delete(self) -> ErrorCode:
         """Subscriptions are always known."""
@@ -178,9 +191,7 @@ class ConsumerGroup:
         self.around.deadlines.set((kind, self.group_id, member_id), now.loop_s + after_ms / 1000)
 
 
-def _check_epoch(member: Member, epoch: int) -> ErrorCode:
-    if epoch == member.epoch:
-        return ErrorCode.NONE
+def _wrong_epoch(member: Member) -> ErrorCode:
     if member.uses_classic_protocol:
         return ErrorCode.ILLEGAL_GENERATION
     return ErrorCode.STALE_MEMBER_EPOCH

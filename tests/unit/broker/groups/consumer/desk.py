@@ -28,12 +28,15 @@ class FakeTopics:
     def __init__(self) -> None:
         self._topics: dict[str, tuple[bytes, int]] = {}
         self.racks_of: dict[str, list[list[str]]] = {}
+        self.last_ids: dict[str, bytes] = {}
+        """Also of topics that were deleted since."""
         self.version = 0
 
     def put(self, name: str, count: int) -> None:
         self.version += 1
         topic_id = self.topic_id(name) or self.version.to_bytes(16, "big")
         self._topics[name] = topic_id, count
+        self.last_ids[name] = topic_id
 
     def delete(self, name: str) -> None:
         self.version += 1
@@ -137,7 +140,7 @@ class Desk:
         ]
 
     def _id_or_unknown(self, name: str) -> bytes:
-        return self.topics.topic_id(name) or name.encode().ljust(16, b"?")
+        return self.topics.last_ids.get(name) or name.encode().ljust(16, b"?")
 
     def assigned(self, response: m.ConsumerGroupHeartbeatResponse) -> dict[str, list[int]] | None:
         """The assignment of a response, with the names of topics."""
