@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from broker.coordination.internal_topics import GROUPS_TOPIC, InternalTopic, partition_for
+from broker.coordination.internal_topics import InternalTopic, partition_for
 from broker.coordination.shard import Shard, ShardSettings, Surroundings
 from broker.coordination.shards import Shards
 from broker.coordination.step import Now, Step, Ticket
@@ -15,6 +15,7 @@ from broker.groups.settings import GroupSettings
 from broker.metadata.changes import Change, PartitionsAdded, TopicCreated, TopicDeleted
 from broker.metadata.ids import new_uuid_text
 from broker.metadata.image import TopicInfo
+from broker.metadata.internal_topics import GROUPS_TOPIC
 from broker.partition import Partition
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -147,6 +148,10 @@ class ImageTopics:
 
     def __init__(self, node: Node) -> None:
         self._metadata = node.metadata
+
+    @property
+    def version(self) -> int:
+        return self._metadata.applied_offset
 
     def partition_count(self, topic: str) -> int | None:
         found = self._metadata.image.topic(topic)

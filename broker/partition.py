@@ -16,6 +16,7 @@ from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
 from broker.log.record_check import TakesLongError, WorkBudget
 from broker.metadata.broker_info import BrokerInfo
+from broker.metadata.internal_topics import INTERNAL_TOPICS
 from broker.metadata.partition_info import PartitionInfo
 from broker.observe.events import emit, event_sink
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -49,6 +50,7 @@ class Partition:
         self.topic = log.topic
         self.index = log.partition
         self.topic_id = topic_id
+        self.is_internal = log.topic in INTERNAL_TOPICS
         self.log = log
         self.log_dir = log_dir
         self.next_log_dir: str | None = None

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from broker.api.cluster_view import Reachable, brokers_for, leader_of
 from broker.api.internal_topics import create_internal_topic
 from broker.api.request import Request, at_once_or_in_slices
-from broker.coordination.internal_topics import GROUPS_TOPIC, partition_for
+from broker.coordination.internal_topics import partition_for
+from broker.metadata.internal_topics import GROUPS_TOPIC
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-GROUPS_TOPIC = "__consumer_offsets"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InternalTopic:

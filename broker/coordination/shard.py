@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from broker.coordination.batches import build_batches, size_of
 from broker.coordination.errors import for_clients
 from broker.coordination.loading import replay_partition
 from broker.coordination.step import CoordinatorRecord, Machine, Now, Reply, Step, Ticket
@@ -30,7 +31,6 @@ from broker.log.record_check import WorkBudget
 from broker.partition import Partition
 from broker.protocol.batch import HEADER_SIZE
 from broker.protocol.errors import ErrorCode, KafkaError
-from broker.protocol.records import Record, build_batch
 from broker.replication.leader import ACKS_ALL
 from broker.world import WallClock
 
@@ -40,7 +40,6 @@ MachineT = TypeVar("MachineT", bound=Machine)
 
 _STEPS_AT_ONCE = 256
 _RETRY_S = 1.0
-_RECORD_OVERHEAD = 32  # more than a record's attributes, lengths and deltas take
 
 
 class ShardState(Enum):
@@ -142,13 +141,34 @@ class Shard(Generic[MachineT]):
         self._is_scheduled = False
         if self.state is not ShardState.ACTIVE or self._is_writing:
             return
-        refusal = self._refusal()
+        if self.partition.before_append is not None or self.partition.log.no_room is not None:
+            self._is_writing = True
+            self._around.spawn(self._drain_when_clear())
+        else:
+            self._take_steps(self._refusal())
+
+    async def _drain_when_clear(self) -> None:
+        """On a disk that was full, or while only readers are served: asks before anything is
+        decided, because a step that could not be written would cost a new load."""
+        refusal = ErrorCode.NONE
+        try:
+            if self.partition.before_append is not None:
+                await self.partition.before_append()
+            if self.partition.log.no_room is not None:
+                await self.partition.log.roll()
+        except KafkaError as problem:
+            refusal = for_clients(problem.code)
+        self._is_writing = False
+        if self.state is ShardState.ACTIVE:
+            self._take_steps(refusal or self._refusal())
+
+    def _take_steps(self, refusal: ErrorCode) -> None:
+        """With a refusal, steps that would write are refused and all others are taken."""
         units: list[Sequence[CoordinatorRecord]] = []
         replies: list[Reply] = []
         now = self._now()
         for _ in range(min(len(self._queue), _STEPS_AT_ONCE)):
-            job = self._queue.popleft()
-            step = job.run(self.machine, job.ticket, now)
+            step = self._decided(self._queue.popleft(), now)
             if step.records:
                 wanted = [step.records] if step.is_atomic else [[each] for each in step.records]
                 code = refusal or self._too_large(wanted)
@@ -167,6 +187,15 @@ class Shard(Generic[MachineT]):
         if self._queue:
             self._schedule()
 
+    def _decided(self, job: _Job, now: Now) -> Step:
+        try:
+            return job.run(self.machine, job.ticket, now)
+        except Exception as problem:
+            # A decision changes nothing that lasts, so only this request is lost.
+            _log.exception("%s: a request failed", self.partition.log.directory)
+            code = ErrorCode.UNKNOWN_SERVER_ERROR
+            return Step(replies=[Reply(job.ticket, KafkaError(code, str(problem)))])
+
     def _refusal(self) -> ErrorCode:
         """Why the partition would not take an append now."""
         if not self.partition.leads_in(self.leader_epoch):
@@ -179,8 +208,7 @@ class Shard(Generic[MachineT]):
         return ErrorCode.NONE
 
     def _too_large(self, units: list[list[CoordinatorRecord]]) -> ErrorCode:
-        limit = self.partition.log.config.max_message_bytes - HEADER_SIZE
-        fit = all(_size(unit) <= limit for unit in units)
+        fit = all(size_of(unit) <= self._batch_bytes_max for unit in units)
         return ErrorCode.NONE if fit else for_clients(ErrorCode.MESSAGE_TOO_LARGE)
 
     def _refused(self, step: Step, code: ErrorCode, now: Now) -> Step:
@@ -196,25 +224,35 @@ class Shard(Generic[MachineT]):
 
     # Writing
 
+    @property
+    def _batch_bytes_max(self) -> int:
+        """How large the records of one batch may be together."""
+        config = self.partition.log.config
+        return min(config.max_message_bytes, config.segment_bytes) - HEADER_SIZE
+
     def _write(
         self, units: list[Sequence[CoordinatorRecord]], replies: list[Reply], now: Now
     ) -> None:
-        data = memoryview(self._batches(units, now))
+        codec = self._around.settings.codec
+        batches = build_batches(units, self._batch_bytes_max, codec, now.wall_ms)
         try:
-            appended = self.partition.append_at_once(data, WorkBudget(), Origin.COORDINATOR)
+            while batches:
+                budget = WorkBudget()
+                if self.partition.append_at_once(batches[0], budget, Origin.COORDINATOR) is None:
+                    self._is_writing = True
+                    self._around.spawn(self._write_later(batches, replies))
+                    return
+                batches.popleft()
         except KafkaError as problem:
             self._lost(replies, problem)
             return
-        if appended is not None:
-            self._written(replies)
-            return
-        self._is_writing = True
-        self._around.spawn(self._write_later(data, replies))
+        self._written(replies)
 
-    async def _write_later(self, data: memoryview, replies: list[Reply]) -> None:
+    async def _write_later(self, batches: deque[memoryview], replies: list[Reply]) -> None:
         """Never cancelled: the partition must learn of what its log has."""
         try:
-            await self.partition.append_own(data, self.leader_epoch)
+            while batches:
+                await self.partition.append_own(batches.popleft(), self.leader_epoch)
         except KafkaError as problem:
             self._is_writing = False
             self._lost(replies, problem)
@@ -223,23 +261,6 @@ class Shard(Generic[MachineT]):
         if self.state is ShardState.ACTIVE:
             self._written(replies)
             self._schedule()
-
-    def _batches(self, units: list[Sequence[CoordinatorRecord]], now: Now) -> bytearray:
-        """A unit is in one batch, so that all of it is read or nothing; small units share one."""
-        limit = self.partition.log.config.max_message_bytes - HEADER_SIZE
-        codec = self._around.settings.codec
-        out = bytearray()
-        batch: list[Record] = []
-        size = 0
-        for unit in units:
-            unit_size = _size(unit)
-            if batch and size + unit_size > limit:
-                out += build_batch(batch, codec=codec)
-                batch, size = [], 0
-            for each in unit:
-                batch.append(Record(len(batch), now.wall_ms, each.key, each.value))
-            size += unit_size
-        return out + build_batch(batch, codec=codec)
 
     def _lost(self, replies: list[Reply], problem: KafkaError) -> None:
         """Memory holds what the log does not: the state is what the log gives, so it is read."""
@@ -276,7 +297,9 @@ class Shard(Generic[MachineT]):
     def _release(self) -> None:
         mark, uncommitted = self.partition.log.high_watermark, self._uncommitted
         while uncommitted and uncommitted[0].end_offset <= mark:
-            for reply in uncommitted.popleft().replies:
+            released = uncommitted.popleft()
+            self.partition.acknowledged(released.end_offset)
+            for reply in released.replies:
                 self._answer(reply.ticket, reply.response)
         if uncommitted and self._commit_timer is None:
             self._commit_timer = self._loop.call_at(uncommitted[0].deadline_s, self._time_out)
@@ -354,8 +377,3 @@ class Shard(Generic[MachineT]):
         self._queue.clear()
         self._uncommitted.clear()
         self._turn_away(list(self._waiting))
-
-
-def _size(unit: Sequence[CoordinatorRecord]) -> int:
-    """At most so many bytes in a batch, without its header."""
-    return sum(len(each.key) + len(each.value or b"") + _RECORD_OVERHEAD for each in unit)

@@ -16,6 +16,7 @@ from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket
 from broker.groups import offset_requests, records
 from broker.groups.classic.context import ClassicContext
 from broker.groups.classic.groups import ClassicGroups
+from broker.groups.consumer.groups import DEADLINE_KINDS, RECORD_KINDS, ConsumerGroups
 from broker.groups.group import Group, GroupClient, GroupKind
 from broker.groups.offset_expiry import OffsetExpiry
 from broker.groups.offsets import CommittedOffsets, delete_record, delete_records
@@ -50,6 +51,9 @@ class GroupMachine:
         self._classic = ClassicGroups(
             self.groups, self.simple_groups, ClassicContext(settings, self.deadlines, new_uuid)
         )
+        self.consumer_groups = ConsumerGroups(
+            self.groups, self.simple_groups, settings, topics, self.deadlines, new_uuid
+        )
 
     # Members of the classic protocol
 
@@ -67,6 +71,22 @@ class GroupMachine:
     def leave_group(self, ticket: Ticket, body: m.LeaveGroupRequest, now: Now) -> Step:
         """Versions before 3 have one member, which the handler has put into `members`."""
         return self._classic.leave(ticket, body, now)
+
+    # Members of the consumer protocol
+
+    def consumer_group_heartbeat(
+        self,
+        ticket: Ticket,
+        body: m.ConsumerGroupHeartbeatRequest,
+        client: GroupClient,
+        now: Now,
+    ) -> Step:
+        """The handler has called `check_request`."""
+        return self.consumer_groups.heartbeat(ticket, body, client, now)
+
+    def describe_consumer_group(self, ticket: Ticket, group_id: str) -> Step:
+        """Replies with a ConsumerGroupDescribeResponseDescribedGroup."""
+        return reply(ticket, self.consumer_groups.describe(group_id))
 
     # Offsets
 
@@ -163,6 +183,7 @@ class GroupMachine:
 
     def topics_changed(self, changed: Sequence[str], deleted: Sequence[str], now: Now) -> Step:
         """Topics were created or have other partitions; others were deleted."""
+        self.consumer_groups.topics_changed([*changed, *deleted])
         return Step(
             [
                 delete_record(group_id, topic, partition)
@@ -179,6 +200,7 @@ class GroupMachine:
         names = self.topics.names()
         known = set(names)
         gone = [topic for topic in self.offsets.topics() if topic not in known]
+        self.consumer_groups.all_topics_changed()
         return self.topics_changed(names, gone, now)
 
     # What the shell asks
@@ -201,11 +223,14 @@ class GroupMachine:
                     self.simple_groups[key.group] = None
             case records.GROUP_METADATA:
                 self._classic.replay(key.group, value)
+            case _ if kind in RECORD_KINDS:
+                self.consumer_groups.replay(kind, key, value)
             case _:
                 pass  # kinds of groups that are not offered here
 
     def loaded(self, now: Now) -> Step:
         self._set_expiry(now)
+        self.consumer_groups.loaded(now)
         return self._classic.loaded(now)
 
     @property
@@ -228,6 +253,8 @@ class GroupMachine:
     def _time_is_up(self, key: tuple[str, ...], now: Now) -> Step:
         if key == _EXPIRY:
             return self._expire_offsets(now)
+        if key[0] in DEADLINE_KINDS:
+            return self.consumer_groups.time_is_up(key, now)
         return self._classic.time_is_up(key, now)
 
     def tickets(self) -> list[Ticket]:

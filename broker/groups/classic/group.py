@@ -216,6 +216,12 @@ class ClassicGroup:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
+    def check_commit_to(
+        self, member_id: str, generation_or_epoch: int, topic: str, partition: int
+    ) -> ErrorCode:
+        """The broker does not know what the leader assigned."""
+        return ErrorCode.NONE
+
     def commit_seen(self, member_id: str, now: Now) -> None:
         member = self.members.get(member_id)
         if member is not None and self.state in (State.STABLE, State.PREPARING):

@@ -22,6 +22,7 @@ class Topics:
     """Implements `TopicsView`: topics by the number of their partitions."""
 
     counts: dict[str, int] = field(default_factory=dict)
+    version: int = 0
 
     def partition_count(self, topic: str) -> int | None:
         return self.counts.get(topic)

@@ -164,7 +164,7 @@ async def test_a_member_is_known_after_a_restart_of_its_coordinator() -> None:
     async with running_node(NO_DELAY, disks) as node:
         await coordinator_is_ready(node)
         assert await beat(node, joined.member_id, 1) == ErrorCode.NONE
-        member = {"member_id": joined.member_id, "generation_id_or_member_epoch": 1}
+        member: Any = {"member_id": joined.member_id, "generation_id_or_member_epoch": 1}
         assert await commit(node, 5, **member) == ErrorCode.NONE
         group = await described(node, "g", 6)
         assert (group.group_state, group.members[0].member_assignment) == ("Stable", b"all")

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from bench.apache_kafka import KAFKA_VERSION, running
 from broker.network.interface import Address
