@@ -66,6 +66,10 @@ class Ground:
     protocol: str = KAFKA
     flushes: bool = False
     """Whether the system promises that what it acknowledged survives a loss of power."""
+    members: tuple[str, ...] = ()
+    """Clients of the workload that are members of consumer groups: c2, c3, ..."""
+    groups: tuple[str, ...] = ()
+    """Consumer groups of the workload."""
 
     @property
     def spare_replicas(self) -> int:
@@ -92,6 +96,10 @@ class Scene:
     """Of the run, once they have been started."""
     topics: tuple[str, ...]
     """Of the workload: leaders and in-sync replicas are theirs."""
+    members: tuple[str, ...] = ()
+    """Clients that are members of consumer groups."""
+    groups: tuple[str, ...] = ()
+    """Consumer groups of the workload."""
     replication_factor: int = 3
     min_insync_replicas: int = 2
     topic_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from broker.api.cluster_view import leader_of, offline_replicas
 from broker.api.operations import TOPIC_OPERATIONS
 from broker.api.request import Request
-from broker.api.topic_names import INTERNAL_TOPICS, check_topic_name
+from broker.api.topic_names import check_topic_name
 from broker.metadata.image import PartitionInfo, TopicInfo
+from broker.metadata.internal_topics import INTERNAL_TOPICS
 from broker.metadata.partition_info import NO_LEADER
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError

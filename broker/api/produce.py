@@ -85,7 +85,7 @@ def _produce_one(
     if not FIRST_VERSION <= version < FIRST_VERSION_BY_TOPIC_ID:
         return None
     partition = node.partitions.find(topic.name, data.index)
-    if partition is None:
+    if partition is None or partition.is_internal:
         return None
     try:
         if acks != ACKS_LEADER:
@@ -173,6 +173,10 @@ def _append_one(
     try:
         name = _topic_name(node, request.version, topic)
         partition = partition_to_serve(node, name, data.index)
+        if partition.is_internal:
+            raise KafkaError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by brokers only"
+            )
         records = _one_batch(data.records, request.version)
         _check_acks(body, partition)
         # A partition that is named twice waits twice, or its batches would change order.

@@ -20,6 +20,7 @@ from confluent_kafka import (
 
 from harness.client.base import ClientSettings
 from harness.client.confluent_admin import ConfluentAdmin
+from harness.client.confluent_group import NOT_A_MEMBER, ConfluentMember
 from harness.client.driver import (
     Driver,
     DriverError,
@@ -31,6 +32,13 @@ from harness.client.driver import (
     ToStore,
     Whole,
     place_of,
+)
+from harness.client.group_driver import (
+    Committed,
+    GroupDriver,
+    Membership,
+    Notice,
+    Subscription,
 )
 from harness.client.kafka_client import KafkaClient
 from harness.client.librdkafka import (
@@ -72,6 +80,9 @@ class ConfluentDriver:
         self._consumer: Consumer | None = None
         self._reader: Consumer | None = None
         self._admin: ConfluentAdmin | None = None
+        self._member: ConfluentMember | None = None
+        self._left: ConfluentMember | None = None
+        """The member that has just left: what came up until then is still to be told."""
 
     async def open(self) -> None:
         statistics = {"statistics.interval.ms": INTERVAL_MS, "stats_cb": self._measured}
@@ -85,6 +96,7 @@ class ConfluentDriver:
         if producer is not None:
             producer.purge()
             producer.poll(0)
+        await self.leave()
         for consumer in (self._consumer, self._reader):
             if consumer is not None:
                 consumer.close()
@@ -148,8 +160,10 @@ class ConfluentDriver:
             raise driver_error(error.args[0]) from error
 
     async def poll(self) -> Polled:
-        consumer = self._consumer
-        assert consumer is not None, "open it first"
+        assert self._consumer is not None, "open it first"
+        return self._polled(self._consumer)
+
+    def _polled(self, consumer: Consumer) -> Polled:
         polled = Polled()
         try:
             messages = _consume(consumer, self._poll_s)
@@ -185,6 +199,54 @@ class ConfluentDriver:
 
     async def end_offsets(self, keys: Sequence[str]) -> dict[str, dict[str, int]]:
         return self._administration().end_offsets(keys)
+
+    # A member of a group
+
+    async def subscribe(self, subscription: Subscription) -> Subscription:
+        await self.leave()
+        config = consumer_config(self._settings, self._client_id)
+        try:
+            self._member = ConfluentMember(subscription, self._settings, config)
+        except (KafkaException, ValueError, TypeError) as error:
+            raise refused_config(self._client_id, error) from error
+        return subscription
+
+    async def leave(self) -> None:
+        member, self._member = self._member, None
+        if member is not None:
+            member.close()
+            self._left = member
+
+    def membership(self) -> Membership:
+        return Membership() if self._member is None else self._member.membership()
+
+    async def poll_group(self) -> Polled:
+        return self._polled(self._joined().consumer)
+
+    async def commit(self, offsets: Mapping[str, int]) -> None:
+        self._joined().commit(offsets)
+
+    def commit_later(self, offsets: Mapping[str, int]) -> None:
+        self._joined().commit_later(offsets)
+
+    async def committed(self, keys: Sequence[str]) -> dict[str, int | None]:
+        return self._joined().committed(keys)
+
+    def notices(self) -> list[Notice]:
+        return [each for member in self._members() for each in member.take_notices()]
+
+    def committed_since(self) -> list[Committed]:
+        found = [each for member in self._members() for each in member.take_committed()]
+        self._left = None
+        return found
+
+    def _members(self) -> list[ConfluentMember]:
+        return [each for each in (self._left, self._member) if each is not None]
+
+    def _joined(self) -> ConfluentMember:
+        if self._member is None:
+            raise NOT_A_MEMBER
+        return self._member
 
     # Administration
 
@@ -266,6 +328,6 @@ def _up_to(reader: Consumer, begin: int, end: int, deadline: float) -> Whole:
                 return Whole([read for read in found if read.offset < offset], offset)
 
 
-def _check(driver: ConfluentDriver) -> Driver:
-    """Has mypy hold it to what clients expect."""
-    return driver
+def _check(driver: ConfluentDriver) -> tuple[Driver, GroupDriver]:
+    """Static check: this class implements both protocols."""
+    return driver, driver

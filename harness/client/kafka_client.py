@@ -7,11 +7,14 @@ once an operation says so.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from harness.client.base import Client, Completion, Invocation, Outcome
+from harness.client.base import Beside, Client, Completion, Invocation, Outcome, Prepared
 from harness.client.driver import Driver, DriverError, Read, Stored, ToStore, place_of
+from harness.client.group_driver import GroupDriver
+from harness.client.group_member import GroupMember
 from harness.client.outcomes import of_admin, of_produce
 from harness.client.payload import decode, encode
 from harness.client.traffic import Traffic
@@ -27,8 +30,10 @@ _CHANGES_NOTHING: Outcome = "fail"
 
 
 class KafkaClient:
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
+        """`now_ns` is the clock of the history."""
         self.driver = driver
+        self._member: GroupMember | None = None
         self._positions: dict[str, int | None] = {}
         self._node: str | None = None
         self._operations: dict[str, Callable[[Any], Awaitable[Completion]]] = {
@@ -45,6 +50,18 @@ class KafkaClient:
             "describe": self._describe,
             "crash": self._crash,
         }
+        if isinstance(driver, GroupDriver):
+            self._member = member = GroupMember(driver, now_ns)
+            self._operations |= {
+                "subscribe": member.subscribe,
+                "leave": member.leave,
+                "commit": member.commit,
+                "commit-later": member.commit_later,
+                "committed": member.committed,
+            }
+
+    def prepare(self, invocation: Invocation) -> Prepared:
+        return Prepared(invocation) if self._member is None else self._member.prepare(invocation)
 
     async def open(self) -> None:
         await self.driver.open()
@@ -99,6 +116,8 @@ class KafkaClient:
     async def _micro_ops(self, value: Sequence[MicroOp]) -> Completion:
         """In order, up to the first that does not succeed; later ones stay as they were asked."""
         done = [list(each) for each in value]
+        if self._member is not None and self._member.is_subscribed and _only_polls(done):
+            return await self._polls_as_member(self._member, done)
         first_polled: dict[str, int] = {}
         self._node = None
         has_written = False
@@ -114,6 +133,22 @@ class KafkaClient:
                 _acknowledge(micro_op, None)
             has_written = has_written or micro_op[0] in _WRITES
         return Completion("ok", done, None, self._node)
+
+    async def _polls_as_member(self, member: GroupMember, done: list[MicroOp]) -> Completion:
+        """The group says what is polled; a member never goes back by itself."""
+        beside: list[Beside] = []
+        for micro_op in done:
+            polled, news = await member.poll()
+            beside += news
+            if polled.error is not None:
+                return Completion(_CHANGES_NOTHING, done, str(polled.error), beside=beside)
+            micro_op[1:] = [
+                {
+                    key: [[record.offset, _value(record, key)] for record in records]
+                    for key, records in polled.records.items()
+                }
+            ]
+        return Completion("ok", done, beside=beside)
 
     async def _micro_op(self, micro_op: MicroOp, first_polled: dict[str, int]) -> None:
         """Writes the result into it."""
@@ -241,6 +276,10 @@ class KafkaClient:
         """What was under way is lost with the client, which is thrown away after this."""
         await self.driver.close()
         return Completion("info", value, "crash: the client was thrown away")
+
+
+def _only_polls(micro_ops: Sequence[MicroOp]) -> bool:
+    return all(each[0] == "poll" for each in micro_ops)
 
 
 def _to_store(key: str, value: int | None) -> ToStore:

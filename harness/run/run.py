@@ -52,7 +52,7 @@ from harness.run.stage import Stage, play, racks_of
 from harness.run.tally import Tally
 from harness.run.watchdog import stacks_on_request
 from harness.run.watching import Snapshot, Watcher
-from harness.run.workload import workload_of
+from harness.run.workload import memberships, workload_of
 from harness.schedule.schedule import Schedule
 from harness.store.results import Figures
 from harness.store.store import Store, running_out_of_room
@@ -202,10 +202,12 @@ class _Run:
             yield
 
     def _conductor(self, tally: Tally) -> Conductor:
-        plan = self._plan
+        plan, members = self._plan, memberships(self._plan)
         scene = Scene(
             cluster=self._cluster,
             topics=self._topics,
+            members=tuple(members),
+            groups=tuple(sorted({each.group for each in members.values()})),
             replication_factor=plan.replication_factor,
             min_insync_replicas=plan.min_insync_replicas,
             topic_configs={topic.name: topic.configs for topic in self._workload.topics},

@@ -27,10 +27,12 @@ from harness.run.frames import (
     TRAFFIC,
     Begin,
     Drain,
+    Idle,
     Load,
     Order,
     Probe,
     Stop,
+    Wake,
     framed,
     read_order,
 )
@@ -126,6 +128,7 @@ class Worker:
             process=begin.process,
             ordinal=begin.ordinal,
             on_traffic=pen.traffic,
+            on_idle=lambda is_idle: pen.news("idle", is_idle),
         )
 
     def take(self, order: Order) -> None:
@@ -133,6 +136,10 @@ class Worker:
         if isinstance(order, Stop):
             self._stopped = self._taken
             self.life.stop()
+        elif isinstance(order, Idle):
+            self.life.idle(leaves=order.leaves)
+        elif isinstance(order, Wake):
+            self.life.wake()
         else:
             self._taken += 1
             self._orders.put((self._taken, order))

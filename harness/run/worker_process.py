@@ -17,6 +17,7 @@ from harness.client.traffic import Traffic
 from harness.cluster.base import Place
 from harness.cluster.process_table import is_alive, is_stopped, living_members
 from harness.cluster.waiting import wait_until
+from harness.history.op import BACKGROUND
 from harness.run.frames import ROW, TRAFFIC, Begin, FrameReader, Order, order_line
 
 _PIPE_BYTES = 1 << 20
@@ -47,6 +48,7 @@ class WorkerProcess:
         self.failure: str | None = None
         """What it could not go on with; who is killed has no time to tell."""
         self.is_to_stand_still = False
+        self.is_idle = False
         self._on_row = on_row
         self._on_end = on_end
         self._on_traffic = on_traffic
@@ -104,15 +106,18 @@ class WorkerProcess:
         for frame in self._frames.feed(data):
             if frame[0] == ROW:
                 if frame[3] == "invoke":
-                    self.process = frame[2]
+                    if frame[2] < BACKGROUND:
+                        self.process = frame[2]
                     self.invocations += 1
-                elif frame[4] != "assign":
+                elif frame[4] not in ("assign", "subscribe"):
                     self.completed += 1
                 on_row(frame)
             elif frame[0] == TRAFFIC:
                 self._on_traffic(self.number, Traffic.read(frame[1]))
             elif frame[1] == "failed":
                 self.failure = frame[2]
+            elif frame[1] == "idle":
+                self.is_idle = frame[2]
             else:
                 self._news.put_nowait((frame[1], frame[2]))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from harness.run.plan import Plan
 from workloads import make_workload
-from workloads.base import Load, Workload
+from workloads.base import Load, Membership, WithGroups, Workload
 
 _MS = {
     "retention.ms": 1,
@@ -35,6 +35,15 @@ def workload_of(plan: Plan) -> Workload:
             batch_bytes_max=plan.batch_bytes_max,
         ),
     )
+
+
+def memberships(plan: Plan) -> dict[str, Membership]:
+    """By client (c1, c2, ...): those that are members of consumer groups."""
+    workload = workload_of(plan)
+    if not isinstance(workload, WithGroups):
+        return {}
+    found = {f"c{at + 1}": workload.membership(at) for at in range(plan.concurrency)}
+    return {client: each for client, each in found.items() if each is not None}
 
 
 def deletes(plan: Plan) -> str | None:

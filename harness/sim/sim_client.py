@@ -28,18 +28,19 @@ from harness.client.driver import (
     Whole,
     place_of,
 )
+from harness.client.group_driver import (
+    Committed,
+    GroupDriver,
+    Membership,
+    Notice,
+    Subscription,
+)
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
 from harness.client.traffic import Traffic
 from harness.errors import EnvironmentFailure
 from harness.sim.client import Client
-from harness.sim.client_errors import (
-    BrokerError,
-    ClientError,
-    NoLeaderError,
-    OffsetOutOfRangeError,
-    check,
-)
+from harness.sim.client_errors import BrokerError, ClientError, OffsetOutOfRangeError, check
 from harness.sim.client_produce_queue import NO_OFFSET, Delivered, Failed
 from harness.sim.client_produce_queue import Outcome as BatchOutcome
 from harness.sim.client_producer import ACKS_ALL, ACKS_LEADER, ACKS_NONE, Producer, ProducerSettings
@@ -53,6 +54,8 @@ from harness.sim.client_reader import (
 )
 from harness.sim.client_settings import ClientSettings
 from harness.sim.clock import START_MS
+from harness.sim.sim_errors import driver_error
+from harness.sim.sim_group import SimMembership
 from harness.sim.simulation import Simulation
 
 _T = TypeVar("_T")
@@ -70,7 +73,8 @@ class SimClient(KafkaClient):
         self, simulation: Simulation, host: str, settings: RunSettings, client_id: str
     ) -> None:
         """`client_id` decides about the client's dice, so it must be nobody else's."""
-        super().__init__(SimDriver(simulation, host, settings, client_id))
+        driver = SimDriver(simulation, host, settings, client_id)
+        super().__init__(driver, now_ns=lambda: simulation.loop.now_ns)
 
 
 class SimDriver:
@@ -110,6 +114,12 @@ class SimDriver:
         )
         self._producer: Producer = self._client.producer(self._producer_settings())
         self._reader: Reader = self._client.reader()
+        self._group = SimMembership(
+            self._client,
+            self._fetch,
+            lambda: simulation.loop.now_ns,
+            poll_s=settings.poll_ms / 1000,
+        )
 
     def _producer_settings(self) -> ProducerSettings:
         settings = self._settings
@@ -126,6 +136,7 @@ class SimDriver:
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
+            await self._group.stop()
             await client.close()
 
     # Writing
@@ -190,7 +201,7 @@ class SimDriver:
             except TimeoutError:
                 return Polled()
             except ClientError as error:
-                return Polled(error=_driver_error(error))
+                return Polled(error=driver_error(error))
             if records:
                 return Polled({key: records})
         await asyncio.sleep(max(0.0, deadline - loop.time()))
@@ -219,7 +230,7 @@ class SimDriver:
         except TimeoutError:
             raise DriverError("_TIMED_OUT", f"read {len(found)} records, not all of them") from None
         except ClientError as error:
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
 
     async def _read_into(self, found: list[Read], place: Place) -> int:
         """Where the log ended, as it was told last."""
@@ -247,7 +258,7 @@ class SimDriver:
                     key: await self._offset(place_of(key), at, isolation) for key in keys
                 }
         except ClientError as error:
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
         return found
 
     async def _offset(self, place: Place, at: int, isolation: int) -> int:
@@ -255,6 +266,35 @@ class SimDriver:
             place.topic, place.partition, at, isolation=isolation
         )
         return found.offset
+
+    # A member of a group
+
+    async def subscribe(self, subscription: Subscription) -> Subscription:
+        return await self._group.subscribe(subscription)
+
+    async def leave(self) -> None:
+        await self._group.leave()
+
+    def membership(self) -> Membership:
+        return self._group.membership()
+
+    async def poll_group(self) -> Polled:
+        return await self._group.poll()
+
+    async def commit(self, offsets: Mapping[str, int]) -> None:
+        await self._group.commit(offsets)
+
+    def commit_later(self, offsets: Mapping[str, int]) -> None:
+        self._group.commit_later(offsets)
+
+    async def committed(self, keys: Sequence[str]) -> dict[str, int | None]:
+        return await self._group.committed(keys)
+
+    def notices(self) -> list[Notice]:
+        return self._group.notices()
+
+    def committed_since(self) -> list[Committed]:
+        return self._group.committed_since()
 
     # Administration
 
@@ -287,7 +327,7 @@ class SimDriver:
                 and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             ):
                 return None
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
         return {"partitions": len(view.partitions), "configs": configs}
 
     async def _own_settings(self, topic: str) -> dict[str, str]:
@@ -327,15 +367,7 @@ async def _told(change: Awaitable[_T]) -> _T:
     try:
         return await change
     except ClientError as error:
-        raise _driver_error(error) from error
-
-
-def _driver_error(error: ClientError) -> DriverError:
-    """What a broker's refusal proves is judged by the table, as for every client."""
-    if isinstance(error, BrokerError):
-        return DriverError(error.code.name, str(error))
-    name = "LEADER_NOT_AVAILABLE" if isinstance(error, NoLeaderError) else "NETWORK_EXCEPTION"
-    return DriverError(name, str(error), harmless=error.is_definite)
+        raise driver_error(error) from error
 
 
 def _address(text: str) -> Address:
@@ -343,6 +375,6 @@ def _address(text: str) -> Address:
     return Address(host, int(port))
 
 
-def _check(driver: SimDriver) -> Driver:
-    """Has mypy hold it to what clients expect."""
-    return driver
+def _check(driver: SimDriver) -> tuple[Driver, GroupDriver]:
+    """Static check: this class implements both protocols."""
+    return driver, driver

@@ -85,6 +85,18 @@ GUILTY = {
     "lost-commit": (commit("commit", 5), commit("committed", None)),
     "zombie-commit": (commit("commit", 5, 3), commit("commit", 4, 2)),
     "two-owners": (owned(0, "assigned", 1), owned(1, "assigned", 1)),
+    "at-least-once": (
+        owned(0, "assigned", 1),
+        sent(1, "x", (0, 1), (1, 2)),
+        polled(0, "x", (0, 1)),
+        commit("commit", 2),
+    ),
+    "undelivered": (
+        owned(0, "assigned", 1),
+        sent(1, "x", (0, 1), (1, 2)),
+        polled(0, "x", (0, 1)),
+        polled(1, "x", (0, 1), (1, 2)),
+    ),
     "exactly-once": (transformed(0, 0, 1), transformed(1, 0, 2)),
     "compaction-lost-key": (
         (0, "ok", "put", [["put", "x/a", [0, 1]]]),
@@ -162,6 +174,20 @@ INNOCENT = {
     "lost-commit": (commit("committed", None), commit("commit", 5), commit("committed", 5)),
     "zombie-commit": (commit("commit", 5, 3), commit("commit", 6, 3)),
     "two-owners": (owned(0, "assigned", 1), owned(0, "revoked", 1), owned(1, "assigned", 1)),
+    # Another member of the group may have been given the first record.
+    "at-least-once": (
+        owned(2, "assigned", 1),
+        owned(0, "assigned", 2),
+        sent(1, "x", (0, 1), (1, 2)),
+        polled(2, "x", (0, 1)),
+        polled(0, "x", (1, 2)),
+        commit("commit", 2),
+    ),
+    "undelivered": (
+        owned(0, "assigned", 1),
+        sent(1, "x", (0, 1), (1, 2)),
+        polled(0, "x", (0, 1), (1, 2)),
+    ),
     "exactly-once": (transformed(0, 0, 1), transformed(1, 1, 2)),
     "compaction-lost-key": (
         (0, "ok", "put", [["put", "x/a", [0, 1]]]),
