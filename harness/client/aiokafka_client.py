@@ -271,7 +271,8 @@ def _partition(key: str) -> TopicPartition:
 
 
 def _read(record: Any) -> Read:
-    return Read(record.offset, record.key, record.value)
+    known = record.timestamp if record.timestamp is not None and record.timestamp >= 0 else None
+    return Read(record.offset, record.key, record.value, known)
 
 
 def _check(driver: AiokafkaDriver) -> Driver:

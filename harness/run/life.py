@@ -23,8 +23,8 @@ _SETTLE_NS = 3 * _NS
 """Before the last questions: a broker that was cut off asks again within a second or two, and then
 knows what the others do."""
 
-Emit = Callable[[int, int, OpType, str, Any, str | None, str | None], None]
-"""time_ns, process, type, f, value, error, node."""
+Emit = Callable[[int, int, OpType, str, Any, str | None, str | None, list[Any] | None], None]
+"""time_ns, process, type, f, value, error, node, timestamps."""
 
 
 class Clock(Protocol):
@@ -233,7 +233,7 @@ class Life:
     async def _do(self, operation: Invocation) -> Completion:
         assert self._client is not None
         f, value, process = operation.f, operation.value, self.process
-        self._emit(self._clock.now_ns(), process, "invoke", f, value, None, None)
+        self._emit(self._clock.now_ns(), process, "invoke", f, value, None, None, None)
         completion = await self._client.invoke(operation)
         self._emit(
             self._clock.now_ns(),
@@ -243,6 +243,7 @@ class Life:
             completion.value,
             completion.error,
             completion.node,
+            completion.timestamps,
         )
         return completion
 
