@@ -351,7 +351,8 @@ def _polled(found: Mapping[TopicPartition, Sequence[Any]]) -> Polled:
 
 
 def _read(record: Any) -> Read:
-    return Read(record.offset, record.key, record.value)
+    known = record.timestamp if record.timestamp is not None and record.timestamp >= 0 else None
+    return Read(record.offset, record.key, record.value, known)
 
 
 def _check(driver: AiokafkaDriver) -> tuple[Driver, GroupDriver]:

@@ -54,12 +54,16 @@ class AiokafkaProducing:
     async def _handed_over(
         self, record: ToStore, deadline: float
     ) -> asyncio.Future[Any] | DriverError:
-        place, key, payload = record
+        place, key, payload, timestamp_ms = record
         try:
             async with asyncio.timeout_at(deadline):
                 producer = await self._started()
                 settled: asyncio.Future[Any] = await producer.send(
-                    place.topic, payload, key=key, partition=place.partition
+                    place.topic,
+                    payload,
+                    key=key,
+                    partition=place.partition,
+                    timestamp_ms=timestamp_ms,
                 )
                 return settled
         except TimeoutError:

@@ -46,6 +46,9 @@ class Completion:
     error: str | None = None
     """Kafka's name of the error, then what the client says: `NOT_ENOUGH_REPLICAS: Broker: ...`."""
     node: str | None = None
+    timestamps: list[Any] | None = None
+    """Timestamps of the records sent and polled, as the history keeps them beside the value
+    (harness/history/timestamps.py); None if the client does not know them."""
     beside: Sequence[Beside] = ()
     """Rows that came up since the last completion, in the order of their times."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import (
+    TIMESTAMP_NOT_AVAILABLE,
     Consumer,
     KafkaError,
     KafkaException,
@@ -123,10 +124,15 @@ class ConfluentDriver:
         producer = self._producer
         assert producer is not None, "open it first"
         reports = _Reports(len(records))
-        for at, (place, key, payload) in enumerate(records):
+        for at, (place, key, payload, timestamp_ms) in enumerate(records):
             try:
                 producer.produce(
-                    place.topic, payload, key, place.partition, on_delivery=reports.taker(at)
+                    place.topic,
+                    payload,
+                    key,
+                    place.partition,
+                    on_delivery=reports.taker(at),
+                    timestamp=timestamp_ms,
                 )
             except BufferError as error:
                 reports.take(at, DriverError("_QUEUE_FULL", str(error), harmless=True))
@@ -304,7 +310,13 @@ def _add(records: dict[str, list[Read]], message: Message) -> None:
     offset = message.offset()
     assert offset is not None, "a record without an error has an offset"
     key = f"{message.topic()}-{message.partition()}"
-    records.setdefault(key, []).append(Read(offset, message.key(), message.value()))
+    records.setdefault(key, []).append(_read(message, offset))
+
+
+def _read(message: Message, offset: int) -> Read:
+    kind, timestamp_ms = message.timestamp()
+    known = None if kind == TIMESTAMP_NOT_AVAILABLE or timestamp_ms < 0 else timestamp_ms
+    return Read(offset, message.key(), message.value(), known)
 
 
 def _up_to(reader: Consumer, begin: int, end: int, deadline: float) -> Whole:
@@ -318,7 +330,7 @@ def _up_to(reader: Consumer, begin: int, end: int, deadline: float) -> Whole:
             problem, offset = message.error(), message.offset()
             assert offset is not None, "records and the end of a log have offsets"
             if problem is None:
-                found.append(Read(offset, message.key(), message.value()))
+                found.append(_read(message, offset))
                 if offset + 1 == end and len(found) == end - begin:
                     return Whole(found, end)
             elif problem.code() != KafkaError._PARTITION_EOF:

@@ -47,11 +47,12 @@ def place_of(key: str) -> Place:
 
 
 class ToStore(NamedTuple):
-    """One record to be produced."""
+    """One record to be produced, with the timestamp that it gets under CreateTime."""
 
     place: Place
     key: bytes | None
     payload: bytes | None
+    timestamp_ms: int
 
 
 class Stored(NamedTuple):
@@ -65,6 +66,8 @@ class Read(NamedTuple):
     offset: int
     key: bytes | None
     payload: bytes | None
+    timestamp_ms: int | None = None
+    """None where the library does not tell one."""
 
 
 class Whole(NamedTuple):

@@ -42,3 +42,5 @@ class Op:
     node: str | None = None
     extra: Mapping[str, Any] | None = None
     """Fields of histories that others wrote and that we do not know."""
+    timestamps: list[Any] | None = None
+    """Timestamps of the records that were sent or polled (timestamps.py); None: not recorded."""

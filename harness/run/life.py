@@ -30,8 +30,8 @@ _POLLS_A_COMMIT = 4
 _LEAVE = Invocation("leave")
 _LOOK_AGAIN_NS = 50_000_000
 
-Emit = Callable[[int, int, OpType, str, Any, str | None, str | None], None]
-"""time_ns, process, type, f, value, error, node."""
+Emit = Callable[[int, int, OpType, str, Any, str | None, str | None, list[Any] | None], None]
+"""time_ns, process, type, f, value, error, node, timestamps."""
 
 
 class Clock(Protocol):
@@ -328,7 +328,7 @@ class Life:
             operation, beside = self._client.prepare(operation)
             self._emit_beside(beside)
         f, value = operation.f, operation.value
-        self._emit(self._clock.now_ns(), process, "invoke", f, value, None, None)
+        self._emit(self._clock.now_ns(), process, "invoke", f, value, None, None, None)
         completion = await self._client.invoke(operation)
         self._emit_beside(completion.beside)
         self._emit(
@@ -339,6 +339,7 @@ class Life:
             completion.value,
             completion.error,
             completion.node,
+            completion.timestamps,
         )
         return completion
 
@@ -347,7 +348,7 @@ class Life:
             process = self.process
             if row.background is not None:
                 process = background_process(process, row.background)
-            self._emit(row.time_ns, process, row.type, row.f, row.value, row.error, None)
+            self._emit(row.time_ns, process, row.type, row.f, row.value, row.error, None, None)
 
     async def _retire(self, until_ns: int | None = None) -> None:
         """Again with a new client, until what it does first has gone well.

@@ -66,11 +66,12 @@ class _Seat:
         value: Any,
         error: str | None,
         node: str | None,
+        timestamps: list[Any] | None,
     ) -> None:
         if type_ == "invoke" and process < BACKGROUND:
             self.process = process
             self.invocations += 1
-        self._tally.row(time_ns, process, type_, f, value, error, node)
+        self._tally.row(time_ns, process, type_, f, value, error, node, timestamps)
 
     def kill(self, now_ns: int) -> None:
         self.host.kill()

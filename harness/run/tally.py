@@ -84,8 +84,18 @@ class Tally:
         value: Any,
         error: str | None = None,
         node: str | None = None,
+        timestamps: list[Any] | None = None,
     ) -> None:
-        self._recorder.record(time_ns - self._start_ns, process, type_, f, value, error, node)
+        self._recorder.record(
+            time_ns - self._start_ns,
+            process,
+            type_,
+            f,
+            value,
+            error,
+            node,
+            timestamps=timestamps,
+        )
         if type_ == "invoke":
             self._open[process] = (time_ns, f, value)
             return

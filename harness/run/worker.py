@@ -58,8 +58,10 @@ class Pen:
         value: Any,
         error: str | None,
         node: str | None,
+        timestamps: list[Any] | None,
     ) -> None:
-        self._kept.append(framed((ROW, time_ns, process, type_, f, value, error, node)))
+        row = (ROW, time_ns, process, type_, f, value, error, node, timestamps)
+        self._kept.append(framed(row))
         if type_ == "invoke":
             self.flush()
 

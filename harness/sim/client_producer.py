@@ -86,16 +86,20 @@ class Producer:
         partition: int,
         pairs: Sequence[KeyAndValue],
         *,
-        timestamp_ms: int | None = None,
+        timestamps_ms: Sequence[int] | None = None,
     ) -> asyncio.Future[Outcome]:
-        """One batch. The order of calls is the order in the log, for an idempotent producer."""
+        """One batch. The order of calls is the order in the log, for an idempotent producer.
+
+        Each record has its timestamp; without `timestamps_ms` it is the client's time.
+        """
         if self._closed:
             raise ClientClosedError("the producer is closed")
         if not pairs:
             raise ValueError("a batch needs at least one record")
-        if timestamp_ms is None:
-            timestamp_ms = self._client.now_ms()
-        records = [Record(at, timestamp_ms, key, value) for at, (key, value) in enumerate(pairs)]
+        if timestamps_ms is None:
+            timestamps_ms = [self._client.now_ms()] * len(pairs)
+        stamped = zip(pairs, timestamps_ms, strict=True)
+        records = [Record(at, stamp, *pair) for at, (pair, stamp) in enumerate(stamped)]
         sender = self._senders.get((topic, partition))
         if sender is None:
             sender = self._senders[topic, partition] = PartitionSender(

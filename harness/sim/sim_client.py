@@ -52,6 +52,7 @@ from harness.sim.client_reader import (
     FetchSettings,
     Reader,
 )
+from harness.sim.client_records import ReadRecord
 from harness.sim.client_settings import ClientSettings
 from harness.sim.clock import START_MS
 from harness.sim.sim_errors import driver_error
@@ -73,8 +74,16 @@ class SimClient(KafkaClient):
         self, simulation: Simulation, host: str, settings: RunSettings, client_id: str
     ) -> None:
         """`client_id` decides about the client's dice, so it must be nobody else's."""
-        driver = SimDriver(simulation, host, settings, client_id)
-        super().__init__(driver, now_ns=lambda: simulation.loop.now_ns)
+        super().__init__(
+            SimDriver(simulation, host, settings, client_id),
+            now_ms=lambda: _now_ms(simulation),
+            now_ns=lambda: simulation.loop.now_ns,
+        )
+
+
+def _now_ms(simulation: Simulation) -> int:
+    """Clients have a clock that no fault touches."""
+    return START_MS + int(simulation.now_s * 1000)
 
 
 class SimDriver:
@@ -102,7 +111,7 @@ class SimDriver:
             simulation.network.of(self._host),
             [_address(each) for each in settings.bootstrap.split(",")],
             random=simulation.decisions.random("client", self._client_id),
-            now_ms=lambda: START_MS + int(simulation.now_s * 1000),
+            now_ms=lambda: _now_ms(simulation),
             settings=ClientSettings(
                 client_id=self._client_id,
                 connect_timeout_s=request_s,
@@ -148,7 +157,10 @@ class SimDriver:
         batches = _batches(records, batching.batch_bytes)
         under_way = [
             self._producer.submit(
-                place.topic, place.partition, [(records[at][1], records[at][2]) for at in ats]
+                place.topic,
+                place.partition,
+                [(records[at].key, records[at].payload) for at in ats],
+                timestamps_ms=[records[at].timestamp_ms for at in ats],
             )
             for place, ats in batches
         ]
@@ -219,7 +231,7 @@ class SimDriver:
             self._positions[key] = None
             return []
         self._positions[key] = fetched.next_offset
-        return [Read(each.offset, each.key, each.value) for each in fetched.records]
+        return _reads(fetched.records)
 
     async def read_all(self, place: Place) -> Whole:
         found: list[Read] = []
@@ -239,7 +251,7 @@ class SimDriver:
         while position < end:
             fetched = await self._reader.fetch(place.topic, place.partition, position, self._fetch)
             position = fetched.next_offset
-            found += [Read(each.offset, each.key, each.value) for each in fetched.records]
+            found += _reads(fetched.records)
             committed = self._isolation == READ_COMMITTED
             told = fetched.last_stable_offset if committed else fetched.high_watermark
             end = max(end, told)
@@ -351,7 +363,7 @@ def _batches(records: Sequence[ToStore], batch_bytes: int) -> list[tuple[Place, 
     """The records of each partition in batches, by their numbers, in the order of the calls."""
     batches: list[tuple[Place, list[int]]] = []
     open_ones: dict[Place, tuple[list[int], int]] = {}
-    for at, (place, key, payload) in enumerate(records):
+    for at, (place, key, payload, _) in enumerate(records):
         size = _RECORD_BYTES + len(key or b"") + len(payload or b"")
         partition = place._replace(name=None)
         batch, filled = open_ones.get(partition, ([], 0))
@@ -361,6 +373,10 @@ def _batches(records: Sequence[ToStore], batch_bytes: int) -> list[tuple[Place, 
         batch.append(at)
         open_ones[partition] = (batch, filled + size)
     return batches
+
+
+def _reads(records: Sequence[ReadRecord]) -> list[Read]:
+    return [Read(each.offset, each.key, each.value, each.timestamp_ms) for each in records]
 
 
 async def _told(change: Awaitable[_T]) -> _T:

@@ -95,7 +95,9 @@ class SimMembership:
             return Polled(error=driver_error(error))
         return Polled(
             {
-                _key(slot): [Read(each.offset, each.key, each.value) for each in records]
+                _key(slot): [
+                    Read(each.offset, each.key, each.value, each.timestamp_ms) for each in records
+                ]
                 for slot, records in found.items()
             }
         )

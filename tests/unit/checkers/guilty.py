@@ -14,9 +14,13 @@ from tests.unit.checkers.stories import (
     polled,
     put,
     sent,
+    stamped,
 )
 
-ASKED = {"stale-read": Contract(stale_bound_ms=0)}
+ASKED = {
+    "stale-read": Contract(stale_bound_ms=0),
+    "timestamp-order": Contract(timestamp_type="LogAppendTime", one_clock=True),
+}
 """What some checkers must be asked for."""
 
 
@@ -121,6 +125,11 @@ GUILTY = {
     "nonlinearizable-register": (put(0, 5, 1), put(0, 4, 2), got(1, 6, 1)),
     "phantom-topic": (made(0), described(1, 7)),
     "lost-change": (made(0), described(1, None, settled=True)),
+    "timestamp-order": (
+        sent(0, "x", (0, 1), (1, 2)),
+        stamped(polled(1, "x", (0, 1)), 70),
+        stamped(polled(1, "x", (1, 2)), 69),
+    ),
 }
 INNOCENT = {
     # Beyond the last record that anybody read a record is only late.
@@ -222,4 +231,10 @@ INNOCENT = {
     "phantom-topic": (made(0), described(1, None), described(1, 3)),
     # A broker that has not heard of it yet says nothing of it.
     "lost-change": (made(0), described(1, None), described(1, 3, settled=True)),
+    # Two batches within one millisecond; and producers' clocks do not matter.
+    "timestamp-order": (
+        stamped(sent(0, "x", (0, 1), (1, 2)), 90, 80),
+        stamped(polled(1, "x", (0, 1), (1, 2)), 70, 70),
+        stamped(polled(2, "y", (0, 3)), 60),
+    ),
 }
