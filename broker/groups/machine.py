@@ -13,15 +13,18 @@ from typing import Any
 
 from broker.coordination.deadlines import Deadlines
 from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket, in_turn, reply
-from broker.groups import offset_requests, records
+from broker.groups import offset_requests, records, upgrade
 from broker.groups.classic.context import ClassicContext
 from broker.groups.classic.groups import ClassicGroups
+from broker.groups.consumer.around import Around
 from broker.groups.consumer.groups import DEADLINE_KINDS, RECORD_KINDS, ConsumerGroups
+from broker.groups.consumer.metadata_hash import MetadataHashes
 from broker.groups.group import Group, GroupClient, GroupKind
 from broker.groups.offset_expiry import OffsetExpiry
 from broker.groups.offsets import CommittedOffsets, delete_record, delete_records
 from broker.groups.settings import GroupSettings
 from broker.groups.topics_view import TopicsView
+from broker.groups.upgrade import GroupsOfBothProtocols
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, MalformedMessageError
 
@@ -51,26 +54,26 @@ class GroupMachine:
         self._classic = ClassicGroups(
             self.groups, self.simple_groups, ClassicContext(settings, self.deadlines, new_uuid)
         )
-        self.consumer_groups = ConsumerGroups(
-            self.groups, self.simple_groups, settings, topics, self.deadlines, new_uuid
-        )
+        around = Around(settings, topics, self.deadlines, MetadataHashes(topics))
+        self.consumer_groups = ConsumerGroups(self.groups, self.simple_groups, around, new_uuid)
+        self._both = GroupsOfBothProtocols(self.groups, self._classic, self.consumer_groups)
 
     # Members of the classic protocol
 
     def join_group(
         self, ticket: Ticket, body: m.JoinGroupRequest, version: int, client: GroupClient, now: Now
     ) -> Step:
-        return self._classic.join(ticket, body, version, client, now)
+        return self._both.join(ticket, body, version, client, now)
 
     def sync_group(self, ticket: Ticket, body: m.SyncGroupRequest, now: Now) -> Step:
-        return self._classic.sync(ticket, body, now)
+        return self._both.sync(ticket, body, now)
 
     def heartbeat(self, ticket: Ticket, body: m.HeartbeatRequest, now: Now) -> Step:
-        return self._classic.heartbeat(ticket, body, now)
+        return self._both.heartbeat(ticket, body, now)
 
     def leave_group(self, ticket: Ticket, body: m.LeaveGroupRequest, now: Now) -> Step:
         """Versions before 3 have one member, which the handler has put into `members`."""
-        return self._classic.leave(ticket, body, now)
+        return self._both.leave(ticket, body, now)
 
     # Members of the consumer protocol
 
@@ -82,7 +85,7 @@ class GroupMachine:
         now: Now,
     ) -> Step:
         """The handler has called `check_request`."""
-        return self.consumer_groups.heartbeat(ticket, body, client, now)
+        return self._both.consumer_heartbeat(ticket, body, client, now)
 
     def describe_consumer_group(self, ticket: Ticket, group_id: str) -> Step:
         """Replies with a ConsumerGroupDescribeResponseDescribedGroup."""
@@ -255,6 +258,8 @@ class GroupMachine:
             return self._expire_offsets(now)
         if key[0] in DEADLINE_KINDS:
             return self.consumer_groups.time_is_up(key, now)
+        if key[0] in upgrade.DEADLINE_KINDS:
+            return self._both.time_is_up(key, now)
         return self._classic.time_is_up(key, now)
 
     def tickets(self) -> list[Ticket]:

@@ -1324,7 +1324,7 @@ class ConsumerGroupTargetAssignmentMetadataValue:
         assignment_timestamp: int = ...,
     ) -> None: ...
 
-class ConsumerProtocolAssignedPartitions:
+class ConsumerProtocolAssignmentTopicPartition:
     topic: str
     partitions: list[int]
     def __init__(
@@ -1335,16 +1335,16 @@ class ConsumerProtocolAssignedPartitions:
     ) -> None: ...
 
 class ConsumerProtocolAssignment:
-    assigned_partitions: list[ConsumerProtocolAssignedPartitions]
+    assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition]
     user_data: bytes | None
     def __init__(
         self,
         *,
-        assigned_partitions: list[ConsumerProtocolAssignedPartitions] = ...,
+        assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = ...,
         user_data: bytes | None = ...,
     ) -> None: ...
 
-class ConsumerProtocolOwnedPartitions:
+class ConsumerProtocolSubscriptionTopicPartition:
     topic: str
     partitions: list[int]
     def __init__(
@@ -1357,7 +1357,7 @@ class ConsumerProtocolOwnedPartitions:
 class ConsumerProtocolSubscription:
     topics: list[str]
     user_data: bytes | None
-    owned_partitions: list[ConsumerProtocolOwnedPartitions]
+    owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition]
     generation_id: int
     rack_id: str | None
     def __init__(
@@ -1365,7 +1365,7 @@ class ConsumerProtocolSubscription:
         *,
         topics: list[str] = ...,
         user_data: bytes | None = ...,
-        owned_partitions: list[ConsumerProtocolOwnedPartitions] = ...,
+        owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = ...,
         generation_id: int = ...,
         rack_id: str | None = ...,
     ) -> None: ...

@@ -96,7 +96,7 @@ class ClassicMember(Member):
         message = m.ConsumerProtocolSubscription(
             topics=list(self.settings.topics),
             owned_partitions=[
-                m.ConsumerProtocolOwnedPartitions(topic=topic, partitions=indexes)
+                m.ConsumerProtocolSubscriptionTopicPartition(topic=topic, partitions=indexes)
                 for topic, indexes in _by_topic(owned).items()
             ],
             generation_id=self._owned_since,
@@ -143,7 +143,9 @@ class ClassicMember(Member):
                     _ASSIGNMENT,
                     m.ConsumerProtocolAssignment(
                         assigned_partitions=[
-                            m.ConsumerProtocolAssignedPartitions(topic=topic, partitions=indexes)
+                            m.ConsumerProtocolAssignmentTopicPartition(
+                                topic=topic, partitions=indexes
+                            )
                             for topic, indexes in _by_topic(slots).items()
                         ]
                     ),

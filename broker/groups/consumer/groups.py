@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from broker.coordination.deadlines import Deadlines
 from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket
 from broker.groups import records
 from broker.groups.consumer import fencing, regexes
@@ -14,10 +13,7 @@ from broker.groups.consumer.describe import describe
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.consumer.heartbeat import Outcome, join_or_stay, leave
 from broker.groups.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
-from broker.groups.consumer.metadata_hash import MetadataHashes
 from broker.groups.group import Group, GroupClient
-from broker.groups.settings import GroupSettings
-from broker.groups.topics_view import TopicsView
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -41,17 +37,15 @@ class ConsumerGroups:
         self,
         groups: dict[str, Group],
         simple: dict[str, None],
-        settings: GroupSettings,
-        topics: TopicsView,
-        deadlines: Deadlines[tuple[str, ...]],
+        around: Around,
         new_uuid: Callable[[], str],
     ) -> None:
-        """All but the last are the machine's, and other kinds of groups share them. `simple` holds
-        groups that exist without a state of their own, by their offsets."""
+        """Other kinds of groups share `groups`, and `simple`: groups that exist without a state of
+        their own, by their offsets."""
         self._groups = groups
         self._simple = simple
         self._new_uuid = new_uuid
-        self.around = Around(settings, topics, deadlines, MetadataHashes(topics))
+        self.around = around
 
     def __iter__(self) -> Iterator[ConsumerGroup]:
         return (group for group in self._groups.values() if isinstance(group, ConsumerGroup))
@@ -95,6 +89,22 @@ class ConsumerGroups:
             # Comes into being when its first records are replayed.
             group = ConsumerGroup(request.group_id, self.around)
         return join_or_stay(group, request, client, self._new_uuid, now)
+
+    def join_converted(
+        self,
+        converted: Sequence[CoordinatorRecord],
+        request: m.ConsumerGroupHeartbeatRequest,
+        client: GroupClient,
+        now: Now,
+    ) -> Outcome:
+        """A join to a group that another one is being converted to. `converted` are its records,
+        which are not written yet. Raises KafkaError."""
+        scratch = ConsumerGroups({}, {}, self.around, self._new_uuid)
+        for record in converted:
+            kind, key = records.decode_key(record.key)
+            scratch.replay(kind, key, records.decode_value(kind, record.value or b""))
+        scratch.loaded(now)
+        return scratch._heartbeat(request, client, now)
 
     def describe(self, group_id: str) -> m.ConsumerGroupDescribeResponseDescribedGroup:
         try:

@@ -8,6 +8,10 @@ beat A [topics=t,u] [regex=x]    another subscription
 leave A | pause A                for good | for a while, as static members do
 commit A 5 [epoch=3]             an offset of t-0
 wait 10                          seconds
+classic A t [owned=t-0,t-1] [instance=i]   A sends JoinGroup, until it has what it came for
+sync A | assign A A=t-0 B=t-1    SyncGroup; as a leader, with assignments
+hello A | bye A                  Heartbeat and LeaveGroup of the classic protocol
+policy upgrade                   group.consumer.migration.policy; before anything else
 fail over | compact | refuse | accept
 show
 """
@@ -20,18 +24,19 @@ from typing import Any
 from broker.groups.settings import GroupSettings
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
+from tests.golden.groups.consumer.classic_clients import ClassicClients
 from tests.golden.groups.consumer.words import Words
 from tests.unit.broker.groups.consumer.desk import GROUP, SETTINGS, Desk
 
 
-class Story:
+class Story(ClassicClients):
     def __init__(self) -> None:
-        self._settings: GroupSettings = SETTINGS
+        super().__init__()
+        self._settings: GroupSettings = replace(SETTINGS, group_initial_rebalance_delay_ms=0)
         self._desk: Desk | None = None
         self._words: Words | None = None
         self._epochs: dict[str, int] = {}
         self._instances: dict[str, str] = {}
-        self._said: list[str] = []
 
     @property
     def desk(self) -> Desk:
@@ -69,6 +74,9 @@ class Story:
         self._settings = replace(
             self._settings, group_consumer_assignment_interval_ms=int(interval_ms)
         )
+
+    def _do_policy(self, policy: str) -> None:
+        self._settings = replace(self._settings, group_consumer_migration_policy=policy)
 
     def _do_topic(self, name: str, count: str) -> None:
         self.desk.put_topic(name, int(count))
@@ -168,7 +176,9 @@ class Story:
             f"{GROUP}: {self._state()}, epoch {state.epoch}, target of {state.assignment_epoch}"
         )
         for member in state.members.values():
-            said = f"{member.member_id}: epoch {member.epoch} {member.state.name} holds "
+            said = f"{self.words.name(member.member_id)}: "
+            said += "classic, " if member.uses_classic_protocol else ""
+            said += f"epoch {member.epoch} {member.state.name} holds "
             said += self.words.partitions(member.assigned)
             if member.revoking:
                 said += f", gives up {self.words.partitions(member.revoking)}"

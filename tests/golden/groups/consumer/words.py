@@ -16,8 +16,13 @@ from tests.unit.broker.groups.consumer.desk import FakeTopics
 class Words:
     def __init__(self, topics: FakeTopics) -> None:
         self._topics = topics
+        self.names: dict[str, str] = {}
+        """Of members that the broker gave their ids to."""
         self._names: dict[bytes, str] = {}
         """Also of topics that were deleted since."""
+
+    def name(self, member_id: str) -> str:
+        return self.names.get(member_id, member_id)
 
     def partitions(self, held: Mapping[bytes, Iterable[int]]) -> str:
         """`t-0 t-1`, or `nothing`."""
@@ -58,15 +63,17 @@ class Words:
             case records.CONSUMER_GROUP_METADATA:
                 return "group" if value is None else f"group epoch {value.epoch}"
             case records.CONSUMER_GROUP_MEMBER_METADATA:
-                return f"member {key.member_id}"
+                return f"member {self.name(key.member_id)}"
             case records.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA:
                 return "target" if value is None else f"target of epoch {value.assignment_epoch}"
             case records.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER:
-                return f"target of {key.member_id}" + (
+                return f"target of {self.name(key.member_id)}" + (
                     "" if value is None else f": {self._listed(value.topic_partitions)}"
                 )
             case records.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT:
-                return f"{key.member_id}" + ("" if value is None else f": {self._current(value)}")
+                return self.name(key.member_id) + (
+                    "" if value is None else f": {self._current(value)}"
+                )
             case records.CONSUMER_GROUP_REGULAR_EXPRESSION:
                 matched = "" if value is None else f": {' '.join(value.topics) or 'no topic'}"
                 return f"regex {key.regular_expression}{matched}"

@@ -67,12 +67,19 @@ class Desk:
         self.now = Now(100.0, 1_000_000)
         self.refuses = ErrorCode.NONE
         """What the log answers to appends."""
+        self.waiting: dict[Ticket, Callable[[Any], None]] = {}
+        """Requests that may be answered later, with what is called then."""
+        self._ids = 0
         self.machine = self._machine()
         for name, count in topics.items():
             self.put_topic(name, count)
 
     def _machine(self) -> GroupMachine:
-        return GroupMachine(self.settings, self.topics, lambda: "made-by-the-broker")
+        return GroupMachine(self.settings, self.topics, self._new_uuid)
+
+    def _new_uuid(self) -> str:
+        self._ids += 1
+        return f"id{self._ids}"
 
     @property
     def group(self) -> ConsumerGroup:
@@ -86,14 +93,21 @@ class Desk:
     # Steps
 
     def take(self, step: Step) -> list[Any]:
-        """Carries out a step; the responses, in order."""
+        """Carries out a step; the responses, in order, of requests that nobody waits for."""
         if step.records and self.refuses:
             step = step.refused(self.refuses, self.now) if step.refused else Step()
             assert not step.records
         self.log += step.records
         for record in step.records:
             self.machine.replay(record)
-        return [reply.response for reply in step.replies]
+        responses = []
+        for reply in step.replies:
+            answered = self.waiting.pop(reply.ticket, None)
+            if answered is None:
+                responses.append(reply.response)
+            else:
+                answered(reply.response)
+        return responses
 
     def ask(self, run: Callable[[GroupMachine, Ticket, Now], Step]) -> Any:
         [response] = self.take(run(self.machine, Ticket(), self.now))

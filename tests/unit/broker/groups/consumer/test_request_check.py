@@ -49,7 +49,7 @@ def test_a_wrong_request_is_answered_as_by_kafka(
 
 def test_version_0_gets_its_member_id_from_the_broker() -> None:
     response = Desk(t=1).beat("", 0, version=0, **JOIN)
-    assert (response.error_code, response.member_id) == (ErrorCode.NONE, "made-by-the-broker")
+    assert (response.error_code, response.member_id) == (ErrorCode.NONE, "id1")
 
 
 def test_a_rebalance_timeout_of_zero_is_allowed() -> None:
