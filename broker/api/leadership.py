@@ -15,7 +15,12 @@ _NO_EPOCH = -1
 
 
 def partition_to_serve(
-    node: Node, topic: str, index: int, current_leader_epoch: int = _NO_EPOCH, *, by_leader: bool = True
+    node: Node,
+    topic: str,
+    index: int,
+    current_leader_epoch: int = _NO_EPOCH,
+    *,
+    by_leader: bool = True,
 ) -> Partition:
     """The partition, or what its client must be told (KIP-320: both sides compare epochs).
 

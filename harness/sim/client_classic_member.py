@@ -137,20 +137,7 @@ class ClassicMember(Member):
         counts = {topic: await self._partitions(topic) for topic in topics}
         deal = cooperative_assignment if self._is_cooperative else range_assignment
         return [
-            m.SyncGroupRequestAssignment(
-                member_id=member_id,
-                assignment=_encoded(
-                    _ASSIGNMENT,
-                    m.ConsumerProtocolAssignment(
-                        assigned_partitions=[
-                            m.ConsumerProtocolAssignmentTopicPartition(
-                                topic=topic, partitions=indexes
-                            )
-                            for topic, indexes in _by_topic(slots).items()
-                        ]
-                    ),
-                ),
-            )
+            m.SyncGroupRequestAssignment(member_id=member_id, assignment=_assignment(slots))
             for member_id, slots in deal(claims, counts).items()
         ]
 
@@ -239,6 +226,17 @@ def _claim(metadata: bytes) -> Claim:
         (each.topic, index) for each in message.owned_partitions for index in each.partitions
     )
     return Claim(tuple(message.topics), owned, message.generation_id)
+
+
+def _assignment(slots: Iterable[Slot]) -> bytes:
+    by_topic = _by_topic(slots)
+    message = m.ConsumerProtocolAssignment(
+        assigned_partitions=[
+            m.ConsumerProtocolAssignmentTopicPartition(topic=topic, partitions=indexes)
+            for topic, indexes in by_topic.items()
+        ]
+    )
+    return _encoded(_ASSIGNMENT, message)
 
 
 def _by_topic(slots: Iterable[Slot]) -> dict[str, list[int]]:

@@ -12,7 +12,6 @@ from broker.protocol.errors import ErrorCode
 from broker.raft import events as e
 from tests.unit.broker.api.nodes import ask, create_topic, running_node
 
-
 METADATA = "__cluster_metadata"
 
 
