@@ -25,7 +25,7 @@ from reports.lean_history import load_history
 from reports.measures import Reading, rates, reading
 from reports.plots import Measured, over_time
 from reports.traced import Trace
-from reports.wording import cut
+from reports.wording import as_words, cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def table(values: Mapping[str, Any], prefix: str = "") -> tuple[tuple[str, str],
     for name, value in values.items():
         if isinstance(value, dict):
             rows += table(value, f"{prefix}{name} ")
-        elif value is not None:
-            rows.append((f"{prefix}{name}", cut(str(value), 300)))
+        elif said := as_words(value):
+            rows.append((f"{prefix}{name}", cut(said, 300)))
     return tuple(rows)
 
 

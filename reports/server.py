@@ -11,6 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,15 +22,26 @@ from harness.errors import EnvironmentFailure
 from harness.store.inside import DamagedError, MissingError, text_inside
 from harness.store.stored_run import read_plan, read_results
 from reports import sentences
-from reports.comparison import as_words, compare_runs
+from reports.comparison import compare_runs
 from reports.html import NAME, environment, report
-from reports.wording import readable
+from reports.wording import as_words, readable
 
 _TEXTS = {"results.json": "application/json", "summary.txt": "text/plain",
           "plan.json": "application/json", "schedule.json": "application/json",
           "env.json": "application/json"}  # fmt: skip
-CORRUPT = "corrupt"
-"""The verdict of a run whose files are not what a run writes."""
+
+
+class State(Enum):
+    """How far a run has come."""
+
+    JUDGED = "judged"
+    UNDER_WAY = "under way"
+    NO_END = "no end"
+    CORRUPT = "corrupt"
+    """Its files are not what a run writes."""
+
+
+_NO_END = "it was killed, or crashed; harness analyze judges what it recorded"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
@@ -41,8 +53,10 @@ class Listed:
     kind: str
     time: str
     """`2026-11-16 00:15:30`; sorts as it is."""
+    state: State
     verdict: str
-    sentence: str
+    """Its validity, or else its state."""
+    detail: str
     seed: str = ""
     place: str = ""
     nodes: str = ""
@@ -71,14 +85,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         try:
             if not _is_for_us(self.headers.get("Host", ""), self.server.host):
-                self._send(HTTPStatus.FORBIDDEN, "this server does not go by that name")
+                self._send(HTTPStatus.FORBIDDEN, "the Host header names another server")
                 return
             self._answer()
         except EnvironmentFailure as failure:
             # What is damaged in a store is no failure of this server: there is no such page.
             self._send(HTTPStatus.NOT_FOUND, str(failure))
         except ConnectionError:
-            pass  # whoever asked has gone
+            pass  # the client has gone
         except Exception as bug:
             # A page is made of what a run has stored; whatever that is, there is an answer.
             traceback.print_exc()
@@ -110,10 +124,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _compare(self, found: Mapping[str, Path], names: list[str]) -> None:
         if len(names) != 2 or not all(name in found for name in names):
-            self._send(HTTPStatus.BAD_REQUEST, "choose two runs of the list")
+            said = "a comparison needs two runs; go back and pick two runs of the list"
+            self._send(HTTPStatus.BAD_REQUEST, said)
             return
-        rows = compare_runs(found[names[0]], found[names[1]])
-        text = environment().get_template("compare.html.j2").render(rows=rows, names=names)
+        rows = compare_runs(found[names[0]], found[names[1]])[1:]
+        runs = [_listed(self.server.root, found[name]) for name in names]
+        text = environment().get_template("compare.html.j2").render(rows=rows, runs=runs)
         self._send(HTTPStatus.OK, text, "text/html")
 
     def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
@@ -129,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Nobody asked for a log."""
+        """Requests are not logged."""
 
 
 def _address(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
@@ -160,22 +176,28 @@ def _listed(root: Path, directory: Path) -> Listed:
     current = root / "current"
     is_under_way = current.exists() and current.resolve() == directory.resolve()
     plan: Mapping[str, Any] = {}
+    state, verdict = State.JUDGED, ""
     try:
         plan = read_plan(directory)
         results = read_results(directory)
-        verdict, sentence = results.validity.value, sentences.verdict(results)
+        verdict, detail = results.validity.value, sentences.detail(results)
     except MissingError:
-        verdict, sentence = "under way" if is_under_way else "no end", ""
+        state = State.UNDER_WAY if is_under_way else State.NO_END
+        detail = "" if is_under_way else _NO_END
     except DamagedError as damaged:
-        verdict, sentence = CORRUPT, f"{damaged.path.name}: {damaged.why}"
+        state, detail = (
+            State.CORRUPT,
+            f"{damaged.path.name} is not what a run writes: {damaged.why}",
+        )
     kind, name = directory.parent.name, directory.name
     return Listed(
         name=_name(directory),
         link=f"/run/{quote(kind, safe='')}/{name}",
         kind=kind,
         time=readable(name) or name,
-        verdict=verdict,
-        sentence=sentence,
+        state=state,
+        verdict=verdict or state.value,
+        detail=detail,
         seed=as_words(plan.get("seed")),
         place=as_words(plan.get("on")),
         nodes=as_words(plan.get("nodes")),
@@ -186,11 +208,12 @@ def _listed(root: Path, directory: Path) -> Listed:
 def _page(root: Path, directory: Path) -> str:
     """A run that was judged has a page of its own; of any other it is what there is so far."""
     row = _listed(root, directory)
-    if row.verdict not in ("under way", "no end", CORRUPT):
+    if row.state is State.JUDGED:
         return text_inside(directory, NAME) or report(directory)
     from reports.live import live_page
 
-    return live_page(directory, row.verdict, _plan(directory), row.sentence)
+    is_live = row.state is State.UNDER_WAY
+    return live_page(directory, row.verdict, _plan(directory), row.detail, is_live=is_live)
 
 
 def _plan(directory: Path) -> Mapping[str, Any]:

@@ -107,15 +107,16 @@ def ls(store_root: Path, as_json: bool) -> int:
 def _row(directory: Path) -> dict[str, str]:
     """One run that cannot be read must not hide the others."""
     from harness.store.inside import DamagedError, MissingError
-    from harness.store.stored_run import read_results
+    from harness.store.stored_run import read_plan, read_results
 
     verdict, anomalies, damage = "no end", "", ""
     try:
+        read_plan(directory)
         results = read_results(directory)
     except MissingError:
         pass
     except DamagedError as damaged:
-        verdict, damage = "damaged", f"{damaged.path.name}: {damaged.why}"
+        verdict, damage = "corrupt", f"{damaged.path.name}: {damaged.why}"
     else:
         verdict = results.validity.value
         types = {each.type for verdict_ in results.verdicts for each in verdict_.found}
