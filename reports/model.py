@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from checkers.verdict import Validity, Verdict
 from harness.store.stored_run import read_environment
@@ -85,12 +86,18 @@ def page(material: Material, found: Found, limits: Limits) -> Page:
         calls_left=left,
         logs={} if first is None else logs.lines_around(material.directory, first),
         logs_at="" if first is None else seconds(first),
-        plan=table(plan),
+        plan=table(_asked(plan)),
         environment=table(read_environment(material.directory)),
         configuration=configuration(material.directory),
         schedule=schedule(material.directory),
         files=files(material.directory),
     )  # fmt: skip
+
+
+def _asked(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The plan without what has no meaning for this run: the simulator has clients of its own."""
+    without = ("client",) if plan.get("on") == "sim" else ()
+    return {name: value for name, value in plan.items() if name not in without}
 
 
 def _lead(material: Material, first: int | None, count: int) -> str:

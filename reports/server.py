@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from harness.errors import EnvironmentFailure
 from harness.store.inside import DamagedError, MissingError, text_inside
+from harness.store.store import is_under_way
 from harness.store.stored_run import read_plan, read_results
 from reports import sentences
 from reports.comparison import compare_runs
@@ -114,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._compare(found, parse_qs(asked.query).get("run", []))
             case ["run", kind, time] if f"{kind}/{time}" in found:
                 with self.server.making:
-                    text = _page(self.server.root, found[f"{kind}/{time}"])
+                    text = _page(found[f"{kind}/{time}"])
                 self._send(HTTPStatus.OK, text, "text/html")
             case ["run", kind, time, name] if f"{kind}/{time}" in found and name in _TEXTS:
                 text = text_inside(found[f"{kind}/{time}"], name)
@@ -128,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.BAD_REQUEST, said)
             return
         rows = compare_runs(found[names[0]], found[names[1]])[1:]
-        runs = [_listed(self.server.root, found[name]) for name in names]
+        runs = [_listed(found[name]) for name in names]
         text = environment().get_template("compare.html.j2").render(rows=rows, runs=runs)
         self._send(HTTPStatus.OK, text, "text/html")
 
@@ -168,13 +169,11 @@ def _name(directory: Path) -> str:
 
 
 def _list(root: Path, runs: Sequence[Path]) -> str:
-    rows = [_listed(root, directory) for directory in reversed(runs)]
+    rows = [_listed(directory) for directory in reversed(runs)]
     return environment().get_template("list.html.j2").render(rows=rows, root=root.name)
 
 
-def _listed(root: Path, directory: Path) -> Listed:
-    current = root / "current"
-    is_under_way = current.exists() and current.resolve() == directory.resolve()
+def _listed(directory: Path) -> Listed:
     plan: Mapping[str, Any] = {}
     state, verdict = State.JUDGED, ""
     try:
@@ -182,8 +181,8 @@ def _listed(root: Path, directory: Path) -> Listed:
         results = read_results(directory)
         verdict, detail = results.validity.value, sentences.detail(results)
     except MissingError:
-        state = State.UNDER_WAY if is_under_way else State.NO_END
-        detail = "" if is_under_way else _NO_END
+        state = State.UNDER_WAY if is_under_way(directory) else State.NO_END
+        detail = _NO_END if state is State.NO_END else ""
     except DamagedError as damaged:
         state, detail = (
             State.CORRUPT,
@@ -205,9 +204,9 @@ def _listed(root: Path, directory: Path) -> Listed:
     )
 
 
-def _page(root: Path, directory: Path) -> str:
+def _page(directory: Path) -> str:
     """A run that was judged has a page of its own; of any other it is what there is so far."""
-    row = _listed(root, directory)
+    row = _listed(directory)
     if row.state is State.JUDGED:
         return text_inside(directory, NAME) or report(directory)
     from reports.live import live_page

@@ -115,7 +115,7 @@ for (const svg of all("svg.strip[data-from]")) {
     to = from + length;
     draw();
   };
-  const button = svg.parentElement.querySelector("button[data-even]");
+  const button = svg.closest(".card").querySelector("button[data-even]");
   const turn = () => {
     isEven = !isEven && times.length > 1;
     button.setAttribute("aria-pressed", isEven);
@@ -157,8 +157,8 @@ for (const svg of all("svg.strip[data-from]")) {
 
 // A narrow screen shows part of a timeline: the part that it is about, not its beginning.
 const bringIntoView = (svg) => {
-  const card = svg.closest(".card"), line = svg.querySelector(".now");
-  if (line) card.scrollLeft = Number(line.getAttribute("x1")) / WIDTH * svg.getBoundingClientRect().width - card.clientWidth / 2;
+  const pan = svg.closest(".pan"), line = svg.querySelector(".now");
+  if (line) pan.scrollLeft = Number(line.getAttribute("x1")) / WIDTH * svg.getBoundingClientRect().width - pan.clientWidth / 2;
 };
 for (const svg of all("svg.strip")) bringIntoView(svg);
 for (const part of all("details.one")) part.addEventListener("toggle", () => { for (const svg of all("svg.strip", part)) bringIntoView(svg); });

@@ -1,5 +1,6 @@
 """The server of stored runs: what it shows, and what it never does."""
 
+import fcntl
 import http.client
 import os
 import threading
@@ -12,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.compare import compare
-from harness.store.store import Store
+from harness.store.store import RUNNING, Store
 from reports.comparison import Change, compare_runs
 from reports.server import Served
 from reports.wording import as_words
@@ -109,8 +110,11 @@ def test_looking_leaves_the_store_as_it_was(server: ThreadingHTTPServer, tmp_pat
 def test_a_run_under_way_shows_what_it_has(server: ThreadingHTTPServer, tmp_path: Path) -> None:
     run = tmp_path / "store" / "queue kill" / "20261116T001530.123Z"
     (run / "results.json").unlink()
-    (tmp_path / "store" / "current").symlink_to(run)
-    body = asked(server, RUN)[1]
+    with (run / RUNNING).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        body = asked(server, RUN)[1]
+    # Its process has died.
+    assert "NO END" in asked(server, RUN)[1]
     assert "UNDER WAY" in body
     assert 'http-equiv="refresh"' in body
     assert "kill n1" in body
