@@ -19,6 +19,8 @@ class Band:
     end_ns: int
     nodes: list[str] = field(default_factory=list)
     has_taken_hold: bool = False
+    proof: str = ""
+    """How it is known that it took hold, in a sentence; on several nodes, on the first."""
     kind: str = ""
     sides: list[list[str]] = field(default_factory=list)
     """Nodes that could still reach each other, where links were cut; empty elsewhere."""
@@ -63,6 +65,7 @@ def bands(rows: Iterable[Op], nodes: Sequence[str], end_of_all_ns: int) -> list[
             left = open_[band.name]
             if "proof" in value:
                 band.has_taken_hold = True
+                band.proof = band.proof or str(value["proof"])
             elif isinstance(value.get("back"), str):
                 band.backs.append((op.time_ns, value["back"]))
             elif value.get("healed") or "missed" in value or "skipped" in value:

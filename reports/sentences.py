@@ -13,7 +13,7 @@ from harness.doubts import sentence_of
 from harness.store.results import Figures, RunResults, SurvivedFigures
 from reports.causes import Placed, causes, records_of
 from reports.served import served_sentence
-from reports.stories import story
+from reports.stories import said, story
 from reports.traffic import on_the_wire
 
 _SHOWN = 3
@@ -58,15 +58,20 @@ def not_judged(results: RunResults) -> list[str]:
 
 def verdict(results: RunResults) -> str:
     """In one line."""
+    return f"{results.validity.value}: {detail(results)}"
+
+
+def detail(results: RunResults) -> str:
+    """What the verdict rests on."""
     if results.validity is Validity.INVALID:
         found = sorted(results.counts().items())
-        return "invalid: " + ", ".join(f"{count:,} {type_}" for type_, count in found)
+        return ", ".join(f"{count:,} {type_}" for type_, count in found)
     verdicts = results.verdicts
     if results.validity is Validity.UNKNOWN:
-        return "unknown: " + "; ".join(reasons(results))
+        return "; ".join(reasons(results))
     allowed = sum(len(each.found) for each in verdicts)
-    more = f"; {allowed} allowed by the contract" if allowed else ""
-    return f"valid: {len(verdicts)} checkers found nothing that must not be{more}"
+    more = f"; the contract allows {_counted(allowed, 'finding')}" if allowed else ""
+    return f"{_counted(len(verdicts), 'checker')} found no anomaly{more}"
 
 
 def operations(figures: Figures) -> str:
@@ -115,20 +120,32 @@ def again(results: RunResults) -> str:
 
 
 def findings(results: RunResults) -> list[str]:
-    """What was found, by cause, as far as the witnesses alone tell causes apart."""
+    """What was found, by cause."""
+    if not results.causes:
+        return _by_witnesses(results)
+    lines = [each["sentence"] for each in results.causes[:_CAUSES_MAX]]
+    return lines + _left(len(results.causes) - _CAUSES_MAX)
+
+
+def _left(count: int) -> list[str]:
+    if count <= 0:
+        return []
+    return [f"and {count:,} more cause{'s'[: count > 1]}; the page of the run shows all of them"]
+
+
+def _by_witnesses(results: RunResults) -> list[str]:
+    """As far as the witnesses alone tell causes apart: of a run whose history cannot be read."""
     counted = results.counts()
     found = causes([Placed(each) for each in results.anomalies], counted)
     of_records = [each for each in found if each.records is not None]
     lines = [story(each) for each in of_records[:_CAUSES_MAX]]
-    left = len(of_records) - _CAUSES_MAX
-    if left > 0:
-        lines.append(f"and {left:,} more causes; the page of the run has them all")
+    lines += _left(len(of_records) - _CAUSES_MAX)
     for cause in sorted(
         (each for each in found if each.records is None), key=lambda one: one.types
     ):
         (type_,) = cause.types
         told = [each.anomaly for each in cause.findings[:_SHOWN]]
-        lines += [f"{type_}: {each.because}" for each in told]
+        lines += [f"{type_}: {said(each)}" for each in told]
         # Those that are not kept may be of either sort; they are counted where all kept are alike.
         is_all = all(records_of(each) is None for each in results.anomalies if each.type == type_)
         count = counted[type_] if is_all else len(cause.findings)

@@ -7,6 +7,7 @@ import logging
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,8 +96,7 @@ def judge(
         figures=figures,
     )
     _write(outcome)
-    _write_page(directory)
-    return outcome
+    return _with_causes_and_page(outcome)
 
 
 def judge_crash(
@@ -166,14 +166,23 @@ def _to_ask(
     return names, not_judged
 
 
-def _write_page(directory: Path) -> None:
-    """The verdict is written by now; a page that fails must not cost it."""
+def _with_causes_and_page(outcome: Outcome) -> Outcome:
+    """The verdict is written by now; causes and a page that fail must not cost it."""
     try:
-        from reports.html import write_report
+        from reports.html import write_page
+        from reports.material import load
+        from reports.placing import placed_causes
+        from reports.stories import as_figures
 
-        write_report(directory)
+        material = load(outcome.directory)
+        found = placed_causes(material)
+        if found.causes:
+            outcome = replace(outcome, causes=tuple(map(as_figures, found.causes)))
+            _write(outcome)
+        write_page(material, found)
     except Exception as failure:
         _LOG.warning("report.html could not be written: %r; the verdict stands", failure)
+    return outcome
 
 
 def judge_again(directory: Path, plan: Plan) -> Outcome:

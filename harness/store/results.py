@@ -103,6 +103,24 @@ class Figures(TypedDict, total=False):
     """The exception that ended the run."""
 
 
+class CauseFigures(TypedDict):
+    """Findings of one cause, as reports/causes.py groups them."""
+
+    sentence: str
+    """What happened, as on the terminal and on the page."""
+    types: list[str]
+    findings: int
+    partition: str | None
+    lost: int
+    """Acknowledged records that are gone."""
+    lost_is_all: bool
+    """Whether `lost` counts all of them; otherwise there may be more."""
+    elected_ms: float | None
+    """When the leader was elected that does not have them."""
+    fault: str | None
+    """The name of the fault behind it."""
+
+
 @dataclass(frozen=True, slots=True)
 class NotJudged:
     """A checker that was not asked, because the run lacks what its findings need."""
@@ -123,6 +141,8 @@ class RunResults:
     """The consistency that the run has passed; empty unless it is valid."""
     not_judged: tuple[NotJudged, ...] = ()
     figures: Figures = field(default_factory=Figures)
+    causes: tuple[CauseFigures, ...] = ()
+    """Of the anomalies; empty if there are none, or if the run was judged by an older version."""
 
     @property
     def anomalies(self) -> tuple[Anomaly, ...]:
@@ -156,6 +176,7 @@ def to_json(results: RunResults) -> dict[str, Any]:
         "consistency": results.consistency,
         "not-judged": [{"checker": each.checker, "need": each.need} for each in results.not_judged],
         "figures": dict(results.figures),
+        "causes": [dict(each) for each in results.causes],
         "checks": [
             {"checker": verdict.checker, "model": verdict.model, **verdict.as_json()}
             for verdict in results.verdicts
@@ -177,6 +198,7 @@ def from_json(found: Mapping[str, Any]) -> RunResults:
         consistency=found["consistency"],
         not_judged=tuple(NotJudged(each["checker"], each["need"]) for each in found["not-judged"]),
         figures=found["figures"],
+        causes=tuple(found.get("causes", ())),
     )
 
 

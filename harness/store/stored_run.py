@@ -119,6 +119,10 @@ class _NotJudged(TypedDict):
     need: str
 
 
+class _Cause(TypedDict):
+    sentence: str
+
+
 class _OlderResults(TypedDict):
     """Schemas 1 and 2, as far as anything here depends on them."""
 
@@ -140,6 +144,7 @@ _Results = TypedDict(
         "consistency": str,
         "not-judged": list[_NotJudged],
         "figures": _Figures,
+        "causes": NotRequired[list[_Cause]],
         "checks": list[_Check],
     },
 )
