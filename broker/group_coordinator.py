@@ -13,6 +13,7 @@ from broker.coordination.step import Now, Step, Ticket
 from broker.groups.machine import GroupMachine
 from broker.groups.settings import GroupSettings
 from broker.metadata.changes import Change, PartitionsAdded, TopicCreated, TopicDeleted
+from broker.metadata.ids import new_uuid_text
 from broker.metadata.image import TopicInfo
 from broker.metadata.internal_topics import GROUPS_TOPIC
 from broker.partition import Partition
@@ -32,7 +33,12 @@ class GroupCoordinator:
 
     def make_machine(self) -> GroupMachine:
         """One that has seen no record yet."""
-        return GroupMachine(group_settings(self._node.config), ImageTopics(self._node))
+        random = self._node.world.random
+        return GroupMachine(
+            group_settings(self._node.config),
+            ImageTopics(self._node),
+            lambda: new_uuid_text(random),
+        )
 
     def _surroundings(self) -> Surroundings:
         config = self._node.config
@@ -143,6 +149,10 @@ class ImageTopics:
 
     def __init__(self, node: Node) -> None:
         self._metadata = node.metadata
+
+    @property
+    def version(self) -> int:
+        return self._metadata.applied_offset
 
     def partition_count(self, topic: str) -> int | None:
         found = self._metadata.image.topic(topic)

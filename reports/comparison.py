@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 import numpy as np
@@ -164,12 +165,29 @@ def _measured(material: Material) -> dict[str, Figure]:
         found[f"recovery: {kind}, faults"] = _count(count)
         found[f"recovery: {kind}, median"] = _time(median_s, " s", 2)
         found[f"recovery: {kind}, longest"] = _time(longest_s, " s", 2)
+    found |= _served(material)
     if material.leading is not None:
         found["changes of leader"] = _count(material.leading.elections)
     for name, (_, p50, p99, most) in latency_ms(calls).items():
         found[f"latency: {name}, median"] = _time(p50, " ms", 1)
         found[f"latency: {name}, 99 %"] = _time(p99, " ms", 1)
         found[f"latency: {name}, longest"] = _time(most, " ms", 0)
+    return found
+
+
+def _served(material: Material) -> dict[str, Figure]:
+    waits = [
+        wait
+        for each in material.results.figures.get("served_again", [])
+        for wait in each["clients"].values()
+    ]
+    times = [wait for wait in waits if wait is not None]
+    found = {}
+    if times:
+        found["recovery: a client is served again, median"] = _time(median(times), " s", 2)
+        found["recovery: a client is served again, longest"] = _time(max(times), " s", 2)
+    if waits:
+        found["recovery: clients never served again"] = _count(waits.count(None), Wanted.LESS)
     return found
 
 

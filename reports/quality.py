@@ -17,7 +17,9 @@ from reports.leading import Leading
 from reports.measures import Reading, acknowledged, during, latency_ms, longest_silence_s
 from reports.protocol_states import Seen, counted, never_reached
 from reports.recovery import recoveries
+from reports.served import ServedTable, served_table
 from reports.traced import Trace
+from reports.traffic import TrafficTable, traffic_table
 
 _HOT = 2.0
 """A partition with that many times its share of the load is hot."""
@@ -33,6 +35,8 @@ class Quality:
     faults: tuple[tuple[str, str, str, str], ...]
     """Name, when, how long a partition acknowledged nothing, and its proof or why there is none."""
     latency: tuple[tuple[str, int, float, float, float], ...]
+    traffic: TrafficTable | None
+    served: ServedTable | None
 
 
 def quality(
@@ -71,6 +75,8 @@ def quality(
         partitions=_load(read),
         faults=_faults(faults, calls, bands),
         latency=tuple((name, *row) for name, row in latency_ms(calls).items()),
+        traffic=traffic_table(results.figures.get("traffic", {})),
+        served=served_table(results.figures.get("served_again", [])),
     )
 
 

@@ -101,3 +101,29 @@ class Machine(Protocol):
         """Requests that wait for something else than an append, in the order of their arrival.
         The shell answers them NOT_COORDINATOR when the leadership ends."""
         ...
+
+
+def reply(ticket: Ticket, response: object) -> Step:
+    """A step that changes nothing stored."""
+    return Step(replies=[Reply(ticket, response)])
+
+
+def in_turn(*steps: Step) -> Step:
+    """All of them as one. If it is refused, the replies of steps without records still hold."""
+
+    def refused(code: ErrorCode, now: Now) -> Step:
+        return in_turn(*(_refused(each, code, now) for each in steps))
+
+    records = [record for each in steps for record in each.records]
+    return Step(
+        records,
+        [answer for each in steps for answer in each.replies],
+        refused if records or any(each.refused is not None for each in steps) else None,
+        all(each.is_atomic for each in steps),
+    )
+
+
+def _refused(step: Step, code: ErrorCode, now: Now) -> Step:
+    if step.refused is not None:
+        return step.refused(code, now)
+    return Step() if step.records else step

@@ -8,22 +8,29 @@ what Kafka calls a simple consumer group, and shows as an empty classic group.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker.coordination.deadlines import Deadlines
-from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket
-from broker.groups import offset_requests, records
-from broker.groups.group import Group, GroupKind
+from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket, in_turn, reply
+from broker.groups import offset_requests, records, upgrade
+from broker.groups.classic.context import ClassicContext
+from broker.groups.classic.groups import ClassicGroups
+from broker.groups.consumer.around import Around
+from broker.groups.consumer.groups import DEADLINE_KINDS, RECORD_KINDS, ConsumerGroups
+from broker.groups.consumer.metadata_hash import MetadataHashes
+from broker.groups.group import Group, GroupClient, GroupKind
 from broker.groups.offset_expiry import OffsetExpiry
 from broker.groups.offsets import CommittedOffsets, delete_record, delete_records
 from broker.groups.settings import GroupSettings
 from broker.groups.topics_view import TopicsView
+from broker.groups.upgrade import GroupsOfBothProtocols
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, MalformedMessageError
 
 _log = logging.getLogger(__name__)
 
+_TIMERS_AT_ONCE = 256
 _EXPIRY = ("offset expiry",)
 _EMPTY = "Empty"
 _DEAD = "Dead"
@@ -32,7 +39,9 @@ _DEAD = "Dead"
 class GroupMachine:
     """Implements `coordination.step.Machine`."""
 
-    def __init__(self, settings: GroupSettings, topics: TopicsView) -> None:
+    def __init__(
+        self, settings: GroupSettings, topics: TopicsView, new_uuid: Callable[[], str]
+    ) -> None:
         self.settings = settings
         self.topics = topics
         self.groups: dict[str, Group] = {}
@@ -42,6 +51,45 @@ class GroupMachine:
         self.deadlines: Deadlines[tuple[str, ...]] = Deadlines()
         """Keys begin with what they are for, such as `session`, and the group's id."""
         self._expiry = OffsetExpiry(self.offsets, self.groups, self.simple_groups)
+        self._classic = ClassicGroups(
+            self.groups, self.simple_groups, ClassicContext(settings, self.deadlines, new_uuid)
+        )
+        around = Around(settings, topics, self.deadlines, MetadataHashes(topics))
+        self.consumer_groups = ConsumerGroups(self.groups, self.simple_groups, around, new_uuid)
+        self._both = GroupsOfBothProtocols(self.groups, self._classic, self.consumer_groups)
+
+    # Members of the classic protocol
+
+    def join_group(
+        self, ticket: Ticket, body: m.JoinGroupRequest, version: int, client: GroupClient, now: Now
+    ) -> Step:
+        return self._both.join(ticket, body, version, client, now)
+
+    def sync_group(self, ticket: Ticket, body: m.SyncGroupRequest, now: Now) -> Step:
+        return self._both.sync(ticket, body, now)
+
+    def heartbeat(self, ticket: Ticket, body: m.HeartbeatRequest, now: Now) -> Step:
+        return self._both.heartbeat(ticket, body, now)
+
+    def leave_group(self, ticket: Ticket, body: m.LeaveGroupRequest, now: Now) -> Step:
+        """Versions before 3 have one member, which the handler has put into `members`."""
+        return self._both.leave(ticket, body, now)
+
+    # Members of the consumer protocol
+
+    def consumer_group_heartbeat(
+        self,
+        ticket: Ticket,
+        body: m.ConsumerGroupHeartbeatRequest,
+        client: GroupClient,
+        now: Now,
+    ) -> Step:
+        """The handler has called `check_request`."""
+        return self._both.consumer_heartbeat(ticket, body, client, now)
+
+    def describe_consumer_group(self, ticket: Ticket, group_id: str) -> Step:
+        """Replies with a ConsumerGroupDescribeResponseDescribedGroup."""
+        return reply(ticket, self.consumer_groups.describe(group_id))
 
     # Offsets
 
@@ -63,7 +111,7 @@ class GroupMachine:
     def offset_fetch(self, ticket: Ticket, body: m.OffsetFetchRequestGroup) -> Step:
         """Replies with an OffsetFetchResponseGroup."""
         group = self.groups.get(body.group_id)
-        return _reply(ticket, offset_requests.offset_fetch(self.offsets, group, body))
+        return reply(ticket, offset_requests.offset_fetch(self.offsets, group, body))
 
     def offset_delete(self, ticket: Ticket, body: m.OffsetDeleteRequest) -> Step:
         group_id = body.group_id
@@ -90,7 +138,7 @@ class GroupMachine:
         ]
         wanted_states = {each.lower() for each in states}
         wanted_types = {each.lower() for each in types}
-        return _reply(
+        return reply(
             ticket,
             [
                 each
@@ -115,29 +163,30 @@ class GroupMachine:
             if version >= _FIRST_DESCRIPTION_WITH_NOT_FOUND:
                 described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
                 described.error_message = f"Group {group_id} is not a classic group."
-        return _reply(ticket, described)
+        return reply(ticket, described)
 
     def delete_group(self, ticket: Ticket, group_id: str) -> Step:
         """Replies with an ErrorCode."""
         group = self.groups.get(group_id)
         if group is None and group_id not in self.simple_groups:
-            return _reply(ticket, ErrorCode.GROUP_ID_NOT_FOUND)
+            return reply(ticket, ErrorCode.GROUP_ID_NOT_FOUND)
         code = ErrorCode.NONE if group is None else group.check_delete()
         if code:
-            return _reply(ticket, code)
+            return reply(ticket, code)
         tombstones = delete_records(group_id, self.offsets.of_group(group_id))
         if group is None:
             tombstones.append(records.tombstone(m.GroupMetadataKey(group=group_id)))
         else:
             tombstones += group.tombstones()
         return Step(
-            tombstones, [Reply(ticket, ErrorCode.NONE)], lambda code, now: _reply(ticket, code)
+            tombstones, [Reply(ticket, ErrorCode.NONE)], lambda code, now: reply(ticket, code)
         )
 
     # The metadata
 
     def topics_changed(self, changed: Sequence[str], deleted: Sequence[str], now: Now) -> Step:
         """Topics were created or have other partitions; others were deleted."""
+        self.consumer_groups.topics_changed([*changed, *deleted])
         return Step(
             [
                 delete_record(group_id, topic, partition)
@@ -154,6 +203,7 @@ class GroupMachine:
         names = self.topics.names()
         known = set(names)
         gone = [topic for topic in self.offsets.topics() if topic not in known]
+        self.consumer_groups.all_topics_changed()
         return self.topics_changed(names, gone, now)
 
     # What the shell asks
@@ -174,31 +224,46 @@ class GroupMachine:
                 self.offsets.replay(key, value)
                 if value is not None and key.group not in self.groups:
                     self.simple_groups[key.group] = None
-            case records.GROUP_METADATA if value is None:
-                self.simple_groups.pop(key.group, None)
+            case records.GROUP_METADATA:
+                self._classic.replay(key.group, value)
+            case _ if kind in RECORD_KINDS:
+                self.consumer_groups.replay(kind, key, value)
             case _:
                 pass  # kinds of groups that are not offered here
 
     def loaded(self, now: Now) -> Step:
         self._set_expiry(now)
-        return Step()
+        self.consumer_groups.loaded(now)
+        return self._classic.loaded(now)
 
     @property
     def deadline_s(self) -> float | None:
         return self.deadlines.next_s
 
     def tick(self, now: Now) -> Step:
-        step = Step()
-        for key in self.deadlines.take_due(now.loop_s):
-            match key:
-                case ("offset expiry",):
-                    step.add(self._expire_offsets(now))
-                case _:
-                    raise AssertionError(f"nobody knows what the deadline {key} is for")
-        return step
+        """One timer after the other, because each may cancel others; the shell asks again while
+        there are more. A step that writes is the last one, so that it can be refused alone."""
+        steps: list[Step] = []
+        for _ in range(_TIMERS_AT_ONCE):
+            key = self.deadlines.take_next(now.loop_s)
+            if key is None:
+                break
+            steps.append(self._time_is_up(key, now))
+            if steps[-1].records:
+                break
+        return in_turn(*steps)
+
+    def _time_is_up(self, key: tuple[str, ...], now: Now) -> Step:
+        if key == _EXPIRY:
+            return self._expire_offsets(now)
+        if key[0] in DEADLINE_KINDS:
+            return self.consumer_groups.time_is_up(key, now)
+        if key[0] in upgrade.DEADLINE_KINDS:
+            return self._both.time_is_up(key, now)
+        return self._classic.time_is_up(key, now)
 
     def tickets(self) -> list[Ticket]:
-        return []
+        return self._classic.tickets()
 
     # Expiry
 
@@ -215,10 +280,6 @@ class GroupMachine:
         else:
             self._set_expiry(now)
         return Step(tombstones, is_atomic=False)
-
-
-def _reply(ticket: Ticket, response: Any) -> Step:
-    return Step(replies=[Reply(ticket, response)])
 
 
 _FIRST_DESCRIPTION_WITH_NOT_FOUND = 6

@@ -64,3 +64,13 @@ def test_any_history_gives_what_a_plain_table_gives() -> None:
                     for _, _, k in due:
                         del table[k]
             assert deadlines.next_s == min((at for at, _ in table.values()), default=None)
+
+
+def test_one_is_taken_at_a_time_because_it_may_cancel_the_next() -> None:
+    deadlines: Deadlines[str] = Deadlines()
+    for key in ("a", "b", "c"):
+        deadlines.set(key, 1.0)
+    assert deadlines.take_next(0.9) is None
+    assert deadlines.take_next(1.0) == "a"
+    deadlines.cancel("b")
+    assert [deadlines.take_next(1.0), deadlines.take_next(1.0)] == ["c", None]
