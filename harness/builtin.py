@@ -33,6 +33,7 @@ def register_ours(registry: Registry) -> None:
     registry.workload("register", "workloads.register:Register")
     registry.workload("admin", "workloads.admin:Admin")
     registry.workload("latest", "workloads.latest:Latest")
+    registry.workload("keyed", "workloads.keyed:Keyed")
     registry.nemesis("partition", "nemesis.partition:Partition")
     registry.nemesis("kill", "nemesis.kill:Kills")
     registry.nemesis("pause", "nemesis.pause:Pauses")

@@ -10,6 +10,7 @@ from tests.unit.checkers.stories import (
     assigned,
     described,
     got,
+    keyed,
     made,
     polled,
     put,
@@ -109,6 +110,12 @@ GUILTY = {
     "nonlinearizable-register": (put(0, 5, 1), put(0, 4, 2), got(1, 6, 1)),
     "phantom-topic": (made(0), described(1, 7)),
     "lost-change": (made(0), described(1, None, settled=True)),
+    "key-order": (keyed(0, "k1", ("t-0", 1, 1)), keyed(0, "k1", ("t-0", 0, 2))),
+    "key-moved": (
+        (0, "ok", "partitioner", "custom"),
+        assigned(0, ["t-0", "t-1"]),
+        keyed(0, "k1", ("t-0", 0, 1)),
+    ),
 }
 INNOCENT = {
     # Beyond the last record that anybody read a record is only late.
@@ -196,4 +203,11 @@ INNOCENT = {
     "phantom-topic": (made(0), described(1, None), described(1, 3)),
     # A broker that has not heard of it yet says nothing of it.
     "lost-change": (made(0), described(1, None), described(1, 3, settled=True)),
+    # Offsets of two partitions cannot be compared.
+    "key-order": (keyed(0, "k1", ("t-0", 1, 1)), keyed(0, "k1", ("t-1", 0, 2))),
+    "key-moved": (
+        (0, "ok", "partitioner", "custom"),
+        assigned(0, ["t-0", "t-1"]),
+        keyed(0, "k1", ("t-1", 0, 1)),
+    ),
 }

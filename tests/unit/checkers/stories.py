@@ -8,17 +8,37 @@ from harness.history.history import History
 from harness.history.op import Op, OpType
 
 
-def told(*operations: tuple[int, OpType, str, Any]) -> History:
-    """One after the other: (process, outcome, f, value). Invocations know nothing but their f."""
+def told(*operations: Any) -> History:
+    """One after the other: (process, outcome, f, value).
+
+    Invocations know nothing but their f, unless their value stands last. An operation whose outcome
+    is None has no completion.
+    """
     rows: list[Op] = []
-    for process, outcome, f, value in operations:
-        rows.append(Op(len(rows), len(rows), process, "invoke", f))
-        rows.append(Op(len(rows), len(rows), process, outcome, f, value))
+    for process, outcome, f, value, *asked in operations:
+        rows.append(Op(len(rows), len(rows), process, "invoke", f, *asked))
+        if outcome is not None:
+            rows.append(Op(len(rows), len(rows), process, outcome, f, value))
     return History.of(rows)
 
 
 def sent(process: int, key: str, *pairs: tuple[int | None, Any], outcome: OpType = "ok") -> Any:
     return process, outcome, "send", [["send", key, list(pair)] for pair in pairs]
+
+
+def keyed(
+    process: int, name: str, *placed: tuple[str, int | None, int], outcome: OpType | None = "ok"
+) -> Any:
+    """Sends records with this key: each went to a partition, perhaps at an offset."""
+    asked = [["send", f"t/{name}", value] for _, _, value in placed]
+    done = [
+        ["send", log, value if offset is None else [offset, value]] for log, offset, value in placed
+    ]
+    return process, outcome, "send", done, asked
+
+
+def grown(process: int, partitions: int, outcome: OpType = "ok") -> Any:
+    return process, outcome, "create-partitions", {"topic": "t", "partitions": partitions}
 
 
 def polled(process: int, key: str, *pairs: tuple[int | None, Any], outcome: OpType = "ok") -> Any:
