@@ -42,6 +42,7 @@ def register_ours(registry: Registry) -> None:
     registry.workload("admin", "workloads.admin:Admin")
     registry.workload("latest", "workloads.latest:Latest")
     registry.workload("group", "workloads.group:Group")
+    registry.workload("keyed", "workloads.keyed:Keyed")
     registry.nemesis("partition", "nemesis.partition:Partition")
     registry.nemesis("kill", "nemesis.kill:Kills")
     registry.nemesis("pause", "nemesis.pause:Pauses")

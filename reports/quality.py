@@ -25,11 +25,9 @@ from reports.measures import (
 from reports.protocol_states import Seen, counted, never_reached
 from reports.recovery import recoveries
 from reports.served import ServedTable, served_table
+from reports.skew import hot_partitions, skew_sentence
 from reports.traced import Trace
 from reports.traffic import TrafficTable, traffic_table
-
-_HOT = 2.0
-"""A partition with that many times its share of the load is hot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +37,8 @@ class Quality:
     never_reached: tuple[str, ...]
     partitions: tuple[tuple[str, int, float, bool], ...]
     """Key, acknowledged, share of the largest in percent, and whether it is hot."""
+    skew: str | None
+    """The hot ones in a sentence."""
     faults: tuple[tuple[str, str, str, str], ...]
     """Name, when, how long a partition acknowledged nothing, and its proof or why there is none."""
     latency: tuple[tuple[str, int, float, float, float], ...]
@@ -81,6 +81,7 @@ def quality(
         doubts=tuple(sentences.doubts(results)),
         never_reached=tuple(_never_reached(calls, struck, in_fault, bands, trace, leading)),
         partitions=_load(read),
+        skew=skew_sentence(_counts(read)),
         faults=_faults(faults, calls, bands),
         latency=tuple((name, *row) for name, row in latency_ms(calls).items()),
         traffic=traffic_table(results.figures.get("traffic", {})),
@@ -133,16 +134,20 @@ def _overlap(bands: Sequence[Band]) -> bool:
 
 def _load(read: Reading) -> tuple[tuple[str, int, float, bool], ...]:
     most = max((each.sent for each in read.partitions), default=0) or 1
-    mean = sum(each.sent for each in read.partitions) / (len(read.partitions) or 1)
+    hot = {each.key for each in hot_partitions(_counts(read))}
     return tuple(
         (
             str(each.key),
             each.sent,
             round(100 * each.sent / most, 1),
-            len(read.partitions) > 1 and each.sent > _HOT * mean,
+            str(each.key) in hot,
         )
         for each in sorted(read.partitions, key=lambda each: str(each.key))
     )
+
+
+def _counts(read: Reading) -> dict[str, int]:
+    return {str(each.key): each.sent for each in read.partitions}
 
 
 def _faults(

@@ -13,6 +13,7 @@ from harness.doubts import sentence_of
 from harness.store.results import Figures, RunResults, SurvivedFigures
 from reports.causes import Placed, causes, records_of
 from reports.served import served_sentence
+from reports.skew import skew_sentence
 from reports.stories import said, story
 from reports.traffic import on_the_wire
 
@@ -69,7 +70,11 @@ def detail(results: RunResults) -> str:
     verdicts = results.verdicts
     if results.validity is Validity.UNKNOWN:
         return "; ".join(reasons(results))
-    allowed = sum(len(each.found) for each in verdicts)
+    allowed = sum(
+        each.count_of(type_)
+        for each in verdicts
+        for type_ in dict.fromkeys(finding.type for finding in each.found)
+    )
     more = f"; the contract allows {_counted(allowed, 'finding')}" if allowed else ""
     return f"{_counted(len(verdicts), 'checker')} found no anomaly{more}"
 
@@ -168,6 +173,10 @@ def summary(results: RunResults, directory: Path | str) -> list[str]:
     wire = on_the_wire(results.figures.get("traffic", {}))
     if wire:
         lines.append(f"  on the wire: {wire}")
+    partitions = results.figures.get("partitions", {})
+    skew = skew_sentence({key: each["acknowledged"] for key, each in partitions.items()})
+    if skew:
+        lines.append(f"  skew: {skew}")
     served = served_sentence(results.figures.get("served_again", []))
     if served:
         lines.append(f"  {served}")

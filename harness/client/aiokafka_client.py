@@ -68,6 +68,7 @@ class AiokafkaDriver:
         }
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._producing = AiokafkaProducing(settings, self._common)
+        self.partitioner = self._producing.partitioner
         self._consumer: AIOKafkaConsumer | None = None
         self._readers: dict[IsolationLevel, AIOKafkaConsumer] = {}
         self._admin: AiokafkaAdmin | None = None
@@ -287,6 +288,12 @@ class AiokafkaDriver:
     ) -> None:
         admin = await self._administration()
         await self._in_time(admin.create_topic(topic, partitions, replication_factor, configs))
+
+    async def create_partitions(self, topic: str, count: int) -> None:
+        await self._in_time((await self._administration()).create_partitions(topic, count))
+
+    async def partitions_of(self, topic: str) -> int:
+        return await self._in_time(self._producing.partitions_of(topic))
 
     async def delete_topic(self, topic: str) -> None:
         await self._in_time((await self._administration()).delete_topic(topic))

@@ -17,6 +17,7 @@ Outcome = Literal["ok", "fail", "info"]
 Acks = Literal["0", "1", "all"]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 Codec = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+Partitioner = Literal["default", "murmur2", "custom"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +63,15 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batching:
-    """How a producer puts records together, for each partition."""
+    """How a producer chooses partitions, and puts records together for each of them."""
 
     linger_ms: int = 0
     """Time that a batch waits for more records."""
     batch_bytes: int = 16_384
     """Size of a batch before compression; a batch has one record at least."""
     codec: Codec = "none"
+    partitioner: Partitioner = "default"
+    """For records that name a key and no partition (harness/client/partitioners.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

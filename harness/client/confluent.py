@@ -23,6 +23,7 @@ from harness.client.base import ClientSettings
 from harness.client.confluent_admin import ConfluentAdmin
 from harness.client.confluent_group import NOT_A_MEMBER, ConfluentMember
 from harness.client.driver import (
+    ANY_PARTITION,
     Driver,
     DriverError,
     Place,
@@ -47,11 +48,13 @@ from harness.client.librdkafka import (
     admin_config,
     consumer_config,
     driver_error,
+    partitioner_name,
     producer_config,
     refused_config,
 )
 from harness.client.librdkafka_stats import INTERVAL_MS, traffic_from
 from harness.client.outcomes import Mode
+from harness.client.partitioners import CUSTOM, by_number
 from harness.client.traffic import Traffic
 
 _POLLED_MAX = 500
@@ -74,6 +77,9 @@ class ConfluentDriver:
         # with acks=all can such an answer come after the append.
         retries = settings.retries != 0 or settings.acks == "all"
         self.mode = Mode(settings.acks, settings.enable_idempotence, retries)
+        self.partitioner = partitioner_name(settings)
+        self._counts: dict[str, tuple[float, int]] = {}
+        """By topic when its partitions were counted, by the monotonic clock, and how many."""
         self._poll_s = settings.poll_ms / 1000
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._producer: Producer | None = None
@@ -124,13 +130,20 @@ class ConfluentDriver:
         producer = self._producer
         assert producer is not None, "open it first"
         reports = _Reports(len(records))
+        counts = self._counts_for(records)
         for at, (place, key, payload, timestamp_ms) in enumerate(records):
+            partition, count = place.partition, counts.get(place.topic)
+            if isinstance(count, DriverError):
+                reports.take(at, count)
+                continue
+            if partition == ANY_PARTITION and count is not None:
+                partition = by_number(key or b"", count)
             try:
                 producer.produce(
                     place.topic,
                     payload,
                     key,
-                    place.partition,
+                    partition,
                     on_delivery=reports.taker(at),
                     timestamp=timestamp_ms,
                 )
@@ -148,6 +161,39 @@ class ConfluentDriver:
             producer.poll(min(left_s, 1.0))
         late = DriverError("_TIMED_OUT", "no delivery report in time")
         return [late if report is None else report for report in reports.by_record]
+
+    def _counts_for(self, records: Sequence[ToStore]) -> dict[str, int | DriverError]:
+        """Partitions of topics for our own partitioner: librdkafka takes none of Python.
+
+        Records of a topic whose partitions nobody tells are not sent.
+        """
+        counts: dict[str, int | DriverError] = {}
+        for place, *_ in records if self.partitioner == CUSTOM else ():
+            if place.partition == ANY_PARTITION and place.topic not in counts:
+                try:
+                    counts[place.topic] = self._count(place.topic)
+                except DriverError as error:
+                    unsent = DriverError(error.name, error.message, harmless=True)
+                    counts[place.topic] = unsent
+        return counts
+
+    async def partitions_of(self, topic: str) -> int:
+        return self._count(topic)
+
+    def _count(self, topic: str) -> int:
+        counted_s, count = self._counts.get(topic, (0.0, 0))
+        now_s = time.monotonic()
+        if not count or now_s - counted_s > self._settings.metadata_max_age_ms / 1000:
+            assert self._producer is not None, "open it first"
+            try:
+                found = self._producer.list_topics(topic, timeout=self._patience_s).topics[topic]
+            except KafkaException as error:
+                raise driver_error(error.args[0]) from error
+            if found.error is not None:
+                raise driver_error(found.error)
+            count = len(found.partitions)
+            self._counts[topic] = (now_s, count)
+        return count
 
     # Reading
 
@@ -267,6 +313,9 @@ class ConfluentDriver:
     ) -> None:
         self._administration().create_topic(topic, partitions, replication_factor, configs)
 
+    async def create_partitions(self, topic: str, count: int) -> None:
+        self._administration().create_partitions(topic, count)
+
     async def delete_topic(self, topic: str) -> None:
         self._administration().delete_topic(topic)
 
@@ -291,11 +340,16 @@ class _Reports:
 
     def taker(self, at: int) -> Callable[[KafkaError | None, Message], None]:
         def take(problem: KafkaError | None, message: Message) -> None:
+            partition = message.partition()
             if problem is not None:
-                self.take(at, driver_error(problem))
+                # A record that was given no partition has never left the client.
+                error = driver_error(problem, harmless=partition is None)
+                error.partition = partition
+                self.take(at, error)
                 return
             offset = message.offset()
-            self.take(at, Stored(None if offset is None or offset < 0 else offset))
+            known = None if offset is None or offset < 0 else offset
+            self.take(at, Stored(known, None, partition))
 
         return take
 

@@ -12,7 +12,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from harness.client.base import Beside, Client, Completion, Invocation, Outcome, Prepared
-from harness.client.driver import Driver, DriverError, Polled, Read, Stored, ToStore, place_of
+from harness.client.driver import (
+    ANY_PARTITION,
+    Driver,
+    DriverError,
+    Polled,
+    Read,
+    Stored,
+    ToStore,
+    is_topic,
+    place_of,
+)
 from harness.client.group_driver import GroupDriver
 from harness.client.group_member import GroupMember
 from harness.client.outcomes import of_admin, of_produce
@@ -54,9 +64,11 @@ class KafkaClient:
             "txn": self._micro_ops,
             "put": self._micro_ops,
             "get": self._micro_ops,
+            "partitioner": self._partitioner,
             "assign": self._assign,
             "end-offsets": self._end_offsets,
             "create": self._create,
+            "create-partitions": self._create_partitions,
             "delete": self._delete,
             "alter": self._alter,
             "describe": self._describe,
@@ -129,7 +141,10 @@ class KafkaClient:
         return [now_ms - at % _SPREAD_MS for at in range(count)]
 
     def _end_send(self, micro_op: MicroOp, end: Stored | DriverError) -> Outcome:
-        """Writes the offset into it, if it is acknowledged."""
+        """Writes the offset into it, if it is acknowledged, and the partition, if it is known."""
+        place = place_of(micro_op[1])
+        if place.partition == ANY_PARTITION and end.partition is not None:
+            micro_op[1] = f"{place.topic}-{end.partition}"
         if isinstance(end, Stored):
             _acknowledge(micro_op, end.offset)
             return "ok"
@@ -254,19 +269,31 @@ class KafkaClient:
 
     # Consumers
 
+    async def _partitioner(self, value: None) -> Completion:
+        return Completion("ok", self.driver.partitioner)
+
     async def _assign(self, value: Sequence[str] | Mapping[str, int]) -> Completion:
-        """A key that was assigned before goes on where it was, a new one at its beginning."""
+        """A key that was assigned before goes on where it was, a new one at its beginning.
+
+        A topic stands for all its partitions; then the completion lists them.
+        """
         positions: dict[str, int | None]
-        if isinstance(value, Mapping):
-            positions = dict(value)
-        else:
-            positions = {key: self._positions.get(key) for key in value}
         try:
+            if isinstance(value, Mapping):
+                positions = dict(value)
+            else:
+                keys = [each for key in value for each in await self._keys(key)]
+                positions = {key: self._positions.get(key) for key in keys}
             await self.driver.assign(positions)
         except DriverError as error:
             return Completion(_CHANGES_NOTHING, value, str(error))
         self._positions = positions
-        return Completion("ok", value)
+        return Completion("ok", value if isinstance(value, Mapping) else keys)
+
+    async def _keys(self, key: str) -> Sequence[str]:
+        if not is_topic(key):
+            return [key]
+        return [f"{key}-{index}" for index in range(await self.driver.partitions_of(key))]
 
     async def _end_offsets(self, value: Sequence[str] | None) -> Completion:
         """Of the keys named, or of those assigned."""
@@ -285,6 +312,10 @@ class KafkaClient:
                 value["topic"], value["partitions"], value["replication"], value["configs"]
             ),
         )
+
+    async def _create_partitions(self, value: Mapping[str, Any]) -> Completion:
+        change = self.driver.create_partitions(value["topic"], value["partitions"])
+        return await self._changed(value, change)
 
     async def _delete(self, value: Mapping[str, Any]) -> Completion:
         return await self._changed(value, self.driver.delete_topic(value["topic"]))
@@ -347,7 +378,8 @@ def _acknowledge(micro_op: MicroOp, offset: int | None) -> None:
 def _value(record: Read, key: str) -> int | str | None:
     if record.key is None:
         return decode(record.payload, key)
-    return decode(record.payload, f"{key}/{record.key.decode(errors='backslashreplace')}")
+    name = record.key.decode(errors="backslashreplace")
+    return decode(record.payload, f"{key}/{name}", f"{place_of(key).topic}/{name}")
 
 
 def _check(client: KafkaClient) -> Client:

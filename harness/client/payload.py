@@ -4,8 +4,8 @@ A value is an int64, `producer << 32 | sequence`, so no two sends of a run have 
 producer is the client's number from 1, as in its name: reports spell the value of client c1's
 record 5 `1:5`. Counting from 1 makes every value larger than 32 bits, so that it is never taken for
 a plain number. In a log it is a text, `queue1-3 4294967301 8f3c21ab`, which a person can read in a
-dump. The place is the history's key: `topic-partition`, and `topic-partition/name` where records
-have names.
+dump. The place is the history's key: `topic-partition`; `topic-partition/name` where records have
+names; `topic/name` where the client chooses the partition, so that nobody knows it before.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def encode(place: str, value: int) -> bytes:
     return b"%b%08x" % (head, crc32(head))
 
 
-def decode(payload: bytes | None, place: str) -> int | str | None:
-    """The value; a tombstone has none.
+def decode(payload: bytes | None, *places: str) -> int | str | None:
+    """The value, if it is of one of these places; a tombstone has none.
 
     What does not fit is told as it came, in words: it is a finding, not an error.
     """
@@ -42,7 +42,7 @@ def decode(payload: bytes | None, place: str) -> int | str | None:
         return f"foreign: {_shown(payload)}"
     if encode(their_place, value) != payload:
         return f"damaged: {_shown(payload)}"
-    return value if their_place == place else f"misplaced: {_shown(payload)}"
+    return value if their_place in places else f"misplaced: {_shown(payload)}"
 
 
 def _taken_apart(payload: bytes) -> tuple[str, int | None]:

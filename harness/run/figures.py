@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import cast
 
 from harness.client.base import Batching
 from harness.client.traffic import Traffic
 from harness.run.tally import Tally
-from harness.store.results import FaultFigures, Figures, TrafficFigures
+from harness.store.results import FaultFigures, Figures, PartitionFigures, TrafficFigures
 from nemesis.conductor import Conductor
 from workloads.base import Workload
 
@@ -20,12 +22,33 @@ def figures_of(tally: Tally, conductor: Conductor, workload: Workload) -> Figure
         "info": counts.info,
         "acknowledged": counts.sent,
         "read": counts.read,
+        "partitions": partition_figures(tally.sent_by_key),
         "traffic": {
             f"c{number + 1}": traffic_figures(counted, workload.batching(number))
             for number, counted in sorted(tally.traffic.items())
         },
         "faults": cast("list[FaultFigures]", conductor.told()),
     }
+
+
+def partition_figures(sent: Mapping[str, int]) -> dict[str, PartitionFigures]:
+    """By key, what it got of its topic's records."""
+    of_topic: Counter[str] = Counter()
+    for key, count in sent.items():
+        of_topic[_topic_and_partition(key)[0]] += count
+    return {
+        key: {
+            "acknowledged": sent[key],
+            "share": round(sent[key] / of_topic[_topic_and_partition(key)[0]], 4),
+        }
+        for key in sorted(sent, key=_topic_and_partition)
+    }
+
+
+def _topic_and_partition(key: str) -> tuple[str, int]:
+    """Keys of plugins may have another form; such a key is a topic by itself."""
+    topic, _, partition = key.rpartition("-")
+    return (topic, int(partition)) if partition.isdigit() else (key, 0)
 
 
 def traffic_figures(traffic: Traffic, batching: Batching) -> TrafficFigures:

@@ -33,6 +33,7 @@ from harness.run.calm import (
     cancelled,
     doubts_about_reading,
     doubts_about_replicas,
+    existing,
     rotate_leaders,
     why_not_rotated,
 )
@@ -295,11 +296,12 @@ class _Run:
             figures["calm"]["not_rotated"] = not_rotated
             self._watcher.step(not_rotated)
         doubts += await rotate_leaders(self._cluster, self._topics)
-        keys = {
-            key: 0
+        drained = [
+            key
             for client in range(self._plan.concurrency)
             for key in self._workload.drained_keys(client)
-        }
+        ]
+        keys = dict.fromkeys(await existing(self._cluster, self._workload.topics, drained), 0)
         if self._plan.acks != "0":  # nobody ever acknowledges those
             async with self._ticking(conductor, tally, WRITE_WITHIN_S):
                 figures["calm"] = await with_writes(

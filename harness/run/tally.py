@@ -7,6 +7,7 @@ the run, which has to know how far each key was acknowledged and read.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,6 +73,8 @@ class Tally:
         """By key: the offset after the last that anybody was told of."""
         self.seen: dict[str, int] = {}
         """By key: the offset after the last that was read."""
+        self.sent_by_key: Counter[str] = Counter()
+        """Acknowledged records of each key."""
         self.traffic: dict[int, Traffic] = {}
         """By the client's number, from 0: what it had on the wire."""
 
@@ -160,6 +163,7 @@ class Tally:
                     self._see(micro)
                 elif name in _UNPLACED:
                     self.counts.sent += 1
+                    self.sent_by_key[micro[1]] += 1
         elif f == "end-offsets" and value is not None:
             for key, end in (value.get("high") or {}).items():
                 if end > self.known.get(key, 0):
@@ -174,6 +178,7 @@ class Tally:
 
     def _acknowledge(self, key: str, placed: Any) -> None:
         self.counts.sent += 1
+        self.sent_by_key[key] += 1
         if not isinstance(placed, list) or placed[0] is None:
             return
         end = placed[0] + 1

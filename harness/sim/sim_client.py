@@ -37,10 +37,12 @@ from harness.client.group_driver import (
 )
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
+from harness.client.partitioners import OTHERS
 from harness.client.traffic import Traffic
 from harness.errors import EnvironmentFailure
 from harness.sim.client import Client
 from harness.sim.client_errors import BrokerError, ClientError, OffsetOutOfRangeError, check
+from harness.sim.client_partitions import PartitionChoice
 from harness.sim.client_produce_queue import NO_OFFSET, Delivered, Failed
 from harness.sim.client_produce_queue import Outcome as BatchOutcome
 from harness.sim.client_producer import ACKS_ALL, ACKS_LEADER, ACKS_NONE, Producer, ProducerSettings
@@ -55,6 +57,7 @@ from harness.sim.client_reader import (
 from harness.sim.client_records import ReadRecord
 from harness.sim.client_settings import ClientSettings
 from harness.sim.clock import START_MS
+from harness.sim.sim_batches import batches_of
 from harness.sim.sim_errors import driver_error
 from harness.sim.sim_group import SimMembership
 from harness.sim.simulation import Simulation
@@ -65,8 +68,6 @@ _ACKS = {"0": ACKS_NONE, "1": ACKS_LEADER, "all": ACKS_ALL}
 _TOPIC_RESOURCE = 2
 _OWN_SETTING = 1
 """DYNAMIC_TOPIC_CONFIG, of Kafka's sources of settings."""
-_RECORD_BYTES = 8
-"""Numbers and lengths of a record, beside its key and value."""
 
 
 class SimClient(KafkaClient):
@@ -95,6 +96,7 @@ class SimDriver:
         self._host = host
         self._settings = settings
         self._client_id = client_id
+        self.partitioner = OTHERS[settings.batching.partitioner]
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._isolation = (
             READ_COMMITTED if settings.isolation_level == "read_committed" else READ_UNCOMMITTED
@@ -129,6 +131,9 @@ class SimDriver:
             lambda: simulation.loop.now_ns,
             poll_s=settings.poll_ms / 1000,
         )
+        self._choice = PartitionChoice(
+            self._client, self.partitioner, settings.metadata_max_age_ms / 1000
+        )
 
     def _producer_settings(self) -> ProducerSettings:
         settings = self._settings
@@ -154,20 +159,30 @@ class SimDriver:
         batching = self._settings.batching
         if batching.linger_ms:
             await asyncio.sleep(batching.linger_ms / 1000)
-        batches = _batches(records, batching.batch_bytes)
+        ends: dict[int, Stored | DriverError] = {}
+        placed: dict[int, ToStore] = {}
+        for at, record in enumerate(await self._choice.placed(records)):
+            if isinstance(record, ClientError):
+                told = driver_error(record)
+                ends[at] = DriverError(told.name, told.message, harmless=True)
+            else:
+                placed[at] = record
+        batches = batches_of(placed, batching.batch_bytes)
         under_way = [
             self._producer.submit(
                 place.topic,
                 place.partition,
-                [(records[at].key, records[at].payload) for at in ats],
-                timestamps_ms=[records[at].timestamp_ms for at in ats],
+                [(placed[at].key, placed[at].payload) for at in ats],
+                timestamps_ms=[placed[at].timestamp_ms for at in ats],
             )
             for place, ats in batches
         ]
-        ends: dict[int, Stored | DriverError] = {}
         for (place, ats), outcome in zip(batches, under_way, strict=True):
             ends |= zip(ats, self._ends_of(place, len(ats), await outcome), strict=True)
         return [ends[at] for at in range(len(records))]
+
+    async def partitions_of(self, topic: str) -> int:
+        return await _told(self._choice.count(topic))
 
     def traffic(self) -> Traffic:
         return self._producer.meter.take()
@@ -178,12 +193,13 @@ class SimDriver:
         """The end of each record of one batch: a batch is written as a whole or not at all."""
         if not isinstance(outcome, Delivered):
             name = "NETWORK_EXCEPTION" if outcome.error is None else outcome.error.name
-            is_certain = isinstance(outcome, Failed)
-            return [DriverError(name, outcome.reason, harmless=is_certain)] * count
+            is_certain, partition = isinstance(outcome, Failed), place.partition
+            error = DriverError(name, outcome.reason, harmless=is_certain, partition=partition)
+            return [error] * count
         leader = self._leader(place)
         if outcome.offset == NO_OFFSET:
-            return [Stored(None, leader)] * count
-        return [Stored(outcome.offset + at, leader) for at in range(count)]
+            return [Stored(None, leader, place.partition)] * count
+        return [Stored(outcome.offset + at, leader, place.partition) for at in range(count)]
 
     def _leader(self, place: Place) -> str | None:
         """As far as is known without asking; it has just answered."""
@@ -323,6 +339,9 @@ class SimDriver:
             )
         )
 
+    async def create_partitions(self, topic: str, count: int) -> None:
+        await _told(self._known.admin.create_partitions(topic, count))
+
     async def delete_topic(self, topic: str) -> None:
         await _told(self._known.admin.delete_topic(topic))
 
@@ -357,22 +376,6 @@ class SimDriver:
     def _known(self) -> Client:
         assert self._client is not None, "open it first"
         return self._client
-
-
-def _batches(records: Sequence[ToStore], batch_bytes: int) -> list[tuple[Place, list[int]]]:
-    """The records of each partition in batches, by their numbers, in the order of the calls."""
-    batches: list[tuple[Place, list[int]]] = []
-    open_ones: dict[Place, tuple[list[int], int]] = {}
-    for at, (place, key, payload, _) in enumerate(records):
-        size = _RECORD_BYTES + len(key or b"") + len(payload or b"")
-        partition = place._replace(name=None)
-        batch, filled = open_ones.get(partition, ([], 0))
-        if not batch or filled + size > batch_bytes:
-            batch, filled = [], 0
-            batches.append((partition, batch))
-        batch.append(at)
-        open_ones[partition] = (batch, filled + size)
-    return batches
 
 
 def _reads(records: Sequence[ReadRecord]) -> list[Read]:

@@ -80,6 +80,12 @@ class TrafficFigures(TypedDict):
     """Whether the maxima are of samples and the percentiles estimates."""
 
 
+class PartitionFigures(TypedDict):
+    acknowledged: int
+    share: float
+    """Of the records of its topic."""
+
+
 class Figures(TypedDict, total=False):
     """Counts of a run. A run that came to no end has none."""
 
@@ -89,6 +95,8 @@ class Figures(TypedDict, total=False):
     acknowledged: int
     read: int
     client_deaths: int
+    partitions: dict[str, PartitionFigures]
+    """By key."""
     traffic: dict[str, TrafficFigures]
     """By client."""
     faults: list[FaultFigures]

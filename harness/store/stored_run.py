@@ -20,6 +20,7 @@ from harness.store.inside import DamagedError, MissingError, read_inside
 from harness.store.older_results import modernized
 from harness.store.results import (
     SCHEMA,
+    PartitionFigures,
     RunResults,
     ServedFigures,
     TrafficFigures,
@@ -101,6 +102,7 @@ class _Figures(TypedDict):
     info: NotRequired[_Count]
     acknowledged: NotRequired[_Count]
     read: NotRequired[_Count]
+    partitions: NotRequired[dict[str, PartitionFigures]]
     traffic: NotRequired[dict[str, TrafficFigures]]
     faults: NotRequired[list[_Fault]]
     served_again: NotRequired[list[ServedFigures]]

@@ -10,6 +10,7 @@ from tests.unit.checkers.stories import (
     assigned,
     described,
     got,
+    keyed,
     made,
     polled,
     put,
@@ -130,6 +131,12 @@ GUILTY = {
         stamped(polled(1, "x", (0, 1)), 70),
         stamped(polled(1, "x", (1, 2)), 69),
     ),
+    "key-order": (keyed(0, "k1", ("t-0", 1, 1)), keyed(0, "k1", ("t-0", 0, 2))),
+    "key-moved": (
+        (0, "ok", "partitioner", "custom"),
+        assigned(0, ["t-0", "t-1"]),
+        keyed(0, "k1", ("t-0", 0, 1)),
+    ),
 }
 INNOCENT = {
     # Beyond the last record that anybody read a record is only late.
@@ -236,5 +243,12 @@ INNOCENT = {
         stamped(sent(0, "x", (0, 1), (1, 2)), 90, 80),
         stamped(polled(1, "x", (0, 1), (1, 2)), 70, 70),
         stamped(polled(2, "y", (0, 3)), 60),
+    ),
+    # Offsets of two partitions cannot be compared.
+    "key-order": (keyed(0, "k1", ("t-0", 1, 1)), keyed(0, "k1", ("t-1", 0, 2))),
+    "key-moved": (
+        (0, "ok", "partitioner", "custom"),
+        assigned(0, ["t-0", "t-1"]),
+        keyed(0, "k1", ("t-1", 0, 1)),
     ),
 }

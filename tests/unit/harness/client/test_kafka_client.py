@@ -37,8 +37,11 @@ NOW_MS = 1_700_000_000_000
 class FakeDriver:
     """Answers from lists, in order; an error in a list is raised."""
 
+    partitioner = "murmur2"
+
     def __init__(self, mode: Mode = SAFE) -> None:
         self.mode = mode
+        self.counts: list[int | DriverError] = []
         self.produced: list[tuple[str, bytes | None, bytes | None]] = []
         self.stamps: list[int] = []
         self.assigned: list[dict[str, int | None]] = []
@@ -82,6 +85,13 @@ class FakeDriver:
         self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> None:
         _answer(self.changes)
+
+    async def create_partitions(self, topic: str, count: int) -> None:
+        _answer(self.changes)
+
+    async def partitions_of(self, topic: str) -> int:
+        count: int = _answer(self.counts)
+        return count
 
     async def delete_topic(self, topic: str) -> None:
         _answer(self.changes)
