@@ -21,6 +21,7 @@ from broker.config.broker import BrokerConfig
 from broker.config.topic import LogConfig
 from broker.controller.topic_rules import RulesOf, TopicRules
 from broker.decision import Decision, changes_of
+from broker.group_coordinator import GroupCoordinator
 from broker.log.breather import Breather
 from broker.log.identity import WrongDirectoryError
 from broker.log.log_directory import LogDirectory
@@ -85,6 +86,7 @@ class Node:
         )
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._context = copy_context()
+        self.groups = GroupCoordinator(self)
         self.role = BrokerRole(self, directories)
         self.partitions = self.role.partitions
         self.producer_ids = self.role.producer_ids
@@ -205,6 +207,7 @@ class Node:
             self.reload_config()
         if self.config.is_broker:
             self.role.follower.applied(changes)
+            self.groups.applied(changes)
 
     def reload_config(self) -> None:
         """What the image says of this node, over what its file says."""

@@ -11,10 +11,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from broker.change_journal import ChangeJournal
+from broker.commit_waiters import CommitWaiters
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
 from broker.log.record_check import TakesLongError, WorkBudget
 from broker.metadata.broker_info import BrokerInfo
+from broker.metadata.internal_topics import INTERNAL_TOPICS
 from broker.metadata.partition_info import PartitionInfo
 from broker.observe.events import emit, event_sink
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -23,7 +25,6 @@ from broker.replication.fetch_check import Diverging, OutOfRange, ReplicaFetch
 from broker.replication.follower import Answer, Question
 from broker.replication.in_sync import IsrProposal
 from broker.replication.leader import LeaderState, Progress, Refused
-from broker.replication.waiting_produces import WaitingProduces
 from broker.watchers import Watchers, wait_for_any
 
 _NEVER_FLUSH = (1 << 63) - 1
@@ -49,6 +50,7 @@ class Partition:
         self.topic = log.topic
         self.index = log.partition
         self.topic_id = topic_id
+        self.is_internal = log.topic in INTERNAL_TOPICS
         self.log = log
         self.log_dir = log_dir
         self.next_log_dir: str | None = None
@@ -66,8 +68,7 @@ class Partition:
         self._around = surroundings
         self._loop = asyncio.get_running_loop()
         self._in_turn = asyncio.Lock()
-        self._waiting: WaitingProduces[asyncio.Future[ErrorCode]] = WaitingProduces()
-        self._expiry: asyncio.TimerHandle | None = None
+        self._waiting = CommitWaiters()
 
     # As a leader: appends
 
@@ -89,7 +90,9 @@ class Partition:
                 f"{leader.min_insync_replicas}",
             )
 
-    def append_at_once(self, records: memoryview, budget: WorkBudget) -> Appended | None:
+    def append_at_once(
+        self, records: memoryview, budget: WorkBudget, origin: Origin = Origin.CLIENT
+    ) -> Appended | None:
         """None when the append has to wait: for a new segment, for the disk, for its turn, or
         because a look at its records takes more than the budget."""
         log, leader = self.log, self.leader
@@ -104,7 +107,7 @@ class Partition:
             return None
         try:
             appended = log.append(
-                records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT, budget=budget
+                records, leader_epoch=self.leader_epoch, origin=origin, budget=budget
             )
         except TakesLongError:
             return None
@@ -129,6 +132,28 @@ class Partition:
             self._appended(leader)
             return appended
 
+    async def append_own(self, records: memoryview, leader_epoch: int) -> Appended:
+        """For a coordinator, whose state belongs to one leader epoch. As `append`, otherwise."""
+        async with self._in_turn:
+            if self.before_append is not None:
+                await self.before_append()
+            while self.leads_in(leader_epoch) and not self.log.can_append(len(records)):
+                await self.log.roll()
+            leader, log = self.lead(), self.log
+            if leader.leader_epoch != leader_epoch:
+                raise KafkaError(
+                    ErrorCode.FENCED_LEADER_EPOCH, f"leader epoch {leader_epoch} is over"
+                )
+            appended = log.append(records, leader_epoch=leader_epoch, origin=Origin.COORDINATOR)
+            if log.needs_flush:
+                await log.flush()
+            self._appended(leader)
+            return appended
+
+    def leads_in(self, leader_epoch: int) -> bool:
+        """Whether this node leads the partition, and in that very epoch."""
+        return self.leader is not None and self.leader.leader_epoch == leader_epoch
+
     def _appended(self, leader: LeaderState) -> None:
         if leader.appended(self.log.end_offset, self._loop.time()):
             self._high_watermark_moved(leader)
@@ -148,30 +173,12 @@ class Partition:
         elif self.is_committed(end_offset):
             outcome.set_result(ErrorCode.NONE)
         else:
-            self._waiting.add(outcome, end_offset, self._loop.time() + timeout_s)
-            self._set_expiry()
+            self._waiting.add(outcome, end_offset, timeout_s)
         return outcome
 
     def acknowledged(self, end_offset: int) -> None:
         """A client with acks=all is about to be told that what ends there is safe."""
         emit("acknowledged", self.topic, self.index, end_offset, self.leader_epoch)
-
-    def _set_expiry(self) -> None:
-        """A timer that is early is left alone: it sets itself again, and most produces are
-        answered long before their time is up."""
-        deadline = self._waiting.next_deadline
-        if self._expiry is not None:
-            if deadline is not None and self._expiry.when() <= deadline:
-                return
-            self._expiry.cancel()
-            self._expiry = None
-        if deadline is not None:
-            self._expiry = self._loop.call_at(deadline, self._expire)
-
-    def _expire(self) -> None:
-        self._expiry = None
-        _tell(self._waiting.take_expired(self._loop.time()))
-        self._set_expiry()
 
     # As a leader: followers
 
@@ -232,9 +239,8 @@ class Partition:
         self.log.advance_high_watermark(mark)
         if event_sink.get() is not None:
             emit("high_watermark", self.topic, self.index, mark, self.leader_epoch)
-        if self._expiry is not None:  # or nobody waits
-            too_few = leader.is_under_min_isr
-            _tell(self._waiting.take_committed(mark, is_under_min_isr=too_few))
+        if self._waiting:
+            self._waiting.committed(mark, is_under_min_isr=leader.is_under_min_isr)
         if not leader.is_alone:
             self._around.journal.note(self)  # for the next answer; it is worth none of its own
         self.watchers.wake()
@@ -379,16 +385,9 @@ class Partition:
 
     def _release_all(self) -> None:
         """Those who wait for this leadership: it is over."""
-        _tell(self._waiting.take_all())
-        self._set_expiry()
+        self._waiting.release_all()
         self.watchers.wake()
         self._tell_followers()
-
-
-def _tell(outcomes: Iterable[tuple[asyncio.Future[ErrorCode], ErrorCode]]) -> None:
-    for waiting, code in outcomes:
-        if not waiting.done():
-            waiting.set_result(code)
 
 
 async def wait_for_change(partitions: Iterable[Partition], until: float) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 import numpy as np
@@ -179,10 +180,29 @@ def _measured(material: Material) -> dict[Key, Figure]:
         found[Section.RECOVERY, f"{kind}, faults"] = _count(count)
         found[Section.RECOVERY, f"{kind}, median"] = _time(median_s, " s", 2)
         found[Section.RECOVERY, f"{kind}, longest"] = _time(longest_s, " s", 2)
+    found |= _served(material)
     for name, (_, p50, p99, most) in latency_ms(calls).items():
         found[Section.LATENCY, f"{name}, median"] = _time(p50, " ms", 1)
         found[Section.LATENCY, f"{name}, 99 %"] = _time(p99, " ms", 1)
         found[Section.LATENCY, f"{name}, longest"] = _time(most, " ms", 0)
+    return found
+
+
+def _served(material: Material) -> dict[Key, Figure]:
+    waits = [
+        wait
+        for each in material.results.figures.get("served_again", [])
+        for wait in each["clients"].values()
+    ]
+    times = [wait for wait in waits if wait is not None]
+    found: dict[Key, Figure] = {}
+    if times:
+        found[Section.RECOVERY, "a client is served again, median"] = _time(median(times), " s", 2)
+        found[Section.RECOVERY, "a client is served again, longest"] = _time(max(times), " s", 2)
+    if waits:
+        found[Section.RECOVERY, "clients never served again"] = _count(
+            waits.count(None), Wanted.LESS
+        )
     return found
 
 

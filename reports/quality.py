@@ -24,7 +24,9 @@ from reports.measures import (
 )
 from reports.protocol_states import Seen, counted, never_reached
 from reports.recovery import recoveries
+from reports.served import ServedTable, served_table
 from reports.traced import Trace
+from reports.traffic import TrafficTable, traffic_table
 
 _HOT = 2.0
 """A partition with that many times its share of the load is hot."""
@@ -40,6 +42,8 @@ class Quality:
     faults: tuple[tuple[str, str, str, str], ...]
     """Name, when, how long a partition acknowledged nothing, and its proof or why there is none."""
     latency: tuple[tuple[str, int, float, float, float], ...]
+    traffic: TrafficTable | None
+    served: ServedTable | None
 
 
 def quality(
@@ -79,6 +83,8 @@ def quality(
         partitions=_load(read),
         faults=_faults(faults, calls, bands),
         latency=tuple((name, *row) for name, row in latency_ms(calls).items()),
+        traffic=traffic_table(results.figures.get("traffic", {})),
+        served=served_table(results.figures.get("served_again", [])),
     )
 
 

@@ -12,7 +12,9 @@ from checkers.verdict import Validity
 from harness.doubts import sentence_of
 from harness.store.results import Figures, RunResults, SurvivedFigures
 from reports.causes import Placed, causes, records_of
+from reports.served import served_sentence
 from reports.stories import said, story
+from reports.traffic import on_the_wire
 
 _SHOWN = 3
 """Of each type; results.json has more."""
@@ -163,6 +165,12 @@ def summary(results: RunResults, directory: Path | str) -> list[str]:
     counted = operations(results.figures)
     if counted:
         lines.append(f"  {counted}")
+    wire = on_the_wire(results.figures.get("traffic", {}))
+    if wire:
+        lines.append(f"  on the wire: {wire}")
+    served = served_sentence(results.figures.get("served_again", []))
+    if served:
+        lines.append(f"  {served}")
     lived_through = results.figures.get("survived")
     if results.validity is Validity.VALID and lived_through:
         lines.append(f"  {survived(lived_through)}")

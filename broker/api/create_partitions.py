@@ -15,6 +15,7 @@ from broker.api.topic_plan import (
 )
 from broker.controller.partition_change import Assignment
 from broker.metadata.changes import PartitionsAdded
+from broker.metadata.internal_topics import INTERNAL_TOPICS
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -60,6 +61,11 @@ def plan_partitions(node: Node, topic: m.CreatePartitionsTopic) -> PartitionsAdd
     known = node.metadata.image.topic(topic.name)
     if known is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic.name!r}")
+    if topic.name in INTERNAL_TOPICS:
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"{topic.name} keeps its partitions: with others, groups would lose their offsets",
+        )
     current = len(known.partitions)
     added = topic.count - current
     if added == 0:

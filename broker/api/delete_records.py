@@ -36,6 +36,8 @@ async def delete_records(
             answers.append(answer)
             try:
                 partition = partition_to_serve(node, topic.name, asked.partition_index)
+                if partition.is_internal:
+                    raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
                 start = await _delete(partition, asked.offset)
                 answer.low_watermark = await _everywhere(partition, start, until)
             except KafkaError as error:

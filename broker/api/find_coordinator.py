@@ -1,14 +1,21 @@
-"""FindCoordinator: which node coordinates a group or a transactional id; here it is this one."""
+"""FindCoordinator: the broker that answers for a group is the leader of the group's partition.
+
+The first group that asks makes `__consumer_offsets`. Until its partition has a leader, the answer
+is COORDINATOR_NOT_AVAILABLE, and clients ask again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
+from broker.api.cluster_view import Reachable, brokers_for, leader_of
+from broker.api.internal_topics import create_internal_topic
 from broker.api.request import Request, at_once_or_in_slices
-from broker.network.interface import Address
+from broker.coordination.internal_topics import partition_for
+from broker.metadata.internal_topics import GROUPS_TOPIC
 from broker.protocol import messages as m
-from broker.protocol.errors import ErrorCode
+from broker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from broker.node import Node
@@ -21,21 +28,30 @@ _FIRST_BATCHED_VERSION = 4
 def find_coordinator(
     node: Node, request: Request[m.FindCoordinatorRequest]
 ) -> m.FindCoordinatorResponse | Coroutine[Any, Any, m.FindCoordinatorResponse]:
+    if request.body.key_type == _GROUP and node.groups.topic is None:
+        return _create_and_answer(node, request)
     return at_once_or_in_slices(request, _answer(node, request))
 
 
-async def _answer(
+async def _create_and_answer(
     node: Node, request: Request[m.FindCoordinatorRequest]
 ) -> m.FindCoordinatorResponse:
+    problem = await create_internal_topic(node, node.groups.topic_to_create())
+    return await _answer(node, request, problem)
+
+
+async def _answer(
+    node: Node, request: Request[m.FindCoordinatorRequest], problem: str | None = None
+) -> m.FindCoordinatorResponse:
     body = request.body
-    address = node.address_for(request.listener)
+    brokers = {each.node_id: each for each in brokers_for(node, request.listener)}
     if request.version >= _FIRST_BATCHED_VERSION:
         coordinators = []
         for key in body.coordinator_keys:
             await request.pause()
-            coordinators.append(_find(node, address, body.key_type, key))
+            coordinators.append(_find(node, brokers, body.key_type, key, problem))
         return m.FindCoordinatorResponse(error_message=None, coordinators=coordinators)
-    found = _find(node, address, body.key_type, body.key)
+    found = _find(node, brokers, body.key_type, body.key, problem)
     return m.FindCoordinatorResponse(
         error_code=found.error_code,
         error_message=found.error_message,
@@ -45,19 +61,36 @@ async def _answer(
     )
 
 
-def _find(node: Node, address: Address, key_type: int, key: str) -> m.Coordinator:
-    if key_type not in (_GROUP, _TRANSACTION):
+def _find(
+    node: Node, brokers: dict[int, Reachable], key_type: int, key: str, problem: str | None
+) -> m.Coordinator:
+    try:
+        found = _coordinator(node, brokers, key_type, key, problem)
+    except KafkaError as error:
         return m.Coordinator(
-            key=key,
-            node_id=-1,
-            port=-1,
-            error_code=ErrorCode.INVALID_REQUEST,
-            error_message=f"no coordinator is of type {key_type} here",
+            key=key, node_id=-1, port=-1, error_code=error.code, error_message=error.message
         )
     return m.Coordinator(
-        key=key,
-        node_id=node.node_id,
-        host=address.host,
-        port=address.port,
-        error_message=None,
+        key=key, node_id=found.node_id, host=found.host, port=found.port, error_message=None
     )
+
+
+def _coordinator(
+    node: Node, brokers: dict[int, Reachable], key_type: int, key: str, problem: str | None
+) -> Reachable:
+    if key_type == _TRANSACTION:
+        return brokers.get(node.node_id) or next(iter(brokers.values()))
+    if key_type != _GROUP:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"no coordinator is of type {key_type} here")
+    topic = node.groups.topic
+    if topic is None:
+        raise KafkaError(
+            ErrorCode.COORDINATOR_NOT_AVAILABLE, problem or f"{GROUPS_TOPIC} does not exist yet"
+        )
+    index = partition_for(key, len(topic.partitions))
+    leader = brokers.get(leader_of(node, GROUPS_TOPIC, index, topic.partitions[index]))
+    if leader is None:
+        raise KafkaError(
+            ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{GROUPS_TOPIC}-{index} has no leader"
+        )
+    return leader

@@ -13,11 +13,13 @@ from broker.api.cluster_view import (
 )
 from broker.api.create_topics import create_topics
 from broker.api.forwarding import at_the_controller
+from broker.api.internal_topics import creatable
 from broker.api.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from broker.api.request import Request, at_once_or_in_slices
-from broker.api.topic_names import INTERNAL_TOPICS, check_topic_name
+from broker.api.topic_names import check_topic_name
 from broker.metadata.ids import ZERO_ID
 from broker.metadata.image import PartitionInfo, TopicInfo
+from broker.metadata.internal_topics import GROUPS_TOPIC, INTERNAL_TOPICS
 from broker.metadata.partition_info import NO_LEADER
 from broker.protocol import messages as m
 from broker.protocol.apis import API_VERSIONS, ApiKey
@@ -76,9 +78,7 @@ async def _create_and_answer(
     """As if the client had asked for the topics with everything left to the cluster."""
     asked = m.CreateTopicsRequest(
         timeout_ms=_CREATION_TIMEOUT_MS,
-        topics=[
-            m.CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names
-        ],
+        topics=[_to_be_created(node, name) for name in names],
     )
     key = ApiKey.CREATE_TOPICS
     version = API_VERSIONS[key][1]
@@ -92,6 +92,12 @@ async def _create_and_answer(
         if topic.error_code and failures.get(topic.name or ""):
             topic.error_code = failures[topic.name or ""]
     return answer
+
+
+def _to_be_created(node: Node, name: str) -> m.CreatableTopic:
+    if name == GROUPS_TOPIC:
+        return creatable(node.groups.topic_to_create())
+    return m.CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
 
 
 async def _answer(node: Node, request: Request[m.MetadataRequest]) -> m.MetadataResponse:
@@ -153,7 +159,9 @@ async def _asked_topic(
         check_topic_name(asked.name)
     except KafkaError as invalid:
         error = invalid.code
-    return m.MetadataResponseTopic(error_code=error, name=asked.name)
+    return m.MetadataResponseTopic(
+        error_code=error, name=asked.name, is_internal=asked.name in INTERNAL_TOPICS
+    )
 
 
 async def describe_topic(

@@ -18,8 +18,6 @@ class Api:
     version_max: int
     may_be_abandoned: bool = False
     """Whether to give up when the client is gone: true for waiting, never for changing things."""
-    is_advertised: bool = True
-    """False for an API whose only answer is an error, for clients that ask without looking."""
 
 
 def served(
@@ -27,7 +25,6 @@ def served(
     handler: Callable[[Any, Any], Any],
     *,
     may_be_abandoned: bool = False,
-    is_advertised: bool = True,
 ) -> tuple[int, Api]:
     version_min, version_max = API_VERSIONS[key]
-    return key, Api(handler, version_min, version_max, may_be_abandoned, is_advertised)
+    return key, Api(handler, version_min, version_max, may_be_abandoned)

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from broker.api.absent_features import describe_acls
-from broker.api.absent_groups import (
-    heartbeat,
-    join_group,
-    leave_group,
-    list_groups,
-    offset_commit,
-    offset_fetch,
-    sync_group,
-)
 from broker.api.alter_configs import alter_configs
 from broker.api.alter_replica_log_dirs import alter_replica_log_dirs
 from broker.api.api_versions import api_versions
 from broker.api.broker_loggers import loggers_here
 from broker.api.broker_registration import unregister_broker
+from broker.api.consumer_group_describe import consumer_group_describe
+from broker.api.consumer_group_heartbeat import consumer_group_heartbeat
 from broker.api.create_partitions import create_partitions
 from broker.api.create_topics import create_topics
+from broker.api.delete_groups import delete_groups
 from broker.api.delete_records import delete_records
 from broker.api.delete_topics import delete_topics
 from broker.api.describe_cluster import describe_cluster
 from broker.api.describe_configs import describe_configs
+from broker.api.describe_groups import describe_groups
 from broker.api.describe_log_dirs import describe_log_dirs
 from broker.api.describe_producers import describe_producers
 from broker.api.describe_quorum import describe_quorum
@@ -33,11 +28,18 @@ from broker.api.elect_leaders import elect_leaders
 from broker.api.fetch import fetch
 from broker.api.find_coordinator import find_coordinator
 from broker.api.forwarding import Handler, at_the_controller
+from broker.api.heartbeat import heartbeat
 from broker.api.incremental_alter_configs import incremental_alter_configs
 from broker.api.init_producer_id import init_producer_id
+from broker.api.join_group import join_group
+from broker.api.leave_group import leave_group
 from broker.api.list_config_resources import list_config_resources
+from broker.api.list_groups import list_groups
 from broker.api.list_offsets import list_offsets
 from broker.api.metadata import metadata
+from broker.api.offset_commit import offset_commit
+from broker.api.offset_delete import offset_delete
+from broker.api.offset_fetch import offset_fetch
 from broker.api.offset_for_leader_epoch import offset_for_leader_epoch
 from broker.api.partition_reassignments import (
     alter_partition_reassignments,
@@ -45,6 +47,7 @@ from broker.api.partition_reassignments import (
 )
 from broker.api.produce import produce
 from broker.api.served import Api, served
+from broker.api.sync_group import sync_group
 from broker.protocol.apis import ApiKey
 
 AT_THE_CONTROLLER: Mapping[int, Handler] = {
@@ -67,12 +70,17 @@ API_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.METADATA, metadata),
         served(ApiKey.FIND_COORDINATOR, find_coordinator),
         served(ApiKey.LIST_GROUPS, list_groups),
+        served(ApiKey.DESCRIBE_GROUPS, describe_groups),
+        served(ApiKey.DELETE_GROUPS, delete_groups),
+        served(ApiKey.OFFSET_DELETE, offset_delete),
         served(ApiKey.OFFSET_FETCH, offset_fetch),
-        served(ApiKey.OFFSET_COMMIT, offset_commit, is_advertised=False),
-        served(ApiKey.JOIN_GROUP, join_group, is_advertised=False),
-        served(ApiKey.SYNC_GROUP, sync_group, is_advertised=False),
-        served(ApiKey.HEARTBEAT, heartbeat, is_advertised=False),
-        served(ApiKey.LEAVE_GROUP, leave_group, is_advertised=False),
+        served(ApiKey.OFFSET_COMMIT, offset_commit),
+        served(ApiKey.JOIN_GROUP, join_group, may_be_abandoned=True),
+        served(ApiKey.SYNC_GROUP, sync_group, may_be_abandoned=True),
+        served(ApiKey.HEARTBEAT, heartbeat),
+        served(ApiKey.LEAVE_GROUP, leave_group),
+        served(ApiKey.CONSUMER_GROUP_HEARTBEAT, consumer_group_heartbeat),
+        served(ApiKey.CONSUMER_GROUP_DESCRIBE, consumer_group_describe),
         served(ApiKey.API_VERSIONS, api_versions),
         served(ApiKey.DELETE_RECORDS, delete_records),
         served(ApiKey.INIT_PRODUCER_ID, init_producer_id),

@@ -10,7 +10,6 @@ from broker.protocol.errors import ErrorCode, KafkaError
 _LENGTH_MAX = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 
 

@@ -18,6 +18,7 @@ from broker.config.voters import Voter
 from broker.network.interface import Address
 
 _SERVED_PER_LISTENER = ("max.connections",)
+_OFFSETS_FACTOR = "offsets.topic.replication.factor"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,27 @@ class BrokerConfig:
     broker_session_timeout_ms: int
     metadata_log_max_record_bytes_between_snapshots: int
     metadata_log_segment_bytes: int
+
+    offsets_topic_num_partitions: int
+    offsets_topic_replication_factor: int
+    offsets_topic_segment_bytes: int
+    offsets_topic_compression_codec: int
+    offsets_load_buffer_size: int
+    offsets_commit_timeout_ms: int
+    offset_metadata_max_bytes: int
+    offsets_retention_minutes: int
+    offsets_retention_check_interval_ms: int
+    group_min_session_timeout_ms: int
+    group_max_session_timeout_ms: int
+    group_initial_rebalance_delay_ms: int
+    group_max_size: int
+    group_consumer_session_timeout_ms: int
+    group_consumer_heartbeat_interval_ms: int
+    group_consumer_assignment_interval_ms: int
+    group_consumer_max_size: int
+    group_consumer_assignors: tuple[str, ...]
+    group_consumer_migration_policy: str
+    group_consumer_regex_refresh_interval_ms: int
 
     values: Mapping[str, Value] = field(repr=False)  # every known property
     given: Mapping[str, str] = field(repr=False)  # the ones that were set, as they were written
@@ -196,6 +218,9 @@ def _build(
     derived = derive(values, fail, warnings.append)
     if problems:
         raise ConfigError(problems)
+    if not derived["controller_quorum_voters"] and _OFFSETS_FACTOR not in given:
+        # Nobody can join a node that is alone, so it would wait for other replicas for ever.
+        values[_OFFSETS_FACTOR] = 1
     for name in ("node.id", "broker.id"):  # as in Kafka, each says what the other says
         values[name] = cast("int", derived["node_id"])
         given = {name: str(derived["node_id"]), **given}

@@ -1,4 +1,4 @@
-"""New ids of topics, clusters and directories: random, in the form that Kafka's own have."""
+"""New ids of topics, clusters, directories and members: random, in the form of Kafka's own."""
 
 from __future__ import annotations
 
@@ -17,3 +17,9 @@ def new_id(random: Random) -> bytes:
         # An id whose text begins with a dash would be taken for an option by Kafka's tools.
         if not urlsafe_b64encode(made).startswith(b"-"):
             return bytes(made)
+
+
+def new_uuid_text(random: Random) -> str:
+    """A UUID of version 4 as Java writes it: 36 characters, with dashes."""
+    digits = new_id(random).hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -169,11 +169,13 @@ class _DecoderSource:
         if field.type in FIXED_TYPES:
             self._read(FIXED_TYPES[field.type], target)
         elif field.struct is not None:
-            self._inner_struct(field.struct, target, null)
+            least = 1 if field.is_sent_as_null else 0
+            self._inner_struct(field.struct, target, null, least)
         else:
             self._bytes_or_string(field, target, null)
 
-    def _inner_struct(self, struct_: Struct, target: str, null: Versions) -> None:
+    def _inner_struct(self, struct_: Struct, target: str, null: Versions, least: int) -> None:
+        """`least` is the smallest byte that says that the struct is there."""
         name = self._out.fresh("struct")
         if self._version not in null:
             self._struct(struct_, name)
@@ -182,7 +184,7 @@ class _DecoderSource:
         present = self._out.fresh("present")
         self._read("b", present)
         self._flush()
-        with self._out.block(f"if {present} < 0:"):
+        with self._out.block(f"if {present} < {least}:"):
             self._out.add(f"{target} = None")
         with self._out.block("else:"):
             self._struct(struct_, name)

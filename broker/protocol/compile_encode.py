@@ -118,13 +118,13 @@ class _EncoderSource:
         if field.type in FIXED_TYPES:
             self._write(FIXED_TYPES[field.type], value)
         elif field.struct is not None:
-            self._inner_struct(field.struct, value, can_be_null)
+            self._inner_struct(field.struct, value, can_be_null, _null_struct(field))
         elif field.type == "string":
             self._string(field, value, can_be_null)
         else:
             self._bytes(field, value, can_be_null)
 
-    def _inner_struct(self, struct_: Struct, value: str, can_be_null: bool) -> None:
+    def _inner_struct(self, struct_: Struct, value: str, can_be_null: bool, null: bytes) -> None:
         name = self._out.fresh("struct")
         self._out.add(f"{name} = {value}")
         if not can_be_null:
@@ -132,7 +132,7 @@ class _EncoderSource:
             return
         self._flush()
         with self._out.block(f"if {name} is None:"):
-            self._out.add("parts.append(b'\\xff')")
+            self._out.add(f"parts.append({null!r})")
         with self._out.block("else:"):
             self._write("b", "1")
             self._struct(struct_, name)
@@ -256,6 +256,8 @@ class _EncoderSource:
         self._run = []
 
     def _is_default(self, field: Field, value: str) -> str:
+        if field.is_sent_as_null:
+            return "False"
         if field.is_optional:
             default = self._out.fresh("DEFAULT")
             self._out.namespace[default] = self._classes[field.type]()
@@ -265,3 +267,7 @@ class _EncoderSource:
         if field.is_array:
             return f"not {value}"
         return f"{value} == {field.default!r}"
+
+
+def _null_struct(field: Field) -> bytes:
+    return b"\x00" if field.is_sent_as_null else b"\xff"

@@ -940,6 +940,44 @@ class BrokerRegistrationResponse:
         broker_epoch: int = ...,
     ) -> None: ...
 
+class ConsumerGroupCurrentMemberAssignmentKey:
+    group_id: str
+    member_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        member_id: str = ...,
+    ) -> None: ...
+
+class CurrentTopicPartitions:
+    topic_id: bytes
+    partitions: list[int]
+    assignment_epochs: list[int] | None
+    def __init__(
+        self,
+        *,
+        topic_id: bytes = ...,
+        partitions: list[int] = ...,
+        assignment_epochs: list[int] | None = ...,
+    ) -> None: ...
+
+class ConsumerGroupCurrentMemberAssignmentValue:
+    member_epoch: int
+    previous_member_epoch: int
+    state: int
+    assigned_partitions: list[CurrentTopicPartitions]
+    partitions_pending_revocation: list[CurrentTopicPartitions]
+    def __init__(
+        self,
+        *,
+        member_epoch: int = ...,
+        previous_member_epoch: int = ...,
+        state: int = ...,
+        assigned_partitions: list[CurrentTopicPartitions] = ...,
+        partitions_pending_revocation: list[CurrentTopicPartitions] = ...,
+    ) -> None: ...
+
 class ConsumerGroupDescribeRequest:
     group_ids: list[str]
     include_authorized_operations: bool
@@ -1104,6 +1142,232 @@ class ConsumerGroupHeartbeatResponse:
         member_epoch: int = ...,
         heartbeat_interval_ms: int = ...,
         assignment: ConsumerGroupHeartbeatResponseAssignment | None = ...,
+    ) -> None: ...
+
+class ConsumerGroupMemberMetadataKey:
+    group_id: str
+    member_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        member_id: str = ...,
+    ) -> None: ...
+
+class ClassicProtocol:
+    name: str
+    metadata: bytes
+    def __init__(
+        self,
+        *,
+        name: str = ...,
+        metadata: bytes = ...,
+    ) -> None: ...
+
+class ClassicMemberMetadata:
+    session_timeout_ms: int
+    supported_protocols: list[ClassicProtocol]
+    def __init__(
+        self,
+        *,
+        session_timeout_ms: int = ...,
+        supported_protocols: list[ClassicProtocol] = ...,
+    ) -> None: ...
+
+class ConsumerGroupMemberMetadataValue:
+    instance_id: str | None
+    rack_id: str | None
+    client_id: str
+    client_host: str
+    subscribed_topic_names: list[str]
+    subscribed_topic_regex: str | None
+    rebalance_timeout_ms: int
+    server_assignor: str | None
+    classic_member_metadata: ClassicMemberMetadata | None
+    def __init__(
+        self,
+        *,
+        instance_id: str | None = ...,
+        rack_id: str | None = ...,
+        client_id: str = ...,
+        client_host: str = ...,
+        subscribed_topic_names: list[str] = ...,
+        subscribed_topic_regex: str | None = ...,
+        rebalance_timeout_ms: int = ...,
+        server_assignor: str | None = ...,
+        classic_member_metadata: ClassicMemberMetadata | None = ...,
+    ) -> None: ...
+
+class ConsumerGroupMetadataKey:
+    group_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+    ) -> None: ...
+
+class ConsumerGroupMetadataValue:
+    epoch: int
+    metadata_hash: int
+    def __init__(
+        self,
+        *,
+        epoch: int = ...,
+        metadata_hash: int = ...,
+    ) -> None: ...
+
+class ConsumerGroupPartitionMetadataKey:
+    group_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+    ) -> None: ...
+
+class ConsumerGroupPartitionRacks:
+    partition: int
+    racks: list[str]
+    def __init__(
+        self,
+        *,
+        partition: int = ...,
+        racks: list[str] = ...,
+    ) -> None: ...
+
+class ConsumerGroupTopicMetadata:
+    topic_id: bytes
+    topic_name: str
+    num_partitions: int
+    partition_metadata: list[ConsumerGroupPartitionRacks]
+    def __init__(
+        self,
+        *,
+        topic_id: bytes = ...,
+        topic_name: str = ...,
+        num_partitions: int = ...,
+        partition_metadata: list[ConsumerGroupPartitionRacks] = ...,
+    ) -> None: ...
+
+class ConsumerGroupPartitionMetadataValue:
+    topics: list[ConsumerGroupTopicMetadata]
+    def __init__(
+        self,
+        *,
+        topics: list[ConsumerGroupTopicMetadata] = ...,
+    ) -> None: ...
+
+class ConsumerGroupRegularExpressionKey:
+    group_id: str
+    regular_expression: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        regular_expression: str = ...,
+    ) -> None: ...
+
+class ConsumerGroupRegularExpressionValue:
+    topics: list[str]
+    version: int
+    timestamp: int
+    def __init__(
+        self,
+        *,
+        topics: list[str] = ...,
+        version: int = ...,
+        timestamp: int = ...,
+    ) -> None: ...
+
+class ConsumerGroupTargetAssignmentMemberKey:
+    group_id: str
+    member_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+        member_id: str = ...,
+    ) -> None: ...
+
+class TargetTopicPartitions:
+    topic_id: bytes
+    partitions: list[int]
+    def __init__(
+        self,
+        *,
+        topic_id: bytes = ...,
+        partitions: list[int] = ...,
+    ) -> None: ...
+
+class ConsumerGroupTargetAssignmentMemberValue:
+    topic_partitions: list[TargetTopicPartitions]
+    def __init__(
+        self,
+        *,
+        topic_partitions: list[TargetTopicPartitions] = ...,
+    ) -> None: ...
+
+class ConsumerGroupTargetAssignmentMetadataKey:
+    group_id: str
+    def __init__(
+        self,
+        *,
+        group_id: str = ...,
+    ) -> None: ...
+
+class ConsumerGroupTargetAssignmentMetadataValue:
+    assignment_epoch: int
+    assignment_timestamp: int
+    def __init__(
+        self,
+        *,
+        assignment_epoch: int = ...,
+        assignment_timestamp: int = ...,
+    ) -> None: ...
+
+class ConsumerProtocolAssignmentTopicPartition:
+    topic: str
+    partitions: list[int]
+    def __init__(
+        self,
+        *,
+        topic: str = ...,
+        partitions: list[int] = ...,
+    ) -> None: ...
+
+class ConsumerProtocolAssignment:
+    assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition]
+    user_data: bytes | None
+    def __init__(
+        self,
+        *,
+        assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = ...,
+        user_data: bytes | None = ...,
+    ) -> None: ...
+
+class ConsumerProtocolSubscriptionTopicPartition:
+    topic: str
+    partitions: list[int]
+    def __init__(
+        self,
+        *,
+        topic: str = ...,
+        partitions: list[int] = ...,
+    ) -> None: ...
+
+class ConsumerProtocolSubscription:
+    topics: list[str]
+    user_data: bytes | None
+    owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition]
+    generation_id: int
+    rack_id: str | None
+    def __init__(
+        self,
+        *,
+        topics: list[str] = ...,
+        user_data: bytes | None = ...,
+        owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = ...,
+        generation_id: int = ...,
+        rack_id: str | None = ...,
     ) -> None: ...
 
 class ControllerRegistrationRequestListener:
@@ -3066,6 +3330,54 @@ class FindCoordinatorResponse:
         coordinators: list[Coordinator] = ...,
     ) -> None: ...
 
+class GroupMetadataKey:
+    group: str
+    def __init__(
+        self,
+        *,
+        group: str = ...,
+    ) -> None: ...
+
+class MemberMetadata:
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout: int
+    session_timeout: int
+    subscription: bytes
+    assignment: bytes
+    def __init__(
+        self,
+        *,
+        member_id: str = ...,
+        group_instance_id: str | None = ...,
+        client_id: str = ...,
+        client_host: str = ...,
+        rebalance_timeout: int = ...,
+        session_timeout: int = ...,
+        subscription: bytes = ...,
+        assignment: bytes = ...,
+    ) -> None: ...
+
+class GroupMetadataValue:
+    protocol_type: str
+    generation: int
+    protocol: str | None
+    leader: str | None
+    current_state_timestamp: int
+    members: list[MemberMetadata]
+    def __init__(
+        self,
+        *,
+        protocol_type: str = ...,
+        generation: int = ...,
+        protocol: str | None = ...,
+        leader: str | None = ...,
+        current_state_timestamp: int = ...,
+        members: list[MemberMetadata] = ...,
+    ) -> None: ...
+
 class HeartbeatRequest:
     group_id: str
     generation_id: int
@@ -3632,6 +3944,18 @@ class MetadataResponse:
         error_code: int = ...,
     ) -> None: ...
 
+class OffsetCommitKey:
+    group: str
+    topic: str
+    partition: int
+    def __init__(
+        self,
+        *,
+        group: str = ...,
+        topic: str = ...,
+        partition: int = ...,
+    ) -> None: ...
+
 class OffsetCommitRequestPartition:
     partition_index: int
     committed_offset: int
@@ -3706,6 +4030,24 @@ class OffsetCommitResponse:
         *,
         throttle_time_ms: int = ...,
         topics: list[OffsetCommitResponseTopic] = ...,
+    ) -> None: ...
+
+class OffsetCommitValue:
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp: int
+    expire_timestamp: int
+    topic_id: bytes
+    def __init__(
+        self,
+        *,
+        offset: int = ...,
+        leader_epoch: int = ...,
+        metadata: str = ...,
+        commit_timestamp: int = ...,
+        expire_timestamp: int = ...,
+        topic_id: bytes = ...,
     ) -> None: ...
 
 class OffsetDeleteRequestPartition:

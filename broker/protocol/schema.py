@@ -60,6 +60,16 @@ class Field:
     @property
     def is_optional(self) -> bool:
         """A struct with a tag is None when it was not sent: nobody pays for building it."""
+        return self._is_tagged_struct and self.null == NEVER
+
+    @property
+    def is_sent_as_null(self) -> bool:
+        """A struct with a tag that may be null is always sent: Kafka's default for it is not null,
+        but a struct with defaults."""
+        return self._is_tagged_struct and self.null != NEVER
+
+    @property
+    def _is_tagged_struct(self) -> bool:
         return self.struct is not None and not self.is_array and self.tag is not None
 
     @property

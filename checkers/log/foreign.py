@@ -27,7 +27,7 @@ def phantom_reads(facts: LogFacts) -> Findings:
         found = [
             number
             for number in found
-            if (key_text(facts, int(facts.values.key[number])), _mark(of_number(facts, number)))
+            if (key_text(facts, int(facts.values.key[number])), mark_of(of_number(facts, number)))
             not in written
         ]
 
@@ -60,18 +60,22 @@ def written_otherwise(facts: LogFacts) -> set[tuple[str, str]]:
     """Logs and values that were appended or put there: not sent, and yet somebody's."""
     columns, elements = facts.columns, facts.columns.elements
     return {
-        (_log(facts, element), _mark(columns.value_of(element) if elements.told[element] else None))
+        (
+            log_of(facts, element),
+            mark_of(columns.value_of(element) if elements.told[element] else None),
+        )
         for element in facts.of_kind(kinds.APPEND, kinds.PUT, kinds.PUT_AT).tolist()
         if columns.ops.process[elements.op[element]] >= 0
     }
 
 
-def _log(facts: LogFacts, element: int) -> str:
-    """Of a name in a log, the log."""
+def log_of(facts: LogFacts, element: int) -> str:
+    """The log that an element is about: `x` for the key `x/name`."""
     return key_text(facts, int(facts.columns.elements.key[element])).partition("/")[0]
 
 
-def _mark(value: Any) -> str:
+def mark_of(value: Any) -> str:
+    """A text that equal values have in common."""
     return json.dumps(value, sort_keys=True)
 
 

@@ -10,10 +10,10 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from harness.client.aiokafka_settings import arguments, driver_error
+from harness.client.aiokafka_wire import WireWatch
 from harness.client.base import ClientSettings
 from harness.client.driver import DriverError, Place, Stored, ToStore
-
-_SENDING = "Sender._send_produce_req"
+from harness.client.traffic import Traffic
 
 
 class AiokafkaProducing:
@@ -22,11 +22,15 @@ class AiokafkaProducing:
         self._common = common
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._producer: AIOKafkaProducer | None = None
+        self._wire = WireWatch()
 
     async def close(self) -> None:
         producer, self._producer = self._producer, None
         if producer is not None:
-            await _drop(producer)
+            await self._drop(producer)
+
+    def traffic(self) -> Traffic:
+        return self._wire.meter.take()
 
     async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
         """aiokafka has one batch of a partition in flight at a time, and fills the next meanwhile.
@@ -50,12 +54,16 @@ class AiokafkaProducing:
     async def _handed_over(
         self, record: ToStore, deadline: float
     ) -> asyncio.Future[Any] | DriverError:
-        place, key, payload = record
+        place, key, payload, timestamp_ms = record
         try:
             async with asyncio.timeout_at(deadline):
                 producer = await self._started()
                 settled: asyncio.Future[Any] = await producer.send(
-                    place.topic, payload, key=key, partition=place.partition
+                    place.topic,
+                    payload,
+                    key=key,
+                    partition=place.partition,
+                    timestamp_ms=timestamp_ms,
                 )
                 return settled
         except TimeoutError:
@@ -102,36 +110,25 @@ class AiokafkaProducing:
     async def _started(self) -> AIOKafkaProducer:
         if self._producer is None:
             producer = self.made()
+            self._wire.watch(producer)
             try:
                 await producer.start()
             except BaseException:
-                await _drop(producer)
+                await self._drop(producer)
                 raise
             self._producer = producer
         return self._producer
 
-
-async def _drop(producer: AIOKafkaProducer) -> None:
-    """At once: AIOKafkaProducer.stop would send what is left, and wait for it."""
-    producer._closed = True
-    sender = producer._sender
-    under_way = [
-        task
-        for task in asyncio.all_tasks()
-        if task is sender.sender_task or _is_sending(task, sender)
-    ]
-    for task in under_way:
-        task.cancel()
-    await producer.client.close()
-    await asyncio.gather(*under_way, return_exceptions=True)
-
-
-def _is_sending(task: asyncio.Task[Any], sender: Any) -> bool:
-    """aiokafka keeps these tasks to itself, so they are known by what they do, and for whom."""
-    coroutine: Any = task.get_coro()
-    if getattr(coroutine, "__qualname__", "") != _SENDING or coroutine.cr_frame is None:
-        return False
-    return coroutine.cr_frame.f_locals.get("self") is sender
+    async def _drop(self, producer: AIOKafkaProducer) -> None:
+        """At once: AIOKafkaProducer.stop would send what is left, and wait for it."""
+        producer._closed = True
+        under_way = set(self._wire.tasks)
+        if producer._sender.sender_task is not None:
+            under_way.add(producer._sender.sender_task)
+        for task in under_way:
+            task.cancel()
+        await producer.client.close()
+        await asyncio.gather(*under_way, return_exceptions=True)
 
 
 def _take_note(settled: asyncio.Future[Any]) -> None:

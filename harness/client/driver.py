@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from harness.client.outcomes import Mode
+from harness.client.traffic import Traffic
 
 
 class DriverError(Exception):
@@ -46,11 +47,12 @@ def place_of(key: str) -> Place:
 
 
 class ToStore(NamedTuple):
-    """One record to be produced."""
+    """One record to be produced, with the timestamp that it gets under CreateTime."""
 
     place: Place
     key: bytes | None
     payload: bytes | None
+    timestamp_ms: int
 
 
 class Stored(NamedTuple):
@@ -64,6 +66,8 @@ class Read(NamedTuple):
     offset: int
     key: bytes | None
     payload: bytes | None
+    timestamp_ms: int | None = None
+    """None where the library does not tell one."""
 
 
 class Whole(NamedTuple):
@@ -100,6 +104,10 @@ class Driver(Protocol):
         Returns the end of each record, in the order of `records`, when every record is
         acknowledged or given up. Raises nothing: an error is a record's own.
         """
+        ...
+
+    def traffic(self) -> Traffic:
+        """What the producer had on the wire since the last call."""
         ...
 
     async def assign(self, positions: Positions) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.client.traffic import Traffic
 from harness.history.op import NEMESIS, OpType
 from harness.history.operations import MICRO_OPERATIONS, OPERATIONS
 from harness.history.recorder import Recorder
@@ -71,6 +72,8 @@ class Tally:
         """By key: the offset after the last that anybody was told of."""
         self.seen: dict[str, int] = {}
         """By key: the offset after the last that was read."""
+        self.traffic: dict[int, Traffic] = {}
+        """By the client's number, from 0: what it had on the wire."""
 
     def row(
         self,
@@ -81,8 +84,18 @@ class Tally:
         value: Any,
         error: str | None = None,
         node: str | None = None,
+        timestamps: list[Any] | None = None,
     ) -> None:
-        self._recorder.record(time_ns - self._start_ns, process, type_, f, value, error, node)
+        self._recorder.record(
+            time_ns - self._start_ns,
+            process,
+            type_,
+            f,
+            value,
+            error,
+            node,
+            timestamps=timestamps,
+        )
         if type_ == "invoke":
             self._open[process] = (time_ns, f, value)
             return
@@ -98,6 +111,9 @@ class Tally:
         else:
             counts.info += 1
             self._learn_acknowledged(f, value)
+
+    def add_traffic(self, client: int, counted: Traffic) -> None:
+        self.traffic.setdefault(client, Traffic()).add(counted)
 
     def note(self, time_ns: int, f: str, value: Any) -> None:
         """What the nemesis did."""

@@ -28,17 +28,19 @@ from harness.client.driver import (
     Whole,
     place_of,
 )
+from harness.client.group_driver import (
+    Committed,
+    GroupDriver,
+    Membership,
+    Notice,
+    Subscription,
+)
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
+from harness.client.traffic import Traffic
 from harness.errors import EnvironmentFailure
 from harness.sim.client import Client
-from harness.sim.client_errors import (
-    BrokerError,
-    ClientError,
-    NoLeaderError,
-    OffsetOutOfRangeError,
-    check,
-)
+from harness.sim.client_errors import BrokerError, ClientError, OffsetOutOfRangeError, check
 from harness.sim.client_produce_queue import NO_OFFSET, Delivered, Failed
 from harness.sim.client_produce_queue import Outcome as BatchOutcome
 from harness.sim.client_producer import ACKS_ALL, ACKS_LEADER, ACKS_NONE, Producer, ProducerSettings
@@ -50,8 +52,11 @@ from harness.sim.client_reader import (
     FetchSettings,
     Reader,
 )
+from harness.sim.client_records import ReadRecord
 from harness.sim.client_settings import ClientSettings
 from harness.sim.clock import START_MS
+from harness.sim.sim_errors import driver_error
+from harness.sim.sim_group import SimMembership
 from harness.sim.simulation import Simulation
 
 _T = TypeVar("_T")
@@ -69,7 +74,16 @@ class SimClient(KafkaClient):
         self, simulation: Simulation, host: str, settings: RunSettings, client_id: str
     ) -> None:
         """`client_id` decides about the client's dice, so it must be nobody else's."""
-        super().__init__(SimDriver(simulation, host, settings, client_id))
+        super().__init__(
+            SimDriver(simulation, host, settings, client_id),
+            now_ms=lambda: _now_ms(simulation),
+            now_ns=lambda: simulation.loop.now_ns,
+        )
+
+
+def _now_ms(simulation: Simulation) -> int:
+    """Clients have a clock that no fault touches."""
+    return START_MS + int(simulation.now_s * 1000)
 
 
 class SimDriver:
@@ -97,7 +111,7 @@ class SimDriver:
             simulation.network.of(self._host),
             [_address(each) for each in settings.bootstrap.split(",")],
             random=simulation.decisions.random("client", self._client_id),
-            now_ms=lambda: START_MS + int(simulation.now_s * 1000),
+            now_ms=lambda: _now_ms(simulation),
             settings=ClientSettings(
                 client_id=self._client_id,
                 connect_timeout_s=request_s,
@@ -109,6 +123,12 @@ class SimDriver:
         )
         self._producer: Producer = self._client.producer(self._producer_settings())
         self._reader: Reader = self._client.reader()
+        self._group = SimMembership(
+            self._client,
+            self._fetch,
+            lambda: simulation.loop.now_ns,
+            poll_s=settings.poll_ms / 1000,
+        )
 
     def _producer_settings(self) -> ProducerSettings:
         settings = self._settings
@@ -125,6 +145,7 @@ class SimDriver:
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
+            await self._group.stop()
             await client.close()
 
     # Writing
@@ -136,7 +157,10 @@ class SimDriver:
         batches = _batches(records, batching.batch_bytes)
         under_way = [
             self._producer.submit(
-                place.topic, place.partition, [(records[at][1], records[at][2]) for at in ats]
+                place.topic,
+                place.partition,
+                [(records[at].key, records[at].payload) for at in ats],
+                timestamps_ms=[records[at].timestamp_ms for at in ats],
             )
             for place, ats in batches
         ]
@@ -144,6 +168,9 @@ class SimDriver:
         for (place, ats), outcome in zip(batches, under_way, strict=True):
             ends |= zip(ats, self._ends_of(place, len(ats), await outcome), strict=True)
         return [ends[at] for at in range(len(records))]
+
+    def traffic(self) -> Traffic:
+        return self._producer.meter.take()
 
     def _ends_of(
         self, place: Place, count: int, outcome: BatchOutcome
@@ -186,7 +213,7 @@ class SimDriver:
             except TimeoutError:
                 return Polled()
             except ClientError as error:
-                return Polled(error=_driver_error(error))
+                return Polled(error=driver_error(error))
             if records:
                 return Polled({key: records})
         await asyncio.sleep(max(0.0, deadline - loop.time()))
@@ -204,7 +231,7 @@ class SimDriver:
             self._positions[key] = None
             return []
         self._positions[key] = fetched.next_offset
-        return [Read(each.offset, each.key, each.value) for each in fetched.records]
+        return _reads(fetched.records)
 
     async def read_all(self, place: Place) -> Whole:
         found: list[Read] = []
@@ -215,7 +242,7 @@ class SimDriver:
         except TimeoutError:
             raise DriverError("_TIMED_OUT", f"read {len(found)} records, not all of them") from None
         except ClientError as error:
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
 
     async def _read_into(self, found: list[Read], place: Place) -> int:
         """Where the log ended, as it was told last."""
@@ -224,7 +251,7 @@ class SimDriver:
         while position < end:
             fetched = await self._reader.fetch(place.topic, place.partition, position, self._fetch)
             position = fetched.next_offset
-            found += [Read(each.offset, each.key, each.value) for each in fetched.records]
+            found += _reads(fetched.records)
             committed = self._isolation == READ_COMMITTED
             told = fetched.last_stable_offset if committed else fetched.high_watermark
             end = max(end, told)
@@ -243,7 +270,7 @@ class SimDriver:
                     key: await self._offset(place_of(key), at, isolation) for key in keys
                 }
         except ClientError as error:
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
         return found
 
     async def _offset(self, place: Place, at: int, isolation: int) -> int:
@@ -251,6 +278,35 @@ class SimDriver:
             place.topic, place.partition, at, isolation=isolation
         )
         return found.offset
+
+    # A member of a group
+
+    async def subscribe(self, subscription: Subscription) -> Subscription:
+        return await self._group.subscribe(subscription)
+
+    async def leave(self) -> None:
+        await self._group.leave()
+
+    def membership(self) -> Membership:
+        return self._group.membership()
+
+    async def poll_group(self) -> Polled:
+        return await self._group.poll()
+
+    async def commit(self, offsets: Mapping[str, int]) -> None:
+        await self._group.commit(offsets)
+
+    def commit_later(self, offsets: Mapping[str, int]) -> None:
+        self._group.commit_later(offsets)
+
+    async def committed(self, keys: Sequence[str]) -> dict[str, int | None]:
+        return await self._group.committed(keys)
+
+    def notices(self) -> list[Notice]:
+        return self._group.notices()
+
+    def committed_since(self) -> list[Committed]:
+        return self._group.committed_since()
 
     # Administration
 
@@ -283,7 +339,7 @@ class SimDriver:
                 and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             ):
                 return None
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
         return {"partitions": len(view.partitions), "configs": configs}
 
     async def _own_settings(self, topic: str) -> dict[str, str]:
@@ -307,7 +363,7 @@ def _batches(records: Sequence[ToStore], batch_bytes: int) -> list[tuple[Place, 
     """The records of each partition in batches, by their numbers, in the order of the calls."""
     batches: list[tuple[Place, list[int]]] = []
     open_ones: dict[Place, tuple[list[int], int]] = {}
-    for at, (place, key, payload) in enumerate(records):
+    for at, (place, key, payload, _) in enumerate(records):
         size = _RECORD_BYTES + len(key or b"") + len(payload or b"")
         partition = place._replace(name=None)
         batch, filled = open_ones.get(partition, ([], 0))
@@ -319,19 +375,15 @@ def _batches(records: Sequence[ToStore], batch_bytes: int) -> list[tuple[Place, 
     return batches
 
 
+def _reads(records: Sequence[ReadRecord]) -> list[Read]:
+    return [Read(each.offset, each.key, each.value, each.timestamp_ms) for each in records]
+
+
 async def _told(change: Awaitable[_T]) -> _T:
     try:
         return await change
     except ClientError as error:
-        raise _driver_error(error) from error
-
-
-def _driver_error(error: ClientError) -> DriverError:
-    """What a broker's refusal proves is judged by the table, as for every client."""
-    if isinstance(error, BrokerError):
-        return DriverError(error.code.name, str(error))
-    name = "LEADER_NOT_AVAILABLE" if isinstance(error, NoLeaderError) else "NETWORK_EXCEPTION"
-    return DriverError(name, str(error), harmless=error.is_definite)
+        raise driver_error(error) from error
 
 
 def _address(text: str) -> Address:
@@ -339,6 +391,6 @@ def _address(text: str) -> Address:
     return Address(host, int(port))
 
 
-def _check(driver: SimDriver) -> Driver:
-    """Has mypy hold it to what clients expect."""
-    return driver
+def _check(driver: SimDriver) -> tuple[Driver, GroupDriver]:
+    """Static check: this class implements both protocols."""
+    return driver, driver

@@ -42,6 +42,44 @@ class SurvivedFigures(TypedDict):
     leaders_cut_off: NotRequired[int]
 
 
+class ServedFigures(TypedDict):
+    """How soon clients were served again when a fault ended (reports/served.py)."""
+
+    fault: str
+    label: str
+    ended_ms: float
+    """Time of the history at which its healing was confirmed."""
+    clients: dict[str, float | None]
+    """Seconds by client; None: never before the end of the run."""
+
+
+class BatchRecords(TypedDict):
+    """Records in the batches of a client."""
+
+    mean: float
+    p50: int
+    p99: int
+    most: int
+
+
+class TrafficFigures(TypedDict):
+    """What one client's producer had on the wire (harness/client/traffic.py)."""
+
+    linger_ms: int
+    batch_bytes: int
+    codec: str
+    requests_in_flight_max: int
+    batches_in_flight_max: int
+    records_in_flight_max: int
+    batches: int
+    records: int
+    batch_records: BatchRecords
+    batch_bytes_mean: float
+    batch_bytes_max: int
+    sampled: bool
+    """Whether the maxima are of samples and the percentiles estimates."""
+
+
 class Figures(TypedDict, total=False):
     """Counts of a run. A run that came to no end has none."""
 
@@ -51,7 +89,11 @@ class Figures(TypedDict, total=False):
     acknowledged: int
     read: int
     client_deaths: int
+    traffic: dict[str, TrafficFigures]
+    """By client."""
     faults: list[FaultFigures]
+    served_again: list[ServedFigures]
+    """For each fault that took hold."""
     survived: SurvivedFigures | None
     states: dict[str, int | None]
     """States of the protocol by name (reports/protocol_states.py); None: not shown by the place."""

@@ -18,7 +18,13 @@ import msgspec
 from harness.doubts import DoubtKind
 from harness.store.inside import DamagedError, MissingError, read_inside
 from harness.store.older_results import modernized
-from harness.store.results import SCHEMA, RunResults, from_json
+from harness.store.results import (
+    SCHEMA,
+    RunResults,
+    ServedFigures,
+    TrafficFigures,
+    from_json,
+)
 
 RESULTS = "results.json"
 PLAN = "plan.json"
@@ -95,7 +101,9 @@ class _Figures(TypedDict):
     info: NotRequired[_Count]
     acknowledged: NotRequired[_Count]
     read: NotRequired[_Count]
+    traffic: NotRequired[dict[str, TrafficFigures]]
     faults: NotRequired[list[_Fault]]
+    served_again: NotRequired[list[ServedFigures]]
     survived: NotRequired[_Survived | None]
     states: NotRequired[dict[str, _Count | None]]
 

@@ -1,7 +1,7 @@
 """A real broker process for the real clients, one per test process.
 
 CLIENT_TEST_BOOTSTRAP=host:port aims the whole suite at a broker that already runs, Apache Kafka
-for one: what the suite expects is first proved there.
+for one: what the suite expects is first proved there. That broker needs the settings of `GROUPS`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ from tests.clients.speaker import TIMEOUT_S, Reader, Speaker
 CreateTopic = Callable[..., str]
 
 
+GROUPS = (
+    "group.initial.rebalance.delay.ms=0\n"  # a new group waits three seconds for more members
+    "group.min.session.timeout.ms=1000\n"  # and a member that was killed lives on for six
+)
+
+
 class RunningBroker:
     """`broker format` and `broker start`, as a user would type them."""
 
@@ -47,6 +53,7 @@ class RunningBroker:
             "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
             f"log.dirs={log_dirs}\n"
             "auto.create.topics.enable=false\n"
+            f"{GROUPS}"
         )
         broker = str(Path(sys.executable).with_name("broker"))
         subprocess.run(

@@ -20,7 +20,7 @@ class KafkajsSpeaker:
     sets_timestamps = True
 
     def __init__(self, bootstrap: str) -> None:
-        _install()
+        install_kafkajs()
         self.process = JsonLinesProcess(["node", "speaker.js", bootstrap], HOME, self.name)
 
     def produce(
@@ -47,7 +47,7 @@ class KafkajsSpeaker:
         self.process.close()
 
 
-def _install() -> None:
+def install_kafkajs() -> None:
     """What the lock file names, once; parallel test processes wait for each other."""
     assert shutil.which("npm"), "npm is not installed; try: apt-get install nodejs npm"
     modules = HOME / "node_modules"

@@ -12,17 +12,19 @@ from broker.config.property import (
     Value,
     at_least,
     between,
+    used,
     without_meaning,
 )
 
-_NO_GROUPS = "consumer groups are not coordinated by this version"
+_NO_GROUPS = (
+    "groups are coordinated on the loop of the broker, and have no configuration of their own"
+)
 _NO_TRANSACTIONS = "transactions are not coordinated by this version"
 _NO_SHARE = "share groups and streams groups are not offered here"
 _NO_QUOTAS = "client quotas are not offered here"
 
 _CLUSTER_WIDE = (
     "group.coordinator.cached.buffer.max.bytes",
-    "group.consumer.assignment.interval.ms",
     "group.share.assignment.interval.ms",
     "group.streams.assignment.interval.ms",
     "share.coordinator.cached.buffer.max.bytes",
@@ -44,6 +46,105 @@ def _rows(why: str, *rows: tuple[str, Kind, Value, Check]) -> tuple[Property, ..
     )
 
 
+OFFSETS = (
+    used(
+        "offsets.topic.num.partitions", Kind.INT, 50,
+        "Partitions of __consumer_offsets when it is created; each group belongs to one.",
+        at_least(1),
+    ),
+    used(
+        "offsets.topic.replication.factor", Kind.SHORT, 3,
+        "Replicas of __consumer_offsets when it is created. With fewer brokers it is not created, "
+        "and groups find no coordinator. A node without controller.quorum.voters is alone: there "
+        "the default is 1.",
+        at_least(1),
+    ),
+    used(
+        "offsets.topic.segment.bytes", Kind.INT, 104857600,
+        "segment.bytes of __consumer_offsets when it is created.", at_least(1),
+    ),
+    used(
+        "offsets.topic.compression.codec", Kind.INT, 0,
+        "How the coordinator compresses what it writes: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+        between(0, 4),
+    ),
+    used(
+        "offsets.load.buffer.size", Kind.INT, 5242880,
+        "How much is read at once when the state of groups is loaded.", at_least(1),
+    ),
+    used(
+        "offsets.commit.timeout.ms", Kind.INT, 5000,
+        "How long an answer waits until all in-sync replicas have what the coordinator wrote.",
+        at_least(1),
+    ),
+    used(
+        "offset.metadata.max.bytes", Kind.INT, 4096,
+        "How long the text may be that comes with a committed offset.",
+    ),
+    used(
+        "offsets.retention.minutes", Kind.INT, 10080,
+        "How long offsets are kept after their group became empty, or after the commit for "
+        "a consumer that is in no group.",
+        at_least(1),
+    ),
+    used(
+        "offsets.retention.check.interval.ms", Kind.LONG, 600000,
+        "How often expired offsets are looked for.", at_least(1),
+    ),
+)  # fmt: skip
+
+CLASSIC_GROUPS = (
+    used(
+        "group.min.session.timeout.ms", Kind.INT, 6000,
+        "The shortest session that a member of a classic group may ask for.",
+    ),
+    used(
+        "group.max.session.timeout.ms", Kind.INT, 1800000,
+        "The longest session that a member of a classic group may ask for.",
+    ),
+    used(
+        "group.initial.rebalance.delay.ms", Kind.INT, 3000,
+        "How long the first rebalance of an empty classic group waits for more members.",
+    ),
+    used(
+        "group.max.size", Kind.INT, INT_MAX,
+        "How many members a classic group may have.", at_least(1),
+    ),
+)  # fmt: skip
+
+CONSUMER_GROUPS = (
+    used(
+        "group.consumer.session.timeout.ms", Kind.INT, 45000,
+        "How long a member of a consumer group may be silent.", at_least(1),
+    ),
+    used(
+        "group.consumer.heartbeat.interval.ms", Kind.INT, 5000,
+        "How often a member of a consumer group sends heartbeats.", at_least(1),
+    ),
+    used(
+        "group.consumer.assignment.interval.ms", Kind.INT, 1000,
+        "The shortest time between two assignments of a consumer group.", at_least(0),
+        Update.CLUSTER_WIDE,
+    ),
+    used(
+        "group.consumer.max.size", Kind.INT, INT_MAX,
+        "How many members a consumer group may have.", at_least(1),
+    ),
+    used(
+        "group.consumer.assignors", Kind.LIST, ("uniform", "range"),
+        "Who assigns partitions in consumer groups; the first is the default.",
+    ),
+    used(
+        "group.consumer.migration.policy", Kind.STRING, "bidirectional",
+        "Which groups change their protocol while they live: upgrade, downgrade, bidirectional, "
+        "disabled.",
+    ),
+    used(
+        "group.consumer.regex.refresh.interval.ms", Kind.INT, 600000,
+        "How often regular expressions of consumer groups are resolved again.", at_least(10000),
+    ),
+)  # fmt: skip
+
 GROUPS = _rows(
     _NO_GROUPS,
     ("group.coordinator.rebalance.protocols", Kind.LIST, ("classic", "consumer", "streams"), ANY),
@@ -51,32 +152,12 @@ GROUPS = _rows(
     ("group.coordinator.threads", Kind.INT, 4, at_least(1)),
     ("group.coordinator.background.threads", Kind.INT, 2, at_least(1)),
     ("group.coordinator.cached.buffer.max.bytes", Kind.INT, 1048588, at_least(524288)),
-    ("offsets.load.buffer.size", Kind.INT, 5242880, at_least(1)),
-    ("offsets.commit.timeout.ms", Kind.INT, 5000, at_least(1)),
-    ("offsets.topic.num.partitions", Kind.INT, 50, at_least(1)),
-    ("offsets.topic.segment.bytes", Kind.INT, 104857600, at_least(1)),
-    ("offsets.topic.replication.factor", Kind.SHORT, 3, at_least(1)),
-    ("offsets.topic.compression.codec", Kind.INT, 0, between(0, 4)),
-    ("offset.metadata.max.bytes", Kind.INT, 4096, ANY),
-    ("offsets.retention.minutes", Kind.INT, 10080, at_least(1)),
-    ("offsets.retention.check.interval.ms", Kind.LONG, 600000, at_least(1)),
-    ("group.min.session.timeout.ms", Kind.INT, 6000, ANY),
-    ("group.max.session.timeout.ms", Kind.INT, 1800000, ANY),
-    ("group.initial.rebalance.delay.ms", Kind.INT, 3000, ANY),
-    ("group.max.size", Kind.INT, INT_MAX, at_least(1)),
-    ("group.consumer.session.timeout.ms", Kind.INT, 45000, at_least(1)),
     ("group.consumer.min.session.timeout.ms", Kind.INT, 45000, at_least(1)),
     ("group.consumer.max.session.timeout.ms", Kind.INT, 60000, at_least(1)),
-    ("group.consumer.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
     ("group.consumer.min.heartbeat.interval.ms", Kind.INT, 5000, at_least(1)),
     ("group.consumer.max.heartbeat.interval.ms", Kind.INT, 15000, at_least(1)),
-    ("group.consumer.assignment.interval.ms", Kind.INT, 1000, at_least(0)),
     ("group.consumer.min.assignment.interval.ms", Kind.INT, 0, at_least(0)),
     ("group.consumer.max.assignment.interval.ms", Kind.INT, 15000, at_least(0)),
-    ("group.consumer.max.size", Kind.INT, INT_MAX, at_least(1)),
-    ("group.consumer.assignors", Kind.LIST, ("uniform", "range"), ANY),
-    ("group.consumer.migration.policy", Kind.STRING, "bidirectional", ANY),
-    ("group.consumer.regex.refresh.interval.ms", Kind.INT, 600000, at_least(10000)),
 )
 
 TRANSACTIONS = _rows(
@@ -170,4 +251,4 @@ QUOTAS = _rows(
     ("client.quota.callback.class", Kind.CLASS, None, ANY),
 )
 
-PROPERTIES = GROUPS + TRANSACTIONS + SHARE + QUOTAS
+PROPERTIES = OFFSETS + CLASSIC_GROUPS + CONSUMER_GROUPS + GROUPS + TRANSACTIONS + SHARE + QUOTAS

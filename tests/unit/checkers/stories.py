@@ -8,13 +8,25 @@ from harness.history.history import History
 from harness.history.op import Op, OpType
 
 
-def told(*operations: tuple[int, OpType, str, Any]) -> History:
-    """One after the other: (process, outcome, f, value). Invocations know nothing but their f."""
+def told(*operations: Any) -> History:
+    """One after the other: (process, outcome, f, value), and perhaps timestamps. Invocations know
+    nothing but their f."""
     rows: list[Op] = []
-    for process, outcome, f, value in operations:
+    for process, outcome, f, value, *stamps in operations:
         rows.append(Op(len(rows), len(rows), process, "invoke", f))
-        rows.append(Op(len(rows), len(rows), process, outcome, f, value))
+        timestamps = stamps[0] if stamps else None
+        done = Op(len(rows), len(rows), process, outcome, f, value, timestamps=timestamps)
+        rows.append(done)
     return History.of(rows)
+
+
+def stamped(operation: Any, *stamps: int | None) -> Any:
+    """The same send or poll of one key with the timestamps of its records."""
+    process, outcome, f, value = operation
+    if f == "poll":
+        ((_, polled),) = value
+        return process, outcome, f, value, [{key: list(stamps) for key in polled}]
+    return process, outcome, f, value, list(stamps)
 
 
 def sent(process: int, key: str, *pairs: tuple[int | None, Any], outcome: OpType = "ok") -> Any:

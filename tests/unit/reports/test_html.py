@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.store.inside import DamagedError
 from harness.store.results import NotJudged
 from reports.html import BYTES_MAX, render, report, write_report
 from reports.material import load
@@ -22,6 +23,7 @@ from tests.unit.reports.stored_runs import (
     lost_write,
     page_of,
     stored,
+    with_figures,
 )
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -254,3 +256,23 @@ def test_the_page_says_what_was_not_judged_and_why(tmp_path: Path) -> None:
     assert seen.count(said) == 2
     assert "Not judged: lag: it may judge only a run in which x." in seen
     assert "ot judged" not in Outline(render(page_of(material))).text
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_the_page_shows_what_was_on_the_wire(tmp_path: Path, *, sampled: bool) -> None:
+    traffic = {
+        "linger_ms": 20, "batch_bytes": 8192, "codec": "zstd", "requests_in_flight_max": 5,
+        "batches_in_flight_max": 5, "records_in_flight_max": 1_111, "batches": 321,
+        "records": 6_420, "batch_records": {"mean": 20.0, "p50": 17, "p99": 243, "most": 256},
+        "batch_bytes_mean": 1_000.0, "batch_bytes_max": 8_169, "sampled": sampled,
+    }  # fmt: skip
+    seen = Outline(report(with_figures(lost_write(tmp_path), traffic={"c1": traffic}))).text
+    assert "On the wire: 321 batches of up to 256 records, 20.0 on average" in seen
+    for cell in ("20 ms, 8,192 bytes, zstd", "8,169 bytes", "1,111", "243"):
+        assert cell in seen
+    assert ("so it may have been more" in seen) is sampled
+
+
+def test_figures_that_make_no_sense_are_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(DamagedError):
+        report(with_figures(lost_write(tmp_path), traffic={"c1": {"batches": "many"}}))

@@ -1,11 +1,11 @@
 """The sentences about a run, as people read them."""
 
-from typing import Any
+from typing import Any, cast
 
 from checkers.contract import Promise
 from checkers.verdict import Anomaly, Validity, Verdict
 from harness.doubts import Doubt, DoubtKind
-from harness.store.results import CauseFigures, RunResults
+from harness.store.results import CauseFigures, RunResults, TrafficFigures
 from reports import sentences
 
 
@@ -57,6 +57,28 @@ def test_an_unknown_verdict_names_every_reason() -> None:
     assert sentences.verdict(told) == (
         "unknown: kill never struck: the run was over first; linear: gave up after 120 s"
     )
+
+
+def traffic(**changed: Any) -> TrafficFigures:
+    told: Any = {
+        "linger_ms": 5, "batch_bytes": 256, "codec": "lz4", "requests_in_flight_max": 1,
+        "batches_in_flight_max": 1, "records_in_flight_max": 9, "batches": 2, "records": 10,
+        "batch_records": {"mean": 5.0, "p50": 1, "p99": 9, "most": 9},
+        "batch_bytes_mean": 90.0, "batch_bytes_max": 150, "sampled": False,
+        **changed,
+    }  # fmt: skip
+    return cast("TrafficFigures", told)
+
+
+def test_a_summary_says_what_was_on_the_wire() -> None:
+    more = traffic(requests_in_flight_max=5, records_in_flight_max=1_200, batches=1_000)
+    told = results(figures={"traffic": {"c1": traffic(), "c2": {**more, "records": 9_010}}})
+    assert (
+        "  on the wire: 1,002 batches of up to 9 records, 9.0 on average; one client had up to 5 "
+        "requests and 1,200 records in flight"
+    ) in sentences.summary(told, "store/x")
+    told = results(figures={"traffic": {"c1": traffic(batches=0)}})
+    assert not any("on the wire" in line for line in sentences.summary(told, "store/x"))
 
 
 def test_a_summary_tells_the_first_few_and_counts_the_rest() -> None:

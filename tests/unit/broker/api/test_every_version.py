@@ -24,6 +24,9 @@ _REQUESTS: dict[ApiKey, Any] = {
     ),
     ApiKey.FIND_COORDINATOR: m.FindCoordinatorRequest(key="g", coordinator_keys=["g", "h"]),
     ApiKey.LIST_GROUPS: m.ListGroupsRequest(),
+    ApiKey.DESCRIBE_GROUPS: m.DescribeGroupsRequest(groups=["g"]),
+    ApiKey.DELETE_GROUPS: m.DeleteGroupsRequest(groups_names=["g"]),
+    ApiKey.OFFSET_DELETE: m.OffsetDeleteRequest(group_id="g", topics=[]),
     ApiKey.OFFSET_FETCH: m.OffsetFetchRequest(
         topics=[m.OffsetFetchRequestTopic(name="t", partition_indexes=[0])],
         groups=[
@@ -50,6 +53,12 @@ _REQUESTS: dict[ApiKey, Any] = {
     ApiKey.SYNC_GROUP: m.SyncGroupRequest(assignments=[]),
     ApiKey.HEARTBEAT: m.HeartbeatRequest(),
     ApiKey.LEAVE_GROUP: m.LeaveGroupRequest(members=[]),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: m.ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id="m", member_epoch=1
+    ),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: m.ConsumerGroupDescribeRequest(group_ids=["g", ""]),
+    ApiKey.DESCRIBE_GROUPS: m.DescribeGroupsRequest(groups=["g", "nope"]),
+    ApiKey.DELETE_GROUPS: m.DeleteGroupsRequest(groups_names=["g", "nope"]),
     ApiKey.API_VERSIONS: m.ApiVersionsRequest(
         client_software_name="x", client_software_version="1"
     ),

@@ -1,0 +1,36 @@
+"""DeleteGroups: groups without members, and their offsets."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from broker.api.request import Request
+from broker.group_coordinator import reply_of
+from broker.protocol import messages as m
+from broker.protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+
+async def delete_groups(
+    node: Node, request: Request[m.DeleteGroupsRequest]
+) -> m.DeleteGroupsResponse:
+    """A group that is named twice is deleted once, and answered once, as in Kafka."""
+    asked = {each: _ask(node, each) for each in dict.fromkeys(request.body.groups_names)}
+    results: list[m.DeletableGroupResult] = []
+    for group_id, each in asked.items():
+        await request.pause()
+        try:
+            code = await reply_of(each)
+        except KafkaError as error:
+            code = error.code
+        results.append(m.DeletableGroupResult(group_id=group_id, error_code=code))
+    return m.DeleteGroupsResponse(results=results)
+
+
+def _ask(node: Node, group_id: str) -> asyncio.Future[Any]:
+    return node.groups.ask(
+        group_id, lambda machine, ticket, now: machine.delete_group(ticket, group_id)
+    )

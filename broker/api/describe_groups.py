@@ -1,0 +1,43 @@
+"""DescribeGroups: classic groups, with their members."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from broker.api.operations import GROUP_OPERATIONS
+from broker.api.request import Request
+from broker.group_coordinator import reply_of
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+
+async def describe_groups(
+    node: Node, request: Request[m.DescribeGroupsRequest]
+) -> m.DescribeGroupsResponse:
+    asked = [_ask(node, group_id, request.version) for group_id in request.body.groups]
+    groups: list[m.DescribeGroupsResponseDescribedGroup] = []
+    for group_id, each in zip(request.body.groups, asked, strict=True):
+        await request.pause()
+        try:
+            described = await reply_of(each)
+        except KafkaError as error:
+            described = m.DescribeGroupsResponseDescribedGroup(
+                error_code=error.code,
+                error_message=request.explain(error),
+                group_id=group_id,
+                members=[],
+            )
+        if request.body.include_authorized_operations and described.error_code == ErrorCode.NONE:
+            described.authorized_operations = GROUP_OPERATIONS
+        groups.append(described)
+    return m.DescribeGroupsResponse(groups=groups)
+
+
+def _ask(node: Node, group_id: str, version: int) -> asyncio.Future[Any]:
+    return node.groups.ask(
+        group_id, lambda machine, ticket, now: machine.describe_group(ticket, group_id, version)
+    )

@@ -1,0 +1,34 @@
+"""LeaveGroup: members go without waiting for the end of their sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.api.request import Request
+from broker.groups.classic.answers import leave_error
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_FIRST_BATCHED_VERSION = 3
+
+
+async def leave_group(node: Node, request: Request[m.LeaveGroupRequest]) -> m.LeaveGroupResponse:
+    body = request.body
+    if not body.group_id:
+        return leave_error(ErrorCode.INVALID_GROUP_ID)
+    is_batched = request.version >= _FIRST_BATCHED_VERSION
+    if not is_batched:
+        body.members = [m.MemberIdentity(member_id=body.member_id)]
+    request.will_wait()
+    try:
+        answer: m.LeaveGroupResponse = await node.groups.submit(
+            body.group_id, lambda machine, ticket, now: machine.leave_group(ticket, body, now)
+        )
+    except KafkaError as error:
+        return leave_error(error.code)
+    if not is_batched and not answer.error_code:
+        answer.error_code = answer.members[0].error_code
+    return answer

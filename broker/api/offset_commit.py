@@ -1,0 +1,81 @@
+"""OffsetCommit: keeps how far a group has read, durably, before it is answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.api.request import Request
+from broker.groups.offset_requests import commit_failed
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_FIRST_VERSION_WITH_IDS = 10
+
+
+async def offset_commit(
+    node: Node, request: Request[m.OffsetCommitRequest]
+) -> m.OffsetCommitResponse:
+    body, version = request.body, request.version
+    unknown: list[m.OffsetCommitResponseTopic] = []
+    body.topics = await _known_topics(node, request, unknown)
+    answer = m.OffsetCommitResponse(topics=[])
+    if body.topics:
+        request.will_wait()
+        try:
+            answer = await node.groups.submit(
+                body.group_id,
+                lambda machine, ticket, now: machine.offset_commit(ticket, body, version, now),
+            )
+        except KafkaError as error:
+            answer = commit_failed(body, error.code)
+    if unknown:
+        _add_unknown(answer, unknown)
+    return answer
+
+
+async def _known_topics(
+    node: Node,
+    request: Request[m.OffsetCommitRequest],
+    unknown: list[m.OffsetCommitResponseTopic],
+) -> list[m.OffsetCommitRequestTopic]:
+    """Topics with names and ids, without the partitions that do not exist: `unknown` gets those."""
+    image = node.metadata.image
+    by_id = request.version >= _FIRST_VERSION_WITH_IDS
+    known: list[m.OffsetCommitRequestTopic] = []
+    for topic in request.body.topics:
+        await request.pause()
+        info = image.topic_by_id(topic.topic_id) if by_id else image.topic(topic.name)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        count = 0
+        if info is not None:
+            topic.name, topic.topic_id, count = info.name, info.topic_id, len(info.partitions)
+        elif by_id:
+            code = ErrorCode.UNKNOWN_TOPIC_ID
+        missing = [each for each in topic.partitions if not 0 <= each.partition_index < count]
+        if missing:
+            gone = m.OffsetCommitRequestTopic(
+                name=topic.name, topic_id=topic.topic_id, partitions=missing
+            )
+            unknown += commit_failed(m.OffsetCommitRequest(topics=[gone]), code).topics
+            topic.partitions = [
+                each for each in topic.partitions if 0 <= each.partition_index < count
+            ]
+        if topic.partitions:
+            known.append(topic)
+    return known
+
+
+def _add_unknown(
+    answer: m.OffsetCommitResponse, unknown: list[m.OffsetCommitResponseTopic]
+) -> None:
+    """Partitions that do not exist are told with those of the same topic that do."""
+    answered = {(each.name, each.topic_id): each for each in answer.topics}
+    for topic in unknown:
+        found = answered.get((topic.name, topic.topic_id))
+        if found is None:
+            answer.topics.append(topic)
+        else:
+            found.partitions += topic.partitions

@@ -1,0 +1,129 @@
+"""What a coordinator's state machine is asked, and what it answers: no I/O, no clock of its own.
+
+A coordinator owns one partition of an internal topic. Its lasting state is exactly what a replay of
+that partition gives: `Machine.replay` is the only function that changes it, and the live path calls
+the same function with the records that it has just appended. A state that is built live and one
+that is loaded after a change of leaders therefore cannot differ.
+
+State that no record holds (members that are joining, sessions, timers) is lost with the leadership
+and may be changed by a step directly.
+
+One step: the shell calls a method of the machine, which returns a `Step`. The shell appends
+`records` as one batch, replays them, and releases `replies` when the high watermark has passed
+everything appended so far, so no answer reveals a state that a failover can take back. If the
+append is refused, nothing was changed by it: the replies are dropped and `refused` says what
+follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from broker.protocol.errors import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The two clocks of a step."""
+
+    loop_s: float
+    """Monotonic, for sessions and timers."""
+    wall_ms: int
+    """For timestamps that are stored: it may jump."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorRecord:
+    key: bytes
+    value: bytes | None
+    """None: a tombstone."""
+
+
+class Ticket:
+    """Stands for one request that waits for its reply. Compared by identity."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    ticket: Ticket
+    response: Any
+    """The body of the response. The handler that submitted the request knows its type."""
+
+
+Refused = Callable[[ErrorCode, Now], "Step"]
+
+
+@dataclass(slots=True)
+class Step:
+    records: list[CoordinatorRecord] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
+    refused: Refused | None = None
+    """What follows when the records could not be appended: the replies that say so, and the
+    soft state put back. A step with records and replies has one."""
+    is_atomic: bool = True
+    """False for records that may be split over several batches, because each stands alone."""
+
+    def add(self, other: Step) -> None:
+        """Appends another step's records and replies; at most one of the two may be refusable."""
+        assert self.refused is None or other.refused is None
+        self.records += other.records
+        self.replies += other.replies
+        self.refused = self.refused or other.refused
+        self.is_atomic = self.is_atomic and other.is_atomic
+
+
+class Machine(Protocol):
+    """One partition's state machine."""
+
+    def replay(self, record: CoordinatorRecord) -> None:
+        """Applies a record of the log. Never raises for an unknown key or an odd order: compaction
+        may have taken the records before it."""
+        ...
+
+    def loaded(self, now: Now) -> Step:
+        """The whole partition was replayed and this node leads it: sessions begin anew."""
+        ...
+
+    @property
+    def deadline_s(self) -> float | None:
+        """Loop time at which `tick` has something to do."""
+        ...
+
+    def tick(self, now: Now) -> Step:
+        """Carries out what is due: expired sessions, rebalances that waited long enough."""
+        ...
+
+    def tickets(self) -> list[Ticket]:
+        """Requests that wait for something else than an append, in the order of their arrival.
+        The shell answers them NOT_COORDINATOR when the leadership ends."""
+        ...
+
+
+def reply(ticket: Ticket, response: object) -> Step:
+    """A step that changes nothing stored."""
+    return Step(replies=[Reply(ticket, response)])
+
+
+def in_turn(*steps: Step) -> Step:
+    """All of them as one. If it is refused, the replies of steps without records still hold."""
+
+    def refused(code: ErrorCode, now: Now) -> Step:
+        return in_turn(*(_refused(each, code, now) for each in steps))
+
+    records = [record for each in steps for record in each.records]
+    return Step(
+        records,
+        [answer for each in steps for answer in each.replies],
+        refused if records or any(each.refused is not None for each in steps) else None,
+        all(each.is_atomic for each in steps),
+    )
+
+
+def _refused(step: Step, code: ErrorCode, now: Now) -> Step:
+    if step.refused is not None:
+        return step.refused(code, now)
+    return Step() if step.records else step

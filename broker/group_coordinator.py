@@ -1,0 +1,196 @@
+"""The group coordinator of a node: the shards of `__consumer_offsets`, reached by group id."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from broker.coordination.internal_topics import InternalTopic, partition_for
+from broker.coordination.shard import Shard, ShardSettings, Surroundings
+from broker.coordination.shards import Shards
+from broker.coordination.step import Now, Step, Ticket
+from broker.groups.machine import GroupMachine
+from broker.groups.settings import GroupSettings
+from broker.metadata.changes import Change, PartitionsAdded, TopicCreated, TopicDeleted
+from broker.metadata.ids import new_uuid_text
+from broker.metadata.image import TopicInfo
+from broker.metadata.internal_topics import GROUPS_TOPIC
+from broker.partition import Partition
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.config.broker import BrokerConfig
+    from broker.node import Node
+
+Run = Callable[[GroupMachine, Ticket, Now], Step]
+
+
+class GroupCoordinator:
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.shards = Shards(GROUPS_TOPIC, self._make_machine, self._surroundings)
+
+    def _make_machine(self) -> GroupMachine:
+        random = self._node.world.random
+        return GroupMachine(
+            group_settings(self._node.config),
+            ImageTopics(self._node),
+            lambda: new_uuid_text(random),
+        )
+
+    def _surroundings(self) -> Surroundings:
+        config = self._node.config
+        return Surroundings(
+            self._node.world.clock,
+            self._node.spawn,
+            ShardSettings(
+                load_buffer_bytes=config.offsets_load_buffer_size,
+                commit_timeout_s=config.offsets_commit_timeout_ms / 1000,
+                codec=config.offsets_topic_compression_codec,
+            ),
+        )
+
+    # Requests
+
+    async def submit(self, group_id: str, run: Run) -> Any:
+        """The reply of the group's machine. Raises KafkaError when this node cannot answer."""
+        return await reply_of(self.ask(group_id, run))
+
+    def ask(self, group_id: str, run: Run) -> asyncio.Future[Any]:
+        """As `submit`, for several questions at once: `await reply_of(...)` each afterwards.
+
+        The result is the reply, or a KafkaError.
+        """
+        try:
+            return self.shards.ask(self.partition_of(group_id), run)
+        except KafkaError as error:
+            return _done(error)
+
+    def ask_all(self, run: Run) -> list[asyncio.Future[Any]]:
+        """The same question to all partitions that this node leads, in their order."""
+        return [self._ask_shard(shard, run) for _, shard in self.shards]
+
+    def _ask_shard(self, shard: Shard[GroupMachine], run: Run) -> asyncio.Future[Any]:
+        try:
+            return shard.ask(run)
+        except KafkaError as error:
+            return _done(error)
+
+    def partition_of(self, group_id: str) -> int:
+        """Raises KafkaError(NOT_COORDINATOR) while there is no topic."""
+        topic = self.topic
+        if topic is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{GROUPS_TOPIC} does not exist yet")
+        return partition_for(group_id, len(topic.partitions))
+
+    @property
+    def topic(self) -> TopicInfo | None:
+        return self._node.metadata.image.topic(GROUPS_TOPIC)
+
+    def topic_to_create(self) -> InternalTopic:
+        """What Kafka makes of `__consumer_offsets` when the first group asks for it."""
+        config = self._node.config
+        return InternalTopic(
+            name=GROUPS_TOPIC,
+            partition_count=config.offsets_topic_num_partitions,
+            replication_factor=config.offsets_topic_replication_factor,
+            configs={
+                "cleanup.policy": "compact",
+                "segment.bytes": str(config.offsets_topic_segment_bytes),
+                "compression.type": "producer",
+            },
+        )
+
+    # What happens
+
+    def role_changed(self, partition: Partition, is_held: bool) -> None:
+        self.shards.role_changed(partition, is_held)
+
+    def applied(self, changes: Sequence[Change] | None) -> None:
+        """Right after the image has these changes; None when it is another image."""
+        if changes is None:
+            self.shards.tell_all(lambda machine, now: machine.topics_replaced(now))
+            return
+        changed: list[str] = []
+        deleted: list[str] = []
+        for change in changes:
+            match change:
+                case TopicCreated(name=name) | PartitionsAdded(name=name):
+                    changed.append(name)
+                case TopicDeleted(name=name):
+                    deleted.append(name)
+                case _:
+                    pass
+        if changed or deleted:
+            self.shards.tell_all(lambda machine, now: machine.topics_changed(changed, deleted, now))
+
+    def close(self) -> None:
+        self.shards.close()
+
+
+async def reply_of(asked: asyncio.Future[Any]) -> Any:
+    """Raises KafkaError."""
+    result = await asked
+    if isinstance(result, KafkaError):
+        raise result
+    return result
+
+
+def _done(error: KafkaError) -> asyncio.Future[Any]:
+    outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    outcome.set_result(error)
+    return outcome
+
+
+class ImageTopics:
+    """Implements `groups.topics_view.TopicsView`."""
+
+    def __init__(self, node: Node) -> None:
+        self._metadata = node.metadata
+
+    @property
+    def version(self) -> int:
+        return self._metadata.applied_offset
+
+    def partition_count(self, topic: str) -> int | None:
+        found = self._metadata.image.topic(topic)
+        return None if found is None else len(found.partitions)
+
+    def topic_id(self, topic: str) -> bytes | None:
+        found = self._metadata.image.topic(topic)
+        return None if found is None else found.topic_id
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        found = self._metadata.image.topic_by_id(topic_id)
+        return None if found is None else found.name
+
+    def names(self) -> Sequence[str]:
+        return [topic.name for topic in self._metadata.image.topics_sorted()]
+
+    def racks(self, topic: str, partition: int) -> Sequence[str]:
+        image = self._metadata.image
+        found = image.topic(topic)
+        if found is None or partition >= len(found.partitions):
+            return []
+        brokers = (image.brokers.get(each) for each in found.partitions[partition].replicas)
+        return sorted({each.rack for each in brokers if each is not None and each.rack})
+
+
+def group_settings(config: BrokerConfig) -> GroupSettings:
+    return GroupSettings(
+        offset_metadata_max_bytes=config.offset_metadata_max_bytes,
+        offsets_retention_ms=config.offsets_retention_minutes * 60_000,
+        offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,
+        group_min_session_timeout_ms=config.group_min_session_timeout_ms,
+        group_max_session_timeout_ms=config.group_max_session_timeout_ms,
+        group_initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
+        group_max_size=config.group_max_size,
+        group_consumer_session_timeout_ms=config.group_consumer_session_timeout_ms,
+        group_consumer_heartbeat_interval_ms=config.group_consumer_heartbeat_interval_ms,
+        group_consumer_assignment_interval_ms=config.group_consumer_assignment_interval_ms,
+        group_consumer_max_size=config.group_consumer_max_size,
+        group_consumer_assignors=config.group_consumer_assignors,
+        group_consumer_migration_policy=config.group_consumer_migration_policy,
+        group_consumer_regex_refresh_interval_ms=config.group_consumer_regex_refresh_interval_ms,
+    )

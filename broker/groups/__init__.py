@@ -1,0 +1,1 @@
+"""The rules of consumer groups: state machines without input or output."""

@@ -1,0 +1,1 @@
+"""One group of the classic protocol: JoinGroup, SyncGroup, Heartbeat, LeaveGroup."""
