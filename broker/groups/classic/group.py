@@ -13,6 +13,7 @@ coordinator begins with the last generation that was completed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 
 from broker.coordination.step import CoordinatorRecord, Now
 from broker.groups import records
@@ -20,9 +21,14 @@ from broker.groups.classic.context import ClassicContext
 from broker.groups.classic.member import Member
 from broker.groups.classic.membership import Membership
 from broker.groups.classic.state import State
-from broker.groups.classic.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
+from broker.groups.classic.subscription import (
+    CONSUMER_PROTOCOL_TYPE,
+    assigned_partitions,
+    subscribed_topics,
+)
 from broker.groups.classic.timers import GroupTimers
 from broker.groups.group import GroupKind
+from broker.groups.seen import SeenGroup, SeenMember
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
@@ -50,6 +56,7 @@ class ClassicGroup:
         self.subscribed_topics: frozenset[str] | None = None
         """Of the members of this generation; None while they are not known."""
 
+        self._stored: m.GroupMetadataValue | None = None
         self.initial_delay_ms: tuple[int, int] | None = None
         """Set while a rebalance that began with an empty group waits for members to come: the
         delay that is running, and how much of the rebalance timeout is left after it."""
@@ -61,6 +68,7 @@ class ClassicGroup:
     # What is stored
 
     def replay(self, value: m.GroupMetadataValue) -> None:
+        self._stored = value
         if self.state is State.PREPARING and self.members and not value.members:
             return  # written by the first JoinGroup of a new group, without the member that joins
         self.generation = value.generation
@@ -265,4 +273,28 @@ class ClassicGroup:
                 )
                 for each in self.members
             ],
+        )
+
+    def seen(self) -> SeenGroup:
+        """As it is stored, whatever a rebalance has changed since."""
+        stored = self._stored
+        if stored is None:
+            return SeenGroup(self.group_id, self.kind.value, self.state_name, 0, (), "")
+        members = tuple(
+            SeenMember(
+                each.member_id,
+                each.group_instance_id,
+                stored.generation,
+                assigned_partitions(each.assignment),
+            )
+            for each in sorted(stored.members, key=lambda member: member.member_id)
+        )
+        written = records.record(m.GroupMetadataKey(group=self.group_id), stored)
+        return SeenGroup(
+            self.group_id,
+            self.kind.value,
+            self.state_name,
+            stored.generation,
+            members,
+            sha256(written.value or b"").hexdigest(),
         )

@@ -58,15 +58,14 @@ class ClassicGroups:
             code = ErrorCode.UNKNOWN_MEMBER_ID
             return reply(ticket, answers.join_error(code, joiner.member_id))
         group = ClassicGroup(body.group_id, self.context, now.wall_ms)
-        if body.group_id in self._simple:
-            # It exists already, so nothing is written. It is stored with its first assignment.
-            del self._simple[body.group_id]
-            self._groups[body.group_id] = group
-            return joining.join(group, ticket, joiner, now)
         return self._create(group, ticket, joiner, now)
 
     def _create(self, group: ClassicGroup, ticket: Ticket, joiner: Joiner, now: Now) -> Step:
-        """A new group is stored before anybody learns of it, even if the join is refused."""
+        """A new group is stored before anybody learns of it, even if the join is refused.
+
+        Kafka writes no record for a group that has offsets already, because it is in memory. Here a
+        group is in memory exactly if it is in the log.
+        """
         record = group.empty_record(group.generation, now)
         step = joining.join(group, ticket, joiner, now)
         self._created = group

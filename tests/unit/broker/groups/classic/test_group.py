@@ -124,6 +124,19 @@ def test_generations_go_round_as_in_java() -> None:
     assert _next_generation(-1) == 0
 
 
+def test_a_group_is_seen_as_it_is_stored_whatever_a_rebalance_has_changed() -> None:
+    group, other = loaded(stored("b", "a")), loaded(stored("b", "a"))
+    assert group.seen() == other.seen()
+    assert [each.member_id for each in group.seen().members] == ["a", "b"]
+    group.members.remove("a")
+    group.generation = 4
+    group.enter(State.PREPARING, NOW)
+    assert group.seen().lasting == other.seen().lasting
+    assert (group.seen().epoch, group.seen().state) == (3, "PreparingRebalance")
+    group.replay(stored("b", generation=4))
+    assert group.seen().lasting != other.seen().lasting
+
+
 # Offsets
 
 
