@@ -1,8 +1,8 @@
 """Which topics a consumer subscribes to, and what is assigned to it, out of their bytes.
 
 The broker carries these bytes between members and their leader and needs nothing of them but the
-topics: offsets of a subscribed topic neither expire nor can be deleted. Only those who check a group
-read assignments. All versions of the consumer protocol begin as version 0 does, so nothing behind
+topics: offsets of a subscribed topic neither expire nor can be deleted. Assignments are read where
+a group is checked. All versions of the consumer protocol begin as version 0 does, so nothing behind
 that is looked at.
 """
 
