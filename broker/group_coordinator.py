@@ -150,6 +150,10 @@ class ImageTopics:
     def __init__(self, node: Node) -> None:
         self._metadata = node.metadata
 
+    @property
+    def version(self) -> int:
+        return self._metadata.applied_offset
+
     def partition_count(self, topic: str) -> int | None:
         found = self._metadata.image.topic(topic)
         return None if found is None else len(found.partitions)

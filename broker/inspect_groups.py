@@ -34,7 +34,8 @@ class SeenGroups:
         for key in sorted(self.offsets):
             text.update(repr((key, tuple(self.offsets[key]))).encode())
         for group in self.groups:
-            text.update(repr((group.group_id, group.kind, group.epoch, group.lasting)).encode())
+            if group.lasting:  # or no record has been written of it yet
+                text.update(repr((group.group_id, group.kind, group.lasting)).encode())
         return text.hexdigest()[:16]
 
 

@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 _FIRST_VERSION_WITH_SOFTWARE = 3
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?\Z")
 
-# Kafka's number for the metadata of 4.0, and the oldest from which 4.x can be upgraded.
-_METADATA_VERSION_MIN = 7
-_METADATA_VERSION = 25
+_FEATURES = {
+    # Kafka's number for the metadata of 4.0, and the oldest from which 4.x can be upgraded.
+    "metadata.version": (7, 25),
+    # 1: groups may use the new consumer protocol (KIP-848).
+    "group.version": (0, 1),
+}
+"""The versions that are supported. The last one of each is always in use."""
 
 
 def api_versions(node: Node, request: Request[m.ApiVersionsRequest]) -> m.ApiVersionsResponse:
@@ -36,19 +40,13 @@ def api_versions(node: Node, request: Request[m.ApiVersionsRequest]) -> m.ApiVer
     return m.ApiVersionsResponse(
         api_keys=list(keys),
         supported_features=[
-            m.SupportedFeatureKey(
-                name="metadata.version",
-                min_version=_METADATA_VERSION_MIN,
-                max_version=_METADATA_VERSION,
-            )
+            m.SupportedFeatureKey(name=name, min_version=first, max_version=last)
+            for name, (first, last) in _FEATURES.items()
         ],
         finalized_features_epoch=max(0, node.metadata.applied_offset - 1),
         finalized_features=[
-            m.FinalizedFeatureKey(
-                name="metadata.version",
-                min_version_level=_METADATA_VERSION,
-                max_version_level=_METADATA_VERSION,
-            )
+            m.FinalizedFeatureKey(name=name, min_version_level=last, max_version_level=last)
+            for name, (_, last) in _FEATURES.items()
         ],
     )
 

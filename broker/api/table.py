@@ -10,6 +10,8 @@ from broker.api.alter_replica_log_dirs import alter_replica_log_dirs
 from broker.api.api_versions import api_versions
 from broker.api.broker_loggers import loggers_here
 from broker.api.broker_registration import unregister_broker
+from broker.api.consumer_group_describe import consumer_group_describe
+from broker.api.consumer_group_heartbeat import consumer_group_heartbeat
 from broker.api.create_partitions import create_partitions
 from broker.api.create_topics import create_topics
 from broker.api.delete_groups import delete_groups
@@ -77,8 +79,8 @@ API_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.SYNC_GROUP, sync_group, may_be_abandoned=True),
         served(ApiKey.HEARTBEAT, heartbeat),
         served(ApiKey.LEAVE_GROUP, leave_group),
-        served(ApiKey.DESCRIBE_GROUPS, describe_groups),
-        served(ApiKey.DELETE_GROUPS, delete_groups),
+        served(ApiKey.CONSUMER_GROUP_HEARTBEAT, consumer_group_heartbeat),
+        served(ApiKey.CONSUMER_GROUP_DESCRIBE, consumer_group_describe),
         served(ApiKey.API_VERSIONS, api_versions),
         served(ApiKey.DELETE_RECORDS, delete_records),
         served(ApiKey.INIT_PRODUCER_ID, init_producer_id),

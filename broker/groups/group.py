@@ -53,6 +53,12 @@ class Group(Protocol):
         """Whether this member may commit offsets now. `version` is that of the request."""
         ...
 
+    def check_commit_to(
+        self, member_id: str, generation_or_epoch: int, topic: str, partition: int
+    ) -> ErrorCode:
+        """Whether this member may commit this partition, after `check_commit` has said yes."""
+        ...
+
     def commit_seen(self, member_id: str, now: Now) -> None:
         """A commit of a member was accepted: for a classic group it is as good as a heartbeat."""
         ...

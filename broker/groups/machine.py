@@ -13,14 +13,18 @@ from typing import Any
 
 from broker.coordination.deadlines import Deadlines
 from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket, in_turn, reply
-from broker.groups import offset_requests, records
+from broker.groups import offset_requests, records, upgrade
 from broker.groups.classic.context import ClassicContext
 from broker.groups.classic.groups import ClassicGroups
+from broker.groups.consumer.around import Around
+from broker.groups.consumer.groups import DEADLINE_KINDS, RECORD_KINDS, ConsumerGroups
+from broker.groups.consumer.metadata_hash import MetadataHashes
 from broker.groups.group import Group, GroupClient, GroupKind
 from broker.groups.offset_expiry import OffsetExpiry
 from broker.groups.offsets import CommittedOffsets, delete_record, delete_records
 from broker.groups.settings import GroupSettings
 from broker.groups.topics_view import TopicsView
+from broker.groups.upgrade import GroupsOfBothProtocols
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, MalformedMessageError
 
@@ -50,23 +54,42 @@ class GroupMachine:
         self._classic = ClassicGroups(
             self.groups, self.simple_groups, ClassicContext(settings, self.deadlines, new_uuid)
         )
+        around = Around(settings, topics, self.deadlines, MetadataHashes(topics))
+        self.consumer_groups = ConsumerGroups(self.groups, self.simple_groups, around, new_uuid)
+        self._both = GroupsOfBothProtocols(self.groups, self._classic, self.consumer_groups)
 
     # Members of the classic protocol
 
     def join_group(
         self, ticket: Ticket, body: m.JoinGroupRequest, version: int, client: GroupClient, now: Now
     ) -> Step:
-        return self._classic.join(ticket, body, version, client, now)
+        return self._both.join(ticket, body, version, client, now)
 
     def sync_group(self, ticket: Ticket, body: m.SyncGroupRequest, now: Now) -> Step:
-        return self._classic.sync(ticket, body, now)
+        return self._both.sync(ticket, body, now)
 
     def heartbeat(self, ticket: Ticket, body: m.HeartbeatRequest, now: Now) -> Step:
-        return self._classic.heartbeat(ticket, body, now)
+        return self._both.heartbeat(ticket, body, now)
 
     def leave_group(self, ticket: Ticket, body: m.LeaveGroupRequest, now: Now) -> Step:
         """Versions before 3 have one member, which the handler has put into `members`."""
-        return self._classic.leave(ticket, body, now)
+        return self._both.leave(ticket, body, now)
+
+    # Members of the consumer protocol
+
+    def consumer_group_heartbeat(
+        self,
+        ticket: Ticket,
+        body: m.ConsumerGroupHeartbeatRequest,
+        client: GroupClient,
+        now: Now,
+    ) -> Step:
+        """The handler has called `check_request`."""
+        return self._both.consumer_heartbeat(ticket, body, client, now)
+
+    def describe_consumer_group(self, ticket: Ticket, group_id: str) -> Step:
+        """Replies with a ConsumerGroupDescribeResponseDescribedGroup."""
+        return reply(ticket, self.consumer_groups.describe(group_id))
 
     # Offsets
 
@@ -163,6 +186,7 @@ class GroupMachine:
 
     def topics_changed(self, changed: Sequence[str], deleted: Sequence[str], now: Now) -> Step:
         """Topics were created or have other partitions; others were deleted."""
+        self.consumer_groups.topics_changed([*changed, *deleted])
         return Step(
             [
                 delete_record(group_id, topic, partition)
@@ -179,6 +203,7 @@ class GroupMachine:
         names = self.topics.names()
         known = set(names)
         gone = [topic for topic in self.offsets.topics() if topic not in known]
+        self.consumer_groups.all_topics_changed()
         return self.topics_changed(names, gone, now)
 
     # What the shell asks
@@ -201,11 +226,14 @@ class GroupMachine:
                     self.simple_groups[key.group] = None
             case records.GROUP_METADATA:
                 self._classic.replay(key.group, value)
+            case _ if kind in RECORD_KINDS:
+                self.consumer_groups.replay(kind, key, value)
             case _:
                 pass  # kinds of groups that are not offered here
 
     def loaded(self, now: Now) -> Step:
         self._set_expiry(now)
+        self.consumer_groups.loaded(now)
         return self._classic.loaded(now)
 
     @property
@@ -228,6 +256,10 @@ class GroupMachine:
     def _time_is_up(self, key: tuple[str, ...], now: Now) -> Step:
         if key == _EXPIRY:
             return self._expire_offsets(now)
+        if key[0] in DEADLINE_KINDS:
+            return self.consumer_groups.time_is_up(key, now)
+        if key[0] in upgrade.DEADLINE_KINDS:
+            return self._both.time_is_up(key, now)
         return self._classic.time_is_up(key, now)
 
     def tickets(self) -> list[Ticket]:

@@ -50,11 +50,11 @@ def offset_commit(
             m.OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=parts)
         )
         for part in topic.partitions:
-            code = ErrorCode.NONE
+            code = _check_commit_to(group, body, topic.name, part.partition_index)
             metadata = part.committed_metadata or ""
-            if utf16_length(metadata) > settings.offset_metadata_max_bytes:
+            if not code and utf16_length(metadata) > settings.offset_metadata_max_bytes:
                 code = ErrorCode.OFFSET_METADATA_TOO_LARGE
-            else:
+            if not code:
                 committed = CommittedOffset(
                     part.committed_offset,
                     part.committed_leader_epoch,
@@ -92,6 +92,15 @@ def _check_commit(
         return ErrorCode.UNKNOWN_MEMBER_ID  # the group is there, and has no members
     is_new = version >= _FIRST_VERSION_WITH_MEMBER_EPOCH
     return ErrorCode.GROUP_ID_NOT_FOUND if is_new else ErrorCode.ILLEGAL_GENERATION
+
+
+def _check_commit_to(
+    group: Group | None, body: m.OffsetCommitRequest, topic: str, partition: int
+) -> ErrorCode:
+    if group is None:
+        return ErrorCode.NONE
+    epoch = body.generation_id_or_member_epoch
+    return group.check_commit_to(body.member_id, epoch, topic, partition)
 
 
 def commit_failed(body: m.OffsetCommitRequest, code: ErrorCode) -> m.OffsetCommitResponse:

@@ -26,4 +26,4 @@ class SeenGroup:
     """Sorted by id."""
     lasting: str
     """A text that two groups have in common exactly if their records have led to the same state.
-    Nothing is in it that a change of coordinators loses."""
+    Nothing is in it that a change of coordinators loses; empty for a group without records."""

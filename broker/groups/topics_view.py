@@ -12,6 +12,11 @@ class TopicsView(Protocol):
     A change is announced to the machine by `GroupMachine.topics_changed`.
     """
 
+    @property
+    def version(self) -> int:
+        """Grows with every change of the metadata: the offset up to which it was applied."""
+        ...
+
     def partition_count(self, topic: str) -> int | None:
         """None when there is no such topic."""
         ...

@@ -1324,6 +1324,52 @@ class ConsumerGroupTargetAssignmentMetadataValue:
         assignment_timestamp: int = ...,
     ) -> None: ...
 
+class ConsumerProtocolAssignmentTopicPartition:
+    topic: str
+    partitions: list[int]
+    def __init__(
+        self,
+        *,
+        topic: str = ...,
+        partitions: list[int] = ...,
+    ) -> None: ...
+
+class ConsumerProtocolAssignment:
+    assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition]
+    user_data: bytes | None
+    def __init__(
+        self,
+        *,
+        assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = ...,
+        user_data: bytes | None = ...,
+    ) -> None: ...
+
+class ConsumerProtocolSubscriptionTopicPartition:
+    topic: str
+    partitions: list[int]
+    def __init__(
+        self,
+        *,
+        topic: str = ...,
+        partitions: list[int] = ...,
+    ) -> None: ...
+
+class ConsumerProtocolSubscription:
+    topics: list[str]
+    user_data: bytes | None
+    owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition]
+    generation_id: int
+    rack_id: str | None
+    def __init__(
+        self,
+        *,
+        topics: list[str] = ...,
+        user_data: bytes | None = ...,
+        owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = ...,
+        generation_id: int = ...,
+        rack_id: str | None = ...,
+    ) -> None: ...
+
 class ControllerRegistrationRequestListener:
     name: str
     host: str

@@ -44,10 +44,11 @@ class Pair:
 
 
 def their_class(message: Message, version: int) -> type[Any]:
-    stem, kind = re.fullmatch("(.*)(Request|Response|Header)", message.name).groups()  # type: ignore[union-attr]
-    name = message.name if kind == "Header" else stem
+    kind = next((kind for kind in _KINDS if message.name.endswith(kind)), "")
+    name = message.name if kind == "Header" else message.name.removesuffix(kind)
     snake = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-    found: type[Any] = resolve_name(schema_name_map[snake][version][_KINDS[kind]])  # type: ignore[index]
+    entity = _KINDS.get(kind, EntityType.data)
+    found: type[Any] = resolve_name(schema_name_map[snake][version][entity])  # type: ignore[index]
     return found
 
 

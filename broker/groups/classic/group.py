@@ -13,22 +13,18 @@ coordinator begins with the last generation that was completed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
 
 from broker.coordination.step import CoordinatorRecord, Now
 from broker.groups import records
 from broker.groups.classic.context import ClassicContext
 from broker.groups.classic.member import Member
 from broker.groups.classic.membership import Membership
+from broker.groups.classic.seen import seen_group
 from broker.groups.classic.state import State
-from broker.groups.classic.subscription import (
-    CONSUMER_PROTOCOL_TYPE,
-    assigned_partitions,
-    subscribed_topics,
-)
+from broker.groups.classic.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
 from broker.groups.classic.timers import GroupTimers
 from broker.groups.group import GroupKind
-from broker.groups.seen import SeenGroup, SeenMember
+from broker.groups.seen import SeenGroup
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
@@ -53,10 +49,13 @@ class ClassicGroup:
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.members = Membership(context.waiting)
+        self.stored: m.GroupMetadataValue | None = None
+        """The last record."""
+        self.is_unwritten = False
+        """The last member is gone, and the log has refused the record that says so."""
         self.subscribed_topics: frozenset[str] | None = None
         """Of the members of this generation; None while they are not known."""
 
-        self._stored: m.GroupMetadataValue | None = None
         self.initial_delay_ms: tuple[int, int] | None = None
         """Set while a rebalance that began with an empty group waits for members to come: the
         delay that is running, and how much of the rebalance timeout is left after it."""
@@ -68,7 +67,8 @@ class ClassicGroup:
     # What is stored
 
     def replay(self, value: m.GroupMetadataValue) -> None:
-        self._stored = value
+        self.stored = value
+        self.is_unwritten = False
         if self.state is State.PREPARING and self.members and not value.members:
             return  # written by the first JoinGroup of a new group, without the member that joins
         self.generation = value.generation
@@ -224,6 +224,12 @@ class ClassicGroup:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
+    def check_commit_to(
+        self, member_id: str, generation_or_epoch: int, topic: str, partition: int
+    ) -> ErrorCode:
+        """The broker does not know what the leader assigned."""
+        return ErrorCode.NONE
+
     def commit_seen(self, member_id: str, now: Now) -> None:
         member = self.members.get(member_id)
         if member is not None and self.state in (State.STABLE, State.PREPARING):
@@ -254,6 +260,9 @@ class ClassicGroup:
         is_known = self.subscribed_topics is not None and self.state is State.STABLE
         return commit_timestamp_ms if is_known else None
 
+    def seen(self) -> SeenGroup:
+        return seen_group(self)
+
     def described(self) -> m.DescribeGroupsResponseDescribedGroup:
         """What members subscribe to is only said of a stable group, as in Kafka."""
         protocol = self.protocol_name if self.state is State.STABLE else None
@@ -273,28 +282,4 @@ class ClassicGroup:
                 )
                 for each in self.members
             ],
-        )
-
-    def seen(self) -> SeenGroup:
-        """As it is stored, whatever a rebalance has changed since."""
-        stored = self._stored
-        if stored is None:
-            return SeenGroup(self.group_id, self.kind.value, self.state_name, 0, (), "")
-        members = tuple(
-            SeenMember(
-                each.member_id,
-                each.group_instance_id,
-                stored.generation,
-                assigned_partitions(each.assignment),
-            )
-            for each in sorted(stored.members, key=lambda member: member.member_id)
-        )
-        written = records.record(m.GroupMetadataKey(group=self.group_id), stored)
-        return SeenGroup(
-            self.group_id,
-            self.kind.value,
-            self.state_name,
-            stored.generation,
-            members,
-            sha256(written.value or b"").hexdigest(),
         )

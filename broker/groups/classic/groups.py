@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from broker.coordination.step import Now, Step, Ticket, in_turn, reply
+from broker.coordination.step import CoordinatorRecord, Now, Step, Ticket, in_turn, reply
 from broker.groups.classic import answers, joining, leaving, rebalance, sessions, syncing, timers
 from broker.groups.classic.context import ClassicContext
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.joining import Joiner
 from broker.groups.group import Group, GroupClient
 from broker.protocol import messages as m
-from broker.protocol.errors import ErrorCode
+from broker.protocol.errors import ErrorCode, KafkaError
 
 
 class ClassicGroups:
@@ -43,29 +43,49 @@ class ClassicGroups:
     ) -> Step:
         """The handler has checked the group id."""
         joiner = Joiner.of(body, version, client)
-        settings = self.context.settings
-        least, most = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
-        if not least <= joiner.session_timeout_ms <= most:
-            code = ErrorCode.INVALID_SESSION_TIMEOUT
-            return reply(ticket, answers.join_error(code, joiner.member_id))
+        try:
+            self.check_session_timeout(joiner.session_timeout_ms)
+        except KafkaError as problem:
+            return reply(ticket, answers.join_error(problem.code, joiner.member_id))
         group = self.find(body.group_id)
         if group is not None:
             return joining.join(group, ticket, joiner, now)
-        if body.group_id in self._groups:
+        other = self._groups.get(body.group_id)
+        if other is not None and other.check_delete():
             code = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
             return reply(ticket, answers.join_error(code, ""))
         if joiner.member_id:
             code = ErrorCode.UNKNOWN_MEMBER_ID
             return reply(ticket, answers.join_error(code, joiner.member_id))
         group = ClassicGroup(body.group_id, self.context, now.wall_ms)
-        return self._create(group, ticket, joiner, now)
+        if body.group_id in self._simple:
+            # It exists already, so nothing is written. It is stored with its first assignment.
+            del self._simple[body.group_id]
+            self._groups[body.group_id] = group
+            return joining.join(group, ticket, joiner, now)
+        # An empty group of another protocol makes way.
+        before = [] if other is None else other.tombstones()
+        return self._create(group, ticket, joiner, now, before)
 
-    def _create(self, group: ClassicGroup, ticket: Ticket, joiner: Joiner, now: Now) -> Step:
-        """A new group is stored before anybody learns of it, even if the join is refused.
+    def check_session_timeout(self, timeout_ms: int) -> None:
+        """Raises KafkaError."""
+        settings = self.context.settings
+        least, most = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
+        if not least <= timeout_ms <= most:
+            raise KafkaError(
+                ErrorCode.INVALID_SESSION_TIMEOUT,
+                f"a session timeout of {timeout_ms} ms is not between {least} and {most} ms",
+            )
 
-        Kafka writes no record for a group that has offsets already, because it is in memory. Here a
-        group is in memory exactly if it is in the log.
-        """
+    def _create(
+        self,
+        group: ClassicGroup,
+        ticket: Ticket,
+        joiner: Joiner,
+        now: Now,
+        before: list[CoordinatorRecord],
+    ) -> Step:
+        """A new group is stored before anybody learns of it, even if the join is refused."""
         record = group.empty_record(group.generation, now)
         step = joining.join(group, ticket, joiner, now)
         self._created = group
@@ -76,7 +96,7 @@ class ClassicGroups:
             self.context.waiting.pop(ticket, None)
             return reply(ticket, answers.join_error(code, ""))
 
-        return Step([record], step.replies, refused)
+        return Step([*before, record], step.replies, refused)
 
     def sync(self, ticket: Ticket, body: m.SyncGroupRequest, now: Now) -> Step:
         group = self.find(body.group_id)

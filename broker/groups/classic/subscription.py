@@ -1,9 +1,8 @@
-"""Which topics a consumer subscribes to, and what is assigned to it, out of their bytes.
+"""Which topics a consumer subscribes to, out of the bytes that it joins with.
 
-The broker carries these bytes between members and their leader and needs nothing of them but the
-topics: offsets of a subscribed topic neither expire nor can be deleted. Assignments are read where
-a group is checked. All versions of the consumer protocol begin as version 0 does, so nothing behind
-that is looked at.
+The broker carries these bytes from the members to their leader and needs nothing of them but the
+topics: offsets of a subscribed topic neither expire nor can be deleted. All versions of the
+consumer protocol begin as version 0 does, so nothing after the topics is looked at.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ CONSUMER_PROTOCOL_TYPE = "consumer"
 
 _VERSION_AND_COUNT = Struct(">hi")
 _LENGTH = Struct(">h")
-_COUNT = Struct(">i")
 
 
 def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
@@ -30,49 +28,17 @@ def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
     return frozenset(topics)
 
 
-def assigned_partitions(assignment: bytes) -> tuple[tuple[str, int], ...]:
-    """Topics with their partitions, sorted; none if the bytes are something else."""
-    try:
-        return tuple(sorted(_assigned(assignment)))
-    except (struct.error, ValueError):
-        return ()
-
-
 def _topics(subscription: bytes) -> list[str]:
-    count, at = _begin(subscription)
-    topics: list[str] = []
-    for _ in range(count):
-        topic, at = _text(subscription, at)
-        topics.append(topic)
-    return topics
-
-
-def _assigned(assignment: bytes) -> list[tuple[str, int]]:
-    topic_count, at = _begin(assignment)
-    found: list[tuple[str, int]] = []
-    for _ in range(topic_count):
-        topic, at = _text(assignment, at)
-        (count,) = _COUNT.unpack_from(assignment, at)
-        at += _COUNT.size
-        if count < 0 or at + count * _COUNT.size > len(assignment):
-            raise ValueError
-        for _ in range(count):
-            found.append((topic, *_COUNT.unpack_from(assignment, at)))
-            at += _COUNT.size
-    return found
-
-
-def _begin(data: bytes) -> tuple[int, int]:
-    """How many topics follow, and where."""
-    version, count = _VERSION_AND_COUNT.unpack_from(data)
+    version, count = _VERSION_AND_COUNT.unpack_from(subscription)
     if version < 0 or count < 0:
         raise ValueError
-    return count, _VERSION_AND_COUNT.size
-
-
-def _text(data: bytes, at: int) -> tuple[str, int]:
-    (length,) = _LENGTH.unpack_from(data, at)
-    at += _LENGTH.size
-    if length < 0 or at + length > len(data):
-        raise ValueError
-    return data[at : at + length].decode(), at + length
+    at = _VERSION_AND_COUNT.size
+    topics: list[str] = []
+    for _ in range(count):
+        (length,) = _LENGTH.unpack_from(subscription, at)
+        at += _LENGTH.size
+        if length < 0 or at + length > len(subscription):
+            raise ValueError
+        topics.append(subscription[at : at + length].decode())
+        at += length
+    return topics

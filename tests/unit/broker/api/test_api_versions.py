@@ -25,11 +25,16 @@ async def test_exactly_what_is_served_is_advertised() -> None:
             assert ranges[key][0] == (0 if key == ApiKey.PRODUCE else api.version_min)
 
 
-async def test_features_name_the_metadata_version_and_an_epoch() -> None:
+async def test_features_name_their_versions_and_an_epoch() -> None:
     async with running_node() as node:
         told = api_versions(node, ask(ApiKey.API_VERSIONS, software()))
-        assert [each.name for each in told.supported_features] == ["metadata.version"]
-        assert told.finalized_features[0].max_version_level == 25
+        assert [
+            (each.name, each.min_version, each.max_version) for each in told.supported_features
+        ] == [("metadata.version", 7, 25), ("group.version", 0, 1)]
+        assert [(each.name, each.max_version_level) for each in told.finalized_features] == [
+            ("metadata.version", 25),
+            ("group.version", 1),
+        ]
         before = told.finalized_features_epoch
         assert before == node.metadata.applied_offset - 1 > 0
         await create_topic(node, "t")

@@ -53,6 +53,10 @@ _REQUESTS: dict[ApiKey, Any] = {
     ApiKey.SYNC_GROUP: m.SyncGroupRequest(assignments=[]),
     ApiKey.HEARTBEAT: m.HeartbeatRequest(),
     ApiKey.LEAVE_GROUP: m.LeaveGroupRequest(members=[]),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: m.ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id="m", member_epoch=1
+    ),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: m.ConsumerGroupDescribeRequest(group_ids=["g", ""]),
     ApiKey.DESCRIBE_GROUPS: m.DescribeGroupsRequest(groups=["g", "nope"]),
     ApiKey.DELETE_GROUPS: m.DeleteGroupsRequest(groups_names=["g", "nope"]),
     ApiKey.API_VERSIONS: m.ApiVersionsRequest(

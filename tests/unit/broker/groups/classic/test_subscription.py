@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.groups.classic.subscription import assigned_partitions, subscribed_topics
+from broker.groups.classic.subscription import subscribed_topics
 
 # As kafka-python 3.0 writes them.
 SENT = {
@@ -42,17 +42,3 @@ def test_the_topics_of_all_members_count() -> None:
 )
 def test_what_cannot_be_read_is_not_known(data: bytes) -> None:
     assert subscribed_topics([b"\0\0\0\0\0\1\0\1a", data]) is None
-
-
-def test_partitions_are_read_out_of_an_assignment() -> None:
-    two_topics = b"\0\1\0\0\0\2\0\1b\0\0\0\2\0\0\0\7\0\0\0\3\0\1a\0\0\0\1\0\0\0\0"
-    assert assigned_partitions(two_topics + b"\xff\xff\xff\xff") == (("a", 0), ("b", 3), ("b", 7))
-    assert assigned_partitions(b"\0\0\0\0\0\0") == ()
-
-
-@pytest.mark.parametrize("size", range(24))
-def test_an_assignment_that_is_cut_is_none(size: int) -> None:
-    whole = b"\0\1\0\0\0\1\0\6orders\0\0\0\2\0\0\0\1\0\0\0\2"
-    assert len(whole) == 26
-    assert assigned_partitions(whole[:size]) == ()
-    assert assigned_partitions(whole) == (("orders", 1), ("orders", 2))

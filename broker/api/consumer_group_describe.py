@@ -1,0 +1,53 @@
+"""ConsumerGroupDescribe: groups of the new protocol, with their epochs and assignments."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from broker.api.operations import GROUP_OPERATIONS
+from broker.api.request import ELEMENTS_AT_ONCE, Request
+from broker.group_coordinator import reply_of
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+
+async def consumer_group_describe(
+    node: Node, request: Request[m.ConsumerGroupDescribeRequest]
+) -> m.ConsumerGroupDescribeResponse:
+    asked = [(each, _ask(node, each) if each else None) for each in request.body.group_ids]
+    groups: list[m.ConsumerGroupDescribeResponseDescribedGroup] = []
+    for group_id, each in asked:
+        await request.pause()
+        described = await _described(request, group_id, each)
+        if request.body.include_authorized_operations and described.error_code == ErrorCode.NONE:
+            described.authorized_operations = GROUP_OPERATIONS
+        groups.append(described)
+    if sum(len(group.members) for group in groups) > ELEMENTS_AT_ONCE:
+        request.make_wide()
+    return m.ConsumerGroupDescribeResponse(groups=groups)
+
+
+def _ask(node: Node, group_id: str) -> asyncio.Future[Any]:
+    return node.groups.ask(
+        group_id, lambda machine, ticket, now: machine.describe_consumer_group(ticket, group_id)
+    )
+
+
+async def _described(
+    request: Request[m.ConsumerGroupDescribeRequest],
+    group_id: str,
+    asked: asyncio.Future[Any] | None,
+) -> m.ConsumerGroupDescribeResponseDescribedGroup:
+    try:
+        if asked is None:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        found: m.ConsumerGroupDescribeResponseDescribedGroup = await reply_of(asked)
+    except KafkaError as error:
+        return m.ConsumerGroupDescribeResponseDescribedGroup(
+            error_code=error.code, error_message=request.explain(error), group_id=group_id
+        )
+    return found
