@@ -31,7 +31,7 @@ lint: setup ## ruff, mypy --strict, import-linter
 compiled: setup
 	@$(PYTEST) --collect-only --quiet --quiet >/dev/null 2>&1 || true
 
-checked: setup
+checked:
 	@$(MAKE) --no-print-directory --jobs=2 lint compiled
 
 test: checked ## the default lane: something of everything, in minutes

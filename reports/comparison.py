@@ -188,21 +188,21 @@ def _measured(material: Material) -> dict[Key, Figure]:
     return found
 
 
-def _served(material: Material) -> dict[tuple[Section, str], Figure]:
+def _served(material: Material) -> dict[Key, Figure]:
     waits = [
         wait
         for each in material.results.figures.get("served_again", [])
         for wait in each["clients"].values()
     ]
     times = [wait for wait in waits if wait is not None]
-    found = {}
+    found: dict[Key, Figure] = {}
     if times:
-        median_s = median(times)
-        found[Section.RECOVERY, "a client is served again, median"] = _time(median_s, " s", 2)
+        found[Section.RECOVERY, "a client is served again, median"] = _time(median(times), " s", 2)
         found[Section.RECOVERY, "a client is served again, longest"] = _time(max(times), " s", 2)
     if waits:
-        never = _count(waits.count(None), Wanted.LESS)
-        found[Section.RECOVERY, "clients never served again"] = never
+        found[Section.RECOVERY, "clients never served again"] = _count(
+            waits.count(None), Wanted.LESS
+        )
     return found
 
 

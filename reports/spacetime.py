@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from reports.faults import Band
 from reports.lanes import width_of
 from reports.strip import WIDTH, Mark, Scale, Tick
-from reports.traced import Message, Trace
+from reports.traced import Fate, Message, Trace
 from reports.wording import seconds
 
 _TOP, _LANE = 40.0, 44.0
@@ -17,6 +17,8 @@ _FIRST_NS = 2_500_000
 _MESSAGES_MAX = 80
 _EVENTS_MAX = 40
 _LINE = 12.0
+_LOST_SHARE = 0.45
+"""How far towards its receiver a message is drawn that does not arrive."""
 COLOURS = {
     "election": ("Vote", "PreVote", "BeginQuorumEpoch", "EndQuorumEpoch", "DescribeQuorum"),
     "replication": ("Fetch", "OffsetsForLeaderEpoch", "ListOffsets"),
@@ -61,6 +63,8 @@ class SpaceTime:
     ticks: tuple[Tick, ...]
     bands: tuple[Mark, ...]
     arrows: tuple[Arrow, ...]
+    has_lost: bool
+    """Whether some messages do not arrive."""
     kinds: tuple[tuple[str, str], ...]
     """Of the messages that are shown: the kind's colour, and its messages with their counts."""
     points: tuple[Point, ...]
@@ -98,6 +102,7 @@ def spacetime(
         labels_y=_TOP + _LANE * len(hosts) - 4,
         bands=marks,
         arrows=tuple(_labelled([_arrow(each, scale, lane_y) for each in messages])),
+        has_lost=any(each.fate is not Fate.ARRIVED for each in messages),
         kinds=_kinds(messages),
         points=tuple(
             Point(scale.x(each.time_ns), lane_y[each.node],
@@ -113,16 +118,21 @@ def colour_of(api: str) -> str:
 
 
 def _arrow(message: Message, scale: Scale, lane_y: dict[str, float]) -> Arrow:
-    arrived = min(message.arrived_ns, scale.to_ns)
-    share = (arrived - message.sent_ns) / max(1, message.arrived_ns - message.sent_ns)
     y1, y2 = lane_y[message.sender], lane_y[message.receiver]
-    x1, x2, end_y = scale.x(message.sent_ns), scale.x(arrived), round(y1 + (y2 - y1) * share, 1)
+    x1 = scale.x(message.sent_ns)
+    if message.fate is Fate.ARRIVED:
+        ended = min(message.ended_ns, scale.to_ns)
+        share = (ended - message.sent_ns) / max(1, message.ended_ns - message.sent_ns)
+        x2 = scale.x(ended)
+    else:
+        share, x2 = _LOST_SHARE, min(x1 + 6, WIDTH)
+    end_y = round(y1 + (y2 - y1) * share, 1)
     return Arrow(
         x1=x1,
         y1=y1,
         x2=x2,
         y2=end_y,
-        is_lost=message.is_lost,
+        is_lost=message.fate is not Fate.ARRIVED,
         is_reply=message.is_reply,
         colour=colour_of(message.api),
         label=_kind(message),
@@ -139,10 +149,13 @@ def _kind(message: Message) -> str:
 def _fields(message: Message) -> str:
     said = [f"{_kind(message)} {message.sender} → {message.receiver}"]
     said.append(f"sent {seconds(message.sent_ns)}")
-    if message.is_lost:
-        said.append(f"lost: {message.why_lost}" if message.why_lost else "lost")
-    else:
-        said.append(f"arrives at {seconds(message.arrived_ns)}")
+    match message.fate:
+        case Fate.ARRIVED:
+            said.append(f"arrives at {seconds(message.ended_ns)}")
+        case Fate.LOST:
+            said.append(f"lost: {message.why}" if message.why else "lost")
+        case Fate.HELD:
+            said.append(f"held back by {message.why or 'a cut'}")
     if message.correlation_id is not None:
         said.append(f"correlation id {message.correlation_id}")
     if message.connection:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,18 @@ METADATA = "__cluster_metadata"
 _EVENTS = frozenset(("crash", "start", "ready", "pause", "resume", "truncate", "role", "fault"))
 
 
+class Fate(Enum):
+    """What became of a message; its value is the kind of the trace's event."""
+
+    ARRIVED = "deliver"
+    LOST = "drop"
+    HELD = "hold"
+    """By a cut; it arrives when the link is healed, if its connection lives so long."""
+
+
+_FATES = {each.value: each for each in Fate}
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     api: str
@@ -29,9 +42,11 @@ class Message:
     sender: str
     receiver: str
     sent_ns: int
-    arrived_ns: int
-    is_lost: bool = False
-    why_lost: str = ""
+    ended_ns: int
+    """When it arrived, was lost or was held."""
+    fate: Fate = Fate.ARRIVED
+    why: str = ""
+    """Why it was lost or held."""
     connection: str = ""
     """`n1>n2:9092#3`: the third that n1 opened to that port of n2."""
     correlation_id: int | None = None
@@ -143,23 +158,32 @@ class Trace:
         sent = {ids[at]: at for at in range(last - first) if kinds[at] == "send"}
         found = []
         for at, kind in enumerate(kinds):
-            start = sent.get(causes[at])
-            if start is None or kind not in ("deliver", "drop"):
+            if kind not in _FATES or causes[at] not in sent:
                 continue
-            if nodes[start] in hosts and nodes[at] in hosts and nodes[start] != nodes[at]:
-                is_lost = kind == "drop"
+            # Its first event tells what became of it: one that is held may be delivered later.
+            start, fate = sent.pop(causes[at]), _FATES[kind]
+            sender, connection = nodes[start], connections[start] or ""
+            receiver = _other_end(connection, sender) or nodes[at]
+            if sender in hosts and receiver in hosts and sender != receiver:
                 found.append(Message(
                     api=apis[start] or "?",
-                    sender=nodes[start],
-                    receiver=nodes[at],
+                    sender=sender,
+                    receiver=receiver,
                     sent_ns=times[start],
-                    arrived_ns=times[at],
-                    is_lost=is_lost,
-                    why_lost=details[at] or "" if is_lost else "",
-                    connection=connections[start] or "",
+                    ended_ns=times[at],
+                    fate=fate,
+                    why="" if fate is Fate.ARRIVED else details[at] or "",
+                    connection=connection,
                     correlation_id=numbers[start],
                 ))  # fmt: skip
-        return sorted(found, key=lambda each: (each.sent_ns, each.arrived_ns, each.sender))
+        return sorted(found, key=lambda each: (each.sent_ns, each.ended_ns, each.sender))
+
+
+def _other_end(connection: str, node: str) -> str:
+    """`n2` of the connection `n1>n2:9092#3`, seen from n1; empty if there is none."""
+    opener, arrow, rest = connection.partition(">")
+    accepter = rest.partition(":")[0]
+    return "" if not arrow else accepter if node == opener else opener
 
 
 def _texts(words: Sequence[str]) -> Any:

@@ -4,7 +4,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,10 +58,62 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+@dataclass(frozen=True)
+class Source:
+    """What the rules ask of one module. To parse all modules takes 2 s, so it is done once, and
+    the trees, which are 20 times as large as their sources, are not kept."""
+
+    says_what_it_is_for: bool
+    defined: tuple[str, ...]
+    function_lines: dict[str, int]
+    imported: frozenset[str]
+    has_checkers: bool
+
+
+@cache
+def source(path: Path) -> Source:
+    text = path.read_text()
+    tree = ast.parse(text)
+    package = ".".join(path.relative_to(ROOT).parent.parts)
+    defined: list[str] = []
+    lines: dict[str, int] = {}
+    imported: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            defined.append(node.name)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            defined.append(node.name)
+            length = (node.end_lineno or 0) - node.lineno + 1
+            lines[node.name] = max(length, lines.get(node.name, 0))
+        else:
+            imported |= imported_by(node, package)
+    return Source(
+        says_what_it_is_for=not text.strip() or ast.get_docstring(tree) is not None,
+        defined=tuple(defined),
+        function_lines=lines,
+        imported=frozenset(imported),
+        has_checkers=any(assigns_checkers(node) for node in tree.body),
+    )
+
+
+def imported_by(node: ast.AST, package: str) -> set[str]:
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom):
+        base = package if node.level else ""
+        module = ".".join(part for part in (base, node.module or "") if part)
+        return {module} | {f"{module}.{alias.name}" for alias in node.names}
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        # What is registered as module:name is imported when it is asked for.
+        return set(re.findall(r"^([a-z_.]+):[A-Za-z_]+$", node.value))
+    return set()
+
+
+def assigns_checkers(node: ast.AST) -> bool:
+    """Modules with checkers are found by the registry."""
+    return isinstance(node, ast.Assign) and any(
+        isinstance(each, ast.Name) and each.id == "CHECKERS" for each in node.targets
+    )
 
 
 def called(node: ast.Call) -> str:
@@ -74,20 +127,16 @@ def test_modules_are_short_enough_to_read() -> None:
 
 def test_functions_fit_on_a_screen() -> None:
     long = {
-        f"{name(path)}:{function.name}": lines
+        f"{name(path)}:{function}": lines
         for path in modules(*CODE)
-        for function in functions(path)
-        if (lines := (function.end_lineno or 0) - function.lineno + 1) > FUNCTION_LINES_MAX
+        for function, lines in source(path).function_lines.items()
+        if lines > FUNCTION_LINES_MAX
     }
     assert long == {}
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    silent = [
-        name(path)
-        for path in modules(*CODE)
-        if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
-    ]
+    silent = [name(path) for path in modules(*CODE) if not source(path).says_what_it_is_for]
     assert silent == []
 
 
@@ -115,11 +164,10 @@ def test_the_broker_uses_only_what_it_is_handed() -> None:
 
 def test_no_name_outside_tests_looks_like_a_test() -> None:
     lookalikes = [
-        f"{name(path)}:{node.name}"
+        f"{name(path)}:{defined}"
         for path in modules(*PACKAGES, "bench")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        and node.name.startswith(("test_", "Test"))
+        for defined in source(path).defined
+        if defined.startswith(("test_", "Test"))
     ]
     assert lookalikes == []
 
@@ -140,41 +188,15 @@ def test_nothing_is_left_open() -> None:
     assert left == []
 
 
-def imported_names() -> set[str]:
-    names = set()
-    for path in modules(*CODE):
-        package = ".".join(path.relative_to(ROOT).parent.parts)
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                base = package if node.level else ""
-                module = ".".join(part for part in (base, node.module or "") if part)
-                names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                # What is registered as module:name is imported when it is asked for.
-                names |= set(re.findall(r"^([a-z_.]+):[A-Za-z_]+$", node.value))
-    return names
-
-
-def is_declaration(path: Path) -> bool:
-    """Modules with checkers are found by the registry."""
-    return any(
-        isinstance(node, ast.Assign)
-        and any(isinstance(each, ast.Name) and each.id == "CHECKERS" for each in node.targets)
-        for node in ast.parse(path.read_text()).body
-    )
-
-
 def test_every_module_is_reached_from_somewhere() -> None:
-    reached = imported_names()
+    reached = set().union(*(source(path).imported for path in modules(*CODE)))
     entry = ("__init__", "__main__")
     lonely = [
         name(path)
         for path in modules(*PACKAGES)
         if path.stem not in entry
         and ".".join(path.relative_to(ROOT).with_suffix("").parts) not in reached
-        and not is_declaration(path)
+        and not source(path).has_checkers
     ]
     assert lonely == []
 

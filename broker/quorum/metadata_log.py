@@ -9,6 +9,7 @@ from broker.config.topic import LogConfig
 from broker.disk.interface import ColdReadError, Disk, FileSlice
 from broker.log.breather import Breather
 from broker.log.log import Log, Origin
+from broker.log.room import is_lack_of_room
 from broker.metadata.changes import Change
 from broker.metadata.image import Image
 from broker.protocol.batch import iterate_headers
@@ -133,6 +134,7 @@ class MetadataLog:
         return self.flushed_offset
 
     async def truncate_to(self, offset: int) -> None:
+        await self._back_online()
         # A flush that is under way says nothing of what is appended here afterwards.
         self._cuts += 1
         await self.log.truncate_to(offset)
@@ -166,10 +168,20 @@ class MetadataLog:
     async def start_over_at_snapshot(self) -> None:
         """The snapshot of another node is here, and everything in the log is older."""
         assert self.snapshot_id is not None
+        await self._back_online()
         self._cuts += 1
         await self.log.truncate_fully_and_start_at(self.snapshot_id.end_offset)
         self.log.advance_high_watermark(self.snapshot_id.end_offset)
         self.flushed_offset = self.log.end_offset
+
+    async def _back_online(self) -> None:
+        """A disk that was full has ended a cut half-way, and it is tried again now.
+
+        Whatever else took the log offline, only a start finds out what is on the disk.
+        """
+        failure = self.log.failure
+        if failure is not None and is_lack_of_room(failure):
+            await self.log.reopen(Breather())
 
     async def close(self) -> None:
         await self.log.close()

@@ -10,6 +10,7 @@ from broker.network.interface import Address
 from broker.protocol.errors import ErrorCode
 from harness.schedule.schedule import Operation
 from harness.sim.client import Client
+from harness.sim.client_coordinator import GroupCoordinator
 from harness.sim.client_errors import BrokerError, ClientError
 from harness.sim.client_produce_queue import Outcome
 from harness.sim.client_reader import FetchSettings, Reader
@@ -42,6 +43,7 @@ class Actor:
         )
         self._producer = self._client.producer()
         self._reader = self._client.reader()
+        self._coordinator = GroupCoordinator(self._client, name)
         self._positions: dict[tuple[int, int | None], int] = {}
         self._unsettled: dict[asyncio.Future[Outcome], Sent] = {}
         self._do: dict[str, Callable[[Operation], Awaitable[None]]] = {
@@ -103,7 +105,9 @@ class Actor:
         commit = Commit(self.name, partition, offset)
         self._record.commits.append(commit)
         try:
-            await self._client.offsets.commit(self.name, TOPIC, partition, offset)
+            await self._coordinator.commit(
+                {(TOPIC, partition): offset}, generation=-1, member_id="", instance_id=None
+            )
         except ClientError:
             return  # it may have been kept all the same
         commit.is_acknowledged = True
@@ -185,9 +189,12 @@ class Actor:
         for commit in self._record.commits:
             place = (commit.client, commit.partition)
             if place not in self._record.last_commits:
-                self._record.last_commits[place] = await self._client.offsets.fetch(
-                    commit.client, TOPIC, commit.partition
-                )
+                found = await self._committed(commit.client, commit.partition)
+                self._record.last_commits[place] = found
+
+    async def _committed(self, group: str, partition: int) -> int | None:
+        coordinator, slot = GroupCoordinator(self._client, group), (TOPIC, partition)
+        return (await self._client.retried(lambda: coordinator.committed([slot])))[slot]
 
 
 def _elected(told: Mapping[tuple[str, int], ErrorCode], key: tuple[str, int]) -> bool:

@@ -97,6 +97,22 @@ def test_messages_carry_their_kind_and_all_their_fields() -> None:
     assert drawn.kinds == (("election", "Vote (2)"), ("replication", "Fetch (1)"))
 
 
+def test_a_message_that_a_cut_holds_back_is_drawn_towards_its_receiver() -> None:
+    """The trace tells of it at its sender's end; the connection names the receiver."""
+    wire = {"node": "n1", "api": "Fetch", "connection": "n2>n1:9092#1"}
+    trace = traced([
+        row(1, "send", 1100, **wire),
+        row(2, "hold", 1100, cause=1, detail="a cut", **wire),
+        row(3, "deliver", 1900, cause=1, **(wire | {"node": "n2"})),
+    ])  # fmt: skip
+    drawn = spacetime(trace, NODES, [], 100_000_000)
+    assert drawn is not None
+    (arrow,) = drawn.arrows
+    assert (arrow.is_lost, drawn.has_lost) == (True, True)
+    assert arrow.y1 < arrow.y2 < drawn.lanes[1][1]
+    assert arrow.told.startswith("Fetch reply n1 → n2, sent 0.100 s, held back by a cut,")
+
+
 def test_a_label_without_room_is_left_to_hovering() -> None:
     rows = []
     for number in range(5):

@@ -19,7 +19,7 @@ from reports.material import load
 from reports.measures import longest_silence_s, rates, reading
 from reports.panels import offsets_panel, ring
 from reports.spacetime import spacetime
-from reports.traced import METADATA, Trace
+from reports.traced import METADATA, Fate, Trace
 from reports.wording import cut, outcome, short
 from tests.unit.reports.stored_runs import KEY, Rows, lost_write, page_of, stored, write_cluster
 
@@ -205,9 +205,9 @@ def test_a_trace_tells_who_led_who_was_in_sync_and_what_was_sent() -> None:
     assert leading.missing == [Missing(500_000_000, "q-0", 1, 3)]
     assert leading.controllers == [Reign("n3", 4, -400_000_000, 601_000_000)]
     messages = trace.messages(0, 200_000_000, NODES)
-    assert [(each.sender, each.receiver, each.is_lost) for each in messages] == [
-        ("n1", "n2", False),
-        ("n2", "n1", True),
+    assert [(each.sender, each.receiver, each.fate) for each in messages] == [
+        ("n1", "n2", Fate.ARRIVED),
+        ("n2", "n1", Fate.LOST),
     ]
     drawn = spacetime(trace, NODES, [], 103_000_000)
     assert drawn is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from random import Random
 
 import pytest
@@ -10,6 +11,7 @@ from broker.disk.interface import FileSlice
 from broker.disk.memory import MemoryDisk
 from broker.metadata.changes import Change
 from broker.metadata.image import Image
+from broker.protocol.errors import KafkaError
 from broker.quorum.metadata_log import DIRECTORY, MetadataLog
 from broker.raft.events import SnapshotId
 from tests.unit.broker.log.builders import Clock
@@ -197,3 +199,16 @@ async def test_a_little_room_is_enough_after_a_full_disk() -> None:
         assert isinstance(refused.value.__cause__, OSError)
     disk.capacity_bytes = 16 << 20
     assert await log.append([topic("b")], 1) == 2
+
+
+async def test_a_disk_that_was_full_while_the_log_started_over_is_tried_again() -> None:
+    disk = MemoryDisk()
+    log = await log_with(disk, "ab")
+    await log.snapshots.write(image_of(topic("z")), SnapshotId(9, 3), 5)
+    disk.fail("create", f"{DIRECTORY}/*9.log", error=errno.ENOSPC, times=2)
+    for _ in range(2):
+        with pytest.raises((OSError, KafkaError), match="No space left"):
+            await log.start_over_at_snapshot()
+    await log.start_over_at_snapshot()
+    assert (log.start_offset, log.end_offset, log.flushed_offset) == (9, 9, 9)
+    assert await log.append([topic("g")], 5) == 10

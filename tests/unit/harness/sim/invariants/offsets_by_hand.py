@@ -13,6 +13,7 @@ from broker.log.truncation import truncate_to
 from broker.network.interface import Address
 from broker.node import Node
 from harness.sim.client import Client
+from harness.sim.client_coordinator import GroupCoordinator
 from harness.sim.invariants.base import Invariant
 from harness.sim.nodes import PORT
 from harness.sim.processes import SimProcess
@@ -37,7 +38,12 @@ class OffsetsByHand:
             random=simulation.decisions.random("client", "c1"),
             now_ms=lambda: 1_700_000_000_000,
         )
-        await client.retried(lambda: client.offsets.commit(GROUP, "t", 0, offset))
+        coordinator = GroupCoordinator(client, GROUP)
+        await client.retried(
+            lambda: coordinator.commit(
+                {("t", 0): offset}, generation=-1, member_id="", instance_id=None
+            )
+        )
         await client.close()
 
     def commit(self, offset: int) -> None:
