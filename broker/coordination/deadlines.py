@@ -56,24 +56,16 @@ class Deadlines(Generic[Key]):
         return self._heap[0][0] if self._heap else None
 
     def take_next(self, now_s: float) -> Key | None:
-        """Removes and returns the key with the earliest deadline that has come, if any."""
+        """Removes and returns the key with the earliest deadline that has come, if any.
+
+        One at a time, because what follows from it may cancel the next one or set it anew.
+        """
         self._drop_stale()
         if not self._heap or self._heap[0][0] > now_s:
             return None
         _, _, key = heappop(self._heap)
         del self._by_key[key]
         return key
-
-    def take_due(self, now_s: float) -> list[Key]:
-        """Removes and returns the keys whose deadline has come, the earliest first."""
-        due: list[Key] = []
-        self._drop_stale()
-        while self._heap and self._heap[0][0] <= now_s:
-            _, _, key = heappop(self._heap)
-            del self._by_key[key]
-            due.append(key)
-            self._drop_stale()
-        return due
 
     def _drop_stale(self) -> None:
         heap = self._heap

@@ -67,14 +67,6 @@ class Step:
     is_atomic: bool = True
     """False for records that may be split over several batches, because each stands alone."""
 
-    def add(self, other: Step) -> None:
-        """Appends another step's records and replies; at most one of the two may be refusable."""
-        assert self.refused is None or other.refused is None
-        self.records += other.records
-        self.replies += other.replies
-        self.refused = self.refused or other.refused
-        self.is_atomic = self.is_atomic and other.is_atomic
-
 
 class Machine(Protocol):
     """One partition's state machine."""

@@ -44,7 +44,6 @@ class Ghost:
         self._instances: dict[str, str] = {}
         self._stored: dict[str, bytes] = {}
         self._stored_generation = -1
-        self._may_differ = False
         self._replayed = GroupMachine(shell.settings, shell.topics, lambda: "none")
         """Only ever replays what is written."""
         shell.on_record = self._recorded
@@ -53,11 +52,6 @@ class Ghost:
         self._life += 1
         self._newest = -1
         self._leaders = {}
-        self._may_differ = bool(self._shell.refusal)
-
-    def refusals_begin(self) -> None:
-        """An empty group whose record was refused is empty all the same, until it is loaded."""
-        self._may_differ = True
 
     # What is written
 
@@ -79,7 +73,6 @@ class Ghost:
         )
         self._stored_generation = value.generation
         self._stored = {each.member_id: each.assignment for each in value.members}
-        self._may_differ = False
         self.seen["generations stored" if value.members else "groups emptied"] += 1
 
     # What is answered
@@ -136,8 +129,7 @@ class Ghost:
             self.seen[group.state_name] += 1
             _check_membership(group)
             _check_timers(group)
-        if not self._may_differ:
-            self._compare_with_replay(machine)
+        self._compare_with_replay(machine)
 
     def _compare_with_replay(self, machine: GroupMachine) -> None:
         group, replayed = machine.groups.get(GROUP), self._replayed.groups.get(GROUP)
@@ -146,7 +138,8 @@ class Ghost:
             return
         assert isinstance(group, ClassicGroup)
         assert isinstance(replayed, ClassicGroup)
-        if group.state in (State.STABLE, State.EMPTY):
+        demand(group.seen().lasting == replayed.seen().lasting, "what lasts differs from the log")
+        if group.state in (State.STABLE, State.EMPTY) and not group.is_unwritten:
             demand(_lasting(group) == _lasting(replayed), "memory differs from the log")
 
 

@@ -106,7 +106,6 @@ class Life:
             self.shell.refusal = ErrorCode.NONE
         elif self.random.random() < 0.5:
             self.shell.refusal = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            self.ghost.refusals_begin()
             self.ghost.seen["refusals"] += 1
 
     def peace(self) -> None:

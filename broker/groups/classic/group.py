@@ -51,6 +51,8 @@ class ClassicGroup:
         self.members = Membership(context.waiting)
         self.stored: m.GroupMetadataValue | None = None
         """The last record."""
+        self.is_unwritten = False
+        """The last member is gone, and the log has refused the record that says so."""
         self.subscribed_topics: frozenset[str] | None = None
         """Of the members of this generation; None while they are not known."""
 
@@ -66,6 +68,7 @@ class ClassicGroup:
 
     def replay(self, value: m.GroupMetadataValue) -> None:
         self.stored = value
+        self.is_unwritten = False
         if self.state is State.PREPARING and self.members and not value.members:
             return  # written by the first JoinGroup of a new group, without the member that joins
         self.generation = value.generation

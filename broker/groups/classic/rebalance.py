@@ -117,6 +117,7 @@ def _become_empty(group: ClassicGroup, now: Now) -> Step:
     def refused(code: ErrorCode, now: Now) -> Step:
         """The group is empty all the same. The next coordinator may find the generation before
         this one, whose members will not come back, and remove them by their sessions."""
+        group.is_unwritten = True
         group.generation, group.protocol_name = generation, None
         group.enter(State.EMPTY, now)
         group.note_subscriptions()

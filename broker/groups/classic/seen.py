@@ -27,11 +27,12 @@ def seen_group(group: ClassicGroup) -> SeenGroup:
 
 
 def _lasting(group: ClassicGroup) -> str:
-    """While a rebalance goes on, the members are not those of the last record."""
+    """While a rebalance goes on, and after the log has refused a record, the members are not those
+    of the last record."""
     stored = group.stored
     if stored is None:
         return ""
-    if group.state in (State.PREPARING, State.COMPLETING):
+    if group.is_unwritten or group.state in (State.PREPARING, State.COMPLETING):
         generation, leader = stored.generation, stored.leader
         protocol_type, protocol = stored.protocol_type, stored.protocol
         members = [

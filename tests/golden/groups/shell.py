@@ -15,6 +15,7 @@ from broker.groups.settings import GroupSettings
 from broker.protocol.errors import ErrorCode
 
 WALL_MS = 1_700_000_000_000
+_TICKS_MAX = 1000
 
 
 @dataclass
@@ -98,7 +99,10 @@ class Shell:
     def pass_time(self, seconds: float) -> None:
         """Every timer runs at its own time."""
         end_s = self.now_s + seconds
+        ticks = 0
         while (deadline_s := self.machine.deadline_s) is not None and deadline_s <= end_s:
+            ticks = ticks + 1 if deadline_s <= self.now_s else 0
+            assert ticks < _TICKS_MAX, "time stands still"
             self.now_s = max(self.now_s, deadline_s)
             self.carry_out(self.machine.tick(self.now))
         self.now_s = end_s

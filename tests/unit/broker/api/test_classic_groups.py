@@ -154,6 +154,21 @@ async def test_one_member_leaves_before_version_3_and_several_afterwards() -> No
         assert (await leave(node, joined.member_id, 1)).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
+async def test_very_many_members_leave_in_slices_that_are_answered_as_one() -> None:
+    async with running_node(NO_DELAY) as node:
+        await coordinator_is_ready(node)
+        joined = await join(node, version=3)
+        ids = [f"nobody-{number}" for number in range(1200)]
+        ids[1100] = joined.member_id
+        body = m.LeaveGroupRequest(
+            group_id="g", members=[m.MemberIdentity(member_id=each) for each in ids]
+        )
+        left = await leave_group(node, ask(ApiKey.LEAVE_GROUP, body))
+        assert [each.member_id for each in left.members] == ids
+        assert [each.member_id for each in left.members if not each.error_code] == [ids[1100]]
+        assert [state for _, state, _ in await listed(node, [], [])] == ["Empty"]
+
+
 async def test_a_member_is_known_after_a_restart_of_its_coordinator() -> None:
     disks = {"data": MemoryDisk()}
     async with running_node(NO_DELAY, disks) as node:

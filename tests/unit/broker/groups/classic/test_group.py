@@ -11,7 +11,7 @@ from broker.coordination.step import Now
 from broker.groups import records
 from broker.groups.classic.context import ClassicContext
 from broker.groups.classic.group import ClassicGroup
-from broker.groups.classic.rebalance import _next_generation
+from broker.groups.classic.rebalance import _next_generation, complete
 from broker.groups.classic.state import State
 from broker.groups.settings import GroupSettings
 from broker.protocol import messages as m
@@ -122,6 +122,29 @@ def test_generations_go_round_as_in_java() -> None:
     assert _next_generation(0) == 1
     assert _next_generation(2**31 - 1) == -(2**31)
     assert _next_generation(-1) == 0
+
+
+def test_what_lasts_of_a_group_is_what_is_stored_whatever_a_rebalance_has_changed() -> None:
+    group, other = loaded(stored("b", "a")), loaded(stored("b", "a"))
+    assert group.seen() == other.seen()
+    group.members.remove("a")
+    group.generation = 4
+    assert group.seen().lasting != other.seen().lasting
+    group.enter(State.PREPARING, NOW)
+    assert group.seen().lasting == other.seen().lasting
+    group.replay(stored("b", generation=4))
+    assert group.seen().lasting != other.seen().lasting
+
+
+def test_an_empty_group_that_the_log_refused_lasts_as_the_log_has_it() -> None:
+    group, other = loaded(stored("a")), loaded(stored("a"))
+    group.members.remove("a")
+    group.enter(State.PREPARING, NOW)
+    emptied = complete(group, NOW)
+    assert emptied.refused is not None
+    assert emptied.refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, NOW).replies == []
+    assert (group.state_name, group.generation) == ("Empty", 4)
+    assert group.seen().lasting == other.seen().lasting
 
 
 # Offsets
