@@ -21,6 +21,7 @@ import confluent_kafka
 
 from bench.apache_kafka import KafkaUnavailableError
 from bench.fleets import CLIENT_CPUS, MEMORY_ROW, SERVER_CPUS, SYSTEMS, Findings, StorageRun
+from bench.free_memory import Ballast
 from bench.measure import LoadError
 from bench.rounds import Plan
 from bench.rows import CEILING, CLUSTER_PARTITIONS
@@ -87,7 +88,14 @@ def run() -> None:
         print(f"[{time.monotonic() - begun:5.0f} s] {text}", file=sys.stderr, flush=True)
 
     seconds = chosen.seconds or (0.7 if chosen.quick else 1.5)
-    plan = Plan(max(1, chosen.rounds), seconds, 2 if chosen.quick else 12, CLIENT_CPUS, say)
+    plan = Plan(
+        rounds=max(1, chosen.rounds),
+        seconds=seconds,
+        warm_rounds_max=2 if chosen.quick else 12,
+        client_cpus=CLIENT_CPUS,
+        say=say,
+        ballast=Ballast(seconds),
+    )
     found = Findings()
     homes = {"tmpfs": Path("/dev/shm"), "disk": chosen.disk}  # noqa: S108
     for storage in chosen.storage:

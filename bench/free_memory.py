@@ -13,20 +13,24 @@ import mmap
 
 import psutil
 
+_BYTES_PER_SECOND = 2 << 30
+"""More than any broker here stores in one second."""
 _SIZE_MAX = 3 << 30
-"""More than a round of 1.5 s writes."""
+"""Enough for a round of 1.5 s, the longest by default."""
 _PIECE = b"\1" * (1 << 20)
 
 
 class Ballast:
     """Held between rounds; while a round is under way its pages are free for the system."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
+        """Size the ballast for rounds of `seconds`: to write 3 GB costs seconds by itself."""
+        self._size = min(_SIZE_MAX, int(seconds * _BYTES_PER_SECOND))
         self._memory: mmap.mmap | None = None
 
     def hold(self) -> None:
         if self._memory is None:
-            pieces = min(_SIZE_MAX, psutil.virtual_memory().available // 4) // len(_PIECE)
+            pieces = min(self._size, psutil.virtual_memory().available // 4) // len(_PIECE)
             self._memory = mmap.mmap(-1, pieces * len(_PIECE))
             for _ in range(pieces):
                 self._memory.write(_PIECE)

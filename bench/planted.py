@@ -29,9 +29,12 @@ def kinds_planted() -> list[str]:
     return [name for name, each in all_checkers().items() if each.model == "kafka"]
 
 
-def _story(kind: str, number: int, producer: int) -> Iterator[tuple[int, OpType, str, Any]]:
-    for process, outcome, f, value in GUILTY[kind]:
-        yield number * 8 + process, outcome, f, _renamed(value, kind, producer + number << 32)
+def _story(kind: str, number: int, producer: int) -> Iterator[tuple[int, OpType, str, Any, Any]]:
+    """Operations: process, outcome, f, value, timestamps."""
+    for process, outcome, f, value, *stamps in GUILTY[kind]:
+        renamed = _renamed(value, kind, producer + number << 32)
+        timestamps = _renamed(stamps[0], kind, 0) if stamps else None
+        yield number * 8 + process, outcome, f, renamed, timestamps
 
 
 def _renamed(value: Any, kind: str, first: int) -> Any:
@@ -71,12 +74,15 @@ def with_planted(tables: Tables, producer: int) -> Tables:
     # A transaction that hangs is told from one under way when all others are over.
     kinds = sorted(kinds_planted(), key=lambda kind: kind == "hanging-transaction")
     for number, kind in enumerate(kinds):
-        for who, outcome, f, value in _story(kind, number, producer):
-            halves: tuple[tuple[OpType, Any], ...] = (("invoke", None), (outcome, value))
-            for type_, what in halves:
+        for who, outcome, f, value, stamps in _story(kind, number, producer):
+            halves: tuple[tuple[OpType, Any, Any], ...] = (
+                ("invoke", None, None),
+                (outcome, value, stamps),
+            )
+            for type_, what, timestamps in halves:
                 at = index + len(rows)
                 time += _STEP_NS
-                rows.append(Op(at, time, process + who, type_, f, what))
+                rows.append(Op(at, time, process + who, type_, f, what, timestamps=timestamps))
     return _joined(tables, History.of(rows).tables)
 
 
@@ -97,7 +103,8 @@ def _joined(tables: Tables, more: Tables) -> Tables:
         elements = elements.set_column(at, schema.ELEMENTS.field(name), column)
     return Tables(
         with_words(pa.concat_tables([tables.ops, more.ops])),
-        pa.concat_tables([tables.elements, elements]).combine_chunks(),
+        # Timestamps are in what is planted alone.
+        pa.concat_tables([tables.elements, elements], promote_options="default").combine_chunks(),
         _numbered(schema.KEYS, tables.keys, more.keys),
         _numbered(schema.VALUES, tables.values, more.values),
     )

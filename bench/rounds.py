@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -36,7 +36,7 @@ class Plan:
     warm_rounds_max: int
     client_cpus: frozenset[int]
     say: Callable[[str], None]
-    ballast: Ballast = field(default_factory=Ballast)
+    ballast: Ballast
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,9 +29,10 @@ Run = Callable[[GroupMachine, Ticket, Now], Step]
 class GroupCoordinator:
     def __init__(self, node: Node) -> None:
         self._node = node
-        self.shards = Shards(GROUPS_TOPIC, self._make_machine, self._surroundings)
+        self.shards = Shards(GROUPS_TOPIC, self.make_machine, self._surroundings)
 
-    def _make_machine(self) -> GroupMachine:
+    def make_machine(self) -> GroupMachine:
+        """One that has seen no record yet."""
         random = self._node.world.random
         return GroupMachine(
             group_settings(self._node.config),

@@ -22,6 +22,7 @@ class Need(Enum):
 
     READ_BACK = "everything was read back"
     HEALED = "everything was healed"
+    TIMESTAMPS = "clients recorded timestamps, and message.timestamp.type is known"
 
 
 class Evidence:

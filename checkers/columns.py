@@ -62,6 +62,11 @@ class Told(Protocol):
     @property
     def values(self) -> Sequence[Any]: ...
 
+    @property
+    def timestamps(self) -> pa.ChunkedArray | None:
+        """The timestamp of each element; None if the history has none."""
+        ...
+
     def op(self, index: int) -> Op: ...
 
 
@@ -76,6 +81,13 @@ class Columns:
         tables: Any = history
         self.ops = ops_from(tables.ops) if ops is None else ops
         self.elements = elements_from(tables.elements) if elements is None else elements
+
+    @cached_property
+    def timestamps(self) -> Ints64 | None:
+        """The timestamp of each element, -1 where none is known; None if the history has none. Only
+        one checker asks for them, so nothing else pays for reading them."""
+        column = self.history.timestamps
+        return None if column is None else _plain(column, -1)
 
     @cached_property
     def partner(self) -> Ints32:

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, Protocol
 from harness.client.base import Acks, IsolationLevel
 
 JudgedBy = Literal["safe", "configured"]
+TimestampType = Literal["CreateTime", "LogAppendTime"]
 FlushPolicy = Literal["os", "every-record"]
 
 LOSSY_FAULTS = frozenset({"power", "disk"})
@@ -62,6 +63,10 @@ class Contract:
     """Every offset is some send's: no transactions, no compaction, nothing from before."""
     stale_bound_ms: float | None = None
     """A poll may miss what has been there for no longer than this."""
+    timestamp_type: TimestampType | None = None
+    """message.timestamp.type of the topics; None: not known."""
+    one_clock: bool = True
+    """All brokers read the wall clock of one machine: a new leader has the clock of the old one."""
     judged_by: JudgedBy = "safe"
 
     @classmethod

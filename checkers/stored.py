@@ -25,6 +25,8 @@ from harness.history.op import Key, Op
 from harness.history.parquet import has_all_parts, is_marked_torn, read_part
 
 _ELEMENTS = ("op", "position", "kind", "key", "offset", "value", "boxed")
+_TIMESTAMP = "timestamp"
+"""The optional column, read apart from the others and only when a checker asks for it."""
 
 
 class StoredHistory:
@@ -39,7 +41,8 @@ class StoredHistory:
         for directory in (path / PARQUET, path):
             if has_all_parts(directory):
                 names = pq.read_schema(directory / "elements.parquet").names
-                return cls(directory) if names == list(_ELEMENTS) else None
+                is_known = names in (list(_ELEMENTS), [*_ELEMENTS, _TIMESTAMP])
+                return cls(directory) if is_known else None
         return None
 
     def __len__(self) -> int:
@@ -80,21 +83,39 @@ class StoredHistory:
         return columns
 
     def _elements(self, left_out: Bools) -> Elements:
-        file = pq.ParquetFile(self.path / "elements.parquet", page_checksum_verification=True)
-        gathered = _Gathered(file.metadata.num_rows)
-        for part in _parts(file):
+        gathered = _Gathered(self._file.metadata.num_rows)
+        for part in _parts(self._file, _ELEMENTS):
             gathered.add(elements_from(part), left_out)
         return gathered.elements()
 
+    @property
+    def _file(self) -> pq.ParquetFile:
+        return pq.ParquetFile(self.path / "elements.parquet", page_checksum_verification=True)
 
-def _parts(file: pq.ParquetFile) -> Iterator[pa.Table]:
-    """Of a file, one after the other; the next is read while one is gathered."""
+    @property
+    def timestamps(self) -> pa.ChunkedArray | None:
+        """Timestamps of the elements that are judged; None if the history has none."""
+        if _TIMESTAMP not in self._file.schema_arrow.names:
+            return None
+        left_out, kept = _spoken_for(self.columns), []
+        for part in _parts(self._file, ("op", _TIMESTAMP)):
+            kept.append(part[_TIMESTAMP].filter(pa.array(~left_out[part["op"].to_numpy()])))
+        chunks = [chunk for each in kept for chunk in each.chunks]
+        return pa.chunked_array(chunks, pa.int64())
+
+
+def _parts(file: pq.ParquetFile, names: Sequence[str]) -> Iterator[pa.Table]:
+    """These columns of a file, a row group at a time; the next is read while one is gathered."""
     groups = iter(range(file.num_row_groups))
+
+    def read(group: int) -> pa.Table:
+        return file.read_row_group(group, columns=names)
+
     with ThreadPoolExecutor(1) as reader:
-        coming = [reader.submit(file.read_row_group, group) for group in islice(groups, 1)]
+        coming = [reader.submit(read, group) for group in islice(groups, 1)]
         while coming:
             part = coming.pop().result()
-            coming += [reader.submit(file.read_row_group, group) for group in islice(groups, 1)]
+            coming += [reader.submit(read, group) for group in islice(groups, 1)]
             yield part
 
 

@@ -27,12 +27,22 @@ def register_ours(registry: Registry) -> None:
     _systems(registry)
     registry.client("confluent", "harness.client.confluent:ConfluentClient")
     registry.client("aiokafka", "harness.client.aiokafka_client:AiokafkaClient")
-    registry.client("instant", "harness.client.instant:instant_client", protocol="none")
+    registry.client(
+        "instant",
+        "harness.client.instant:instant_client",
+        protocol="none",
+        operations=(
+            *("send", "poll", "txn", "put", "get", "assign", "end-offsets", "crash"),
+            *("create", "alter", "describe", "delete"),
+        ),
+    )
     registry.workload("queue", "workloads.queue:Queue")
     registry.workload("append", "workloads.append:Append")
     registry.workload("register", "workloads.register:Register")
     registry.workload("admin", "workloads.admin:Admin")
     registry.workload("latest", "workloads.latest:Latest")
+    registry.workload("group", "workloads.group:Group")
+    registry.workload("keyed", "workloads.keyed:Keyed")
     registry.nemesis("partition", "nemesis.partition:Partition")
     registry.nemesis("kill", "nemesis.kill:Kills")
     registry.nemesis("pause", "nemesis.pause:Pauses")
@@ -47,6 +57,7 @@ def register_ours(registry: Registry) -> None:
     registry.nemesis("retention", "nemesis.retention:Retention")
     registry.nemesis("membership", "nemesis.membership:Membership")
     registry.nemesis("client", "nemesis.client:ClientFaults")
+    registry.nemesis("churn", "nemesis.churn:Churn")
 
 
 def _systems(registry: Registry) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 NEMESES = REGISTRY.nemeses
 ALL = "all"
 NONE = "none"
+COORDINATOR_OF = "coordinator:"
+"""Begins a target that names a consumer group."""
 _UNSAID = re.compile(r"[:@]\s*(?=[:@]|$)")
 """A colon or an @ with nothing behind it."""
 
@@ -56,9 +58,10 @@ def words_of(text: str) -> tuple[str, ...]:
 def _made(word: str) -> Nemesis:
     if _UNSAID.search(word) is not None:
         raise ValueError(f"{word!r} says nothing behind : or @; try {_UNSAID.split(word)[0]}")
-    name, _, rest = word.partition(":")
-    name, _, early_target = name.partition("@")
-    variant, _, target = rest.partition("@")
+    head, _, target = word.partition("@")
+    name, _, variant = head.partition(":")
+    if ":" in target and not target.startswith(COORDINATOR_OF):
+        target, _, variant = target.partition(":")
     kind = _class_of(name)
     if not kind.variants:
         # Where there is only one way to do it, a word behind the colon says to whom.
@@ -67,7 +70,7 @@ def _made(word: str) -> Nemesis:
         close = difflib.get_close_matches(variant, kind.variants, n=1)
         hint = f"did you mean {close[0]}?" if close else f"try one of {', '.join(kind.variants)}"
         raise ValueError(f"there is no {name}:{variant}; {hint}")
-    made: Nemesis = kind(word, variant, target or early_target)
+    made: Nemesis = kind(word, variant, target)
     return made
 
 

@@ -66,6 +66,10 @@ class Ground:
     protocol: str = KAFKA
     flushes: bool = False
     """Whether the system promises that what it acknowledged survives a loss of power."""
+    members: tuple[str, ...] = ()
+    """Clients of the workload that are members of consumer groups: c2, c3, ..."""
+    groups: tuple[str, ...] = ()
+    """Consumer groups of the workload."""
 
     @property
     def spare_replicas(self) -> int:
@@ -79,6 +83,10 @@ def _nothing_read() -> Mapping[str, int]:
     return {}
 
 
+def _not_told(fault: Fault, node: Node) -> None:
+    pass
+
+
 @dataclass(slots=True, kw_only=True)
 class Scene:
     """What a nemesis may know when it chooses."""
@@ -88,6 +96,10 @@ class Scene:
     """Of the run, once they have been started."""
     topics: tuple[str, ...]
     """Of the workload: leaders and in-sync replicas are theirs."""
+    members: tuple[str, ...] = ()
+    """Clients that are members of consumer groups."""
+    groups: tuple[str, ...] = ()
+    """Consumer groups of the workload."""
     replication_factor: int = 3
     min_insync_replicas: int = 2
     topic_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -95,6 +107,8 @@ class Scene:
     racks: Mapping[Node, str] = field(default_factory=dict)
     read_to: Callable[[], Mapping[str, int]] = _nothing_read
     """By key (`t-0`): no client will ask for a record below this offset again."""
+    on_back: Callable[[Fault, Node], None] = _not_told
+    """Called when a node runs again that a fault took down, and the fault goes on."""
     damaged: set[str] = field(default_factory=set)
     """Nodes that lost data and are not back in every ISR."""
     unsafe_faults: bool = False

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from harness.cluster.capabilities import Node
 from harness.cluster.errors import NoAnswerError, RefusedError
 from harness.decisions import Decisions
 from harness.doubts import Doubt, DoubtKind
@@ -45,6 +46,7 @@ class Conductor:
     ) -> None:
         """`ground` is what the plan gives to strike, where there is a plan."""
         self.scene = scene
+        scene.on_back = self._write_back
         self._ground = ground
         self.outcomes: list[Outcome] = []
         """Of every fault that was begun, and every moment for which there was none."""
@@ -235,6 +237,9 @@ class Conductor:
 
     def _write(self, verb: str, nemesis: Nemesis, value: dict[str, Any]) -> None:
         self._note(f"{verb}-{nemesis.name.partition(':')[0].partition('@')[0]}", value)
+
+    def _write_back(self, fault: Fault, node: Node) -> None:
+        self._write("back", self._menders[fault.name], {"fault": fault.name, "back": node})
 
     async def heal_all(self) -> None:
         """Ends every fault, starts every node, and makes sure; what remains is a doubt.

@@ -8,24 +8,27 @@ from typing import ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.base import PartitionState
+from harness.cluster.coordinators import OFFSETS_TOPIC
 from harness.cluster.errors import NotInTimeError, RefusedError
 from harness.cluster.parts import Part, the
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import Fault, MoveLeader
 from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
+from nemesis.targets import coordinating
 
 _WITHIN_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """Moves leadership: another replica is made the preferred one, and elected."""
+    """Moves leadership: another replica is made the preferred one, and elected. `coordinator` moves
+    the coordinators of the workload's consumer groups."""
 
     name: str = "move"
     variant: str = ""
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (MoveLeader,)
-    variants: ClassVar[tuple[str, ...]] = ("one", "all")
+    variants: ClassVar[tuple[str, ...]] = ("one", "all", "coordinator")
     needs: ClassVar[frozenset[Part]] = frozenset({"leaders", "elections", "reassignment"})
 
     def __post_init__(self) -> None:
@@ -36,32 +39,34 @@ class Moves:
         return None
 
     def why_never(self, ground: Ground) -> str | None:
+        if self.variant == "coordinator" and not ground.groups:
+            return "the workload has no consumer groups; try -w group"
         if ground.replication_factor > 1:
             return None
         return "with one replica a partition has no other leader; try --replication-factor 3"
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
-        moves = []
-        for topic in scene.topics:
-            for found in await scene.cluster.partitions(topic):
-                others = [node for node in found.isr if node != found.leader]
-                if found.leader is None or not others:
-                    continue
-                first = dice.choice(others)
-                rest = tuple(node for node in found.replicas if node != first)
-                moves.append(
-                    MoveLeader(
-                        name=f"{moment.name}/{topic}-{found.index}",
-                        at_ms=moment.at_ms,
-                        for_ms=moment.for_ms,
-                        topic=topic,
-                        partition=found.index,
-                        replicas=(first, *rest),
-                    )
-                )
+        moves = [
+            move
+            for topic, found in await self._candidates(scene)
+            if (move := _away_from_its_leader(topic, found, moment, dice)) is not None
+        ]
         if not moves:
             raise NothingToStrikeError("no partition has a second replica in sync")
-        return tuple(moves) if self.variant == "all" else (dice.choice(moves),)
+        return (dice.choice(moves),) if self.variant in ("", "one") else tuple(moves)
+
+    async def _candidates(self, scene: Scene) -> list[tuple[str, PartitionState]]:
+        if self.variant == "coordinator":
+            found = {}
+            for group in scene.groups:
+                partition = await coordinating(scene, group)
+                found[partition.index] = (OFFSETS_TOPIC, partition)
+            return list(found.values())
+        return [
+            (topic, found)
+            for topic in scene.topics
+            for found in await scene.cluster.partitions(topic)
+        ]
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
         assert isinstance(fault, MoveLeader)
@@ -88,6 +93,24 @@ class Moves:
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         """Nothing: one leader is as good as another."""
+
+
+def _away_from_its_leader(
+    topic: str, found: PartitionState, moment: Moment, dice: Random
+) -> MoveLeader | None:
+    others = [node for node in found.isr if node != found.leader]
+    if found.leader is None or not others:
+        return None
+    first = dice.choice(others)
+    rest = tuple(node for node in found.replicas if node != first)
+    return MoveLeader(
+        name=f"{moment.name}/{topic}-{found.index}",
+        at_ms=moment.at_ms,
+        for_ms=moment.for_ms,
+        topic=topic,
+        partition=found.index,
+        replicas=(first, *rest),
+    )
 
 
 async def _state(scene: Scene, fault: MoveLeader) -> PartitionState:

@@ -76,6 +76,7 @@ class Restarts(OfProcesses):
         after = scene.cluster.system.process(node)
         if before is after and not scene.is_held_down(node, but=fault):
             raise FaultMissedError(f"{node} still has the process that it had")
+        scene.on_back(fault, node)
         proof = f"{node} {manner}, started again as {_number(after)}"
         return _Restarted(proof, is_back=True)
 

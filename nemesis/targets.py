@@ -3,6 +3,7 @@
     one  minority  majority  all          drawn from all nodes
     leader  followers  isr                of one partition of the workload, drawn
     controller                            the active one
+    coordinator  coordinator:tail         of a consumer group, drawn or named
     n1+n3                                 these
 
 Without a word the dice choose one.
@@ -16,6 +17,7 @@ from random import Random
 
 from harness.cluster.base import PartitionState
 from harness.cluster.capabilities import Node
+from harness.cluster.coordinators import OFFSETS_TOPIC, coordinator_partition
 from harness.cluster.parts import NO_PARTS, Part, offered, why_lacking
 from nemesis.base import Ground, NothingToStrikeError, Scene
 
@@ -26,27 +28,38 @@ _OF_PARTS: Mapping[str, frozenset[Part]] = {
     "followers": frozenset({"leaders"}),
     "isr": frozenset({"leaders"}),
     "controller": frozenset({"controllers"}),
+    "coordinator": frozenset({"leaders"}),
 }
 """Targets that only a system with these parts has."""
+COORDINATOR = "coordinator"
 _NAMES = re.compile(r"n[1-9]\d*(\+n[1-9]\d*)*")
 
 
 def check_target(text: str) -> None:
     """ValueError for what is no target; the empty one leaves it to the dice."""
-    if text and text not in TARGETS and _NAMES.fullmatch(text) is None:
-        raise ValueError(
-            f"there is no target {text!r}; try one of {', '.join(TARGETS)}, or nodes such as n1+n3"
-        )
+    word = text.partition(":")[0]
+    if text in ("", *TARGETS) or word == COORDINATOR or _NAMES.fullmatch(text) is not None:
+        return
+    raise ValueError(
+        f"unknown target {text!r}; choose one of {', '.join(TARGETS)}, {COORDINATOR}, "
+        "or nodes such as n1+n3"
+    )
 
 
 def why_no_target(text: str, ground: Ground) -> str | None:
     """Why a run on this ground never has such a target, or None."""
-    lacking = why_lacking(_OF_PARTS.get(text, NO_PARTS), ground.parts, ground.system)
+    word, _, group = text.partition(":")
+    if word == COORDINATOR:
+        if not ground.groups:
+            return "the workload has no consumer groups; try -w group"
+        if group and group not in ground.groups:
+            return f"there is no group {group!r}; the groups are {', '.join(ground.groups)}"
+    lacking = why_lacking(_OF_PARTS.get(word, NO_PARTS), ground.parts, ground.system)
     if lacking is not None:
         return f"for the target {text} {lacking}"
     if text == "followers" and ground.replication_factor == 1:
         return "with one replica a partition has no followers; try --replication-factor 3"
-    if not text or text in TARGETS:
+    if not text or text in TARGETS or word == COORDINATOR:
         return None
     unknown = [name for name in text.split("+") if name not in ground.nodes]
     if not unknown:
@@ -99,8 +112,20 @@ async def _chosen(
             return [] if controller is None else [controller]
         case "leader" | "followers" | "isr":
             return _of_partition(word, await a_partition(scene, dice))
+        case _ if word.partition(":")[0] == COORDINATOR:
+            group = word.partition(":")[2] or dice.choice(scene.groups)
+            return [(await coordinating(scene, group)).leader]
         case _:
             return _named(word.split("+"), nodes)
+
+
+async def coordinating(scene: Scene, group: str) -> PartitionState:
+    """The partition whose leader coordinates this group."""
+    found = await scene.cluster.partitions(OFFSETS_TOPIC)
+    if not found:
+        raise NothingToStrikeError(f"{OFFSETS_TOPIC} is not there yet")
+    wanted = coordinator_partition(group, len(found))
+    return next(each for each in found if each.index == wanted)
 
 
 def _named(names: Sequence[Node], nodes: Sequence[Node]) -> Sequence[Node]:

@@ -20,11 +20,13 @@ from reports.limits import Limits
 from reports.material import Material
 from reports.panels import Offsets, Ring, offsets_panel, ring
 from reports.spacetime import SpaceTime, spacetime
-from reports.stories import story
-from reports.strip import Strip, strip
+from reports.stories import said, story
+from reports.strip import Around, Strip, strip
 from reports.wording import cut, seconds
 
 _PROOFS_MAX = 12
+_OF_A_CAUSE = 2
+"""Findings of one type and one cause are alike: so many are shown in full, and the rest counted."""
 _FIRST = "lost-write"
 """What was lost is what anybody asks for first."""
 
@@ -45,6 +47,8 @@ class Shown:
     strip: Strip | None
     spacetime: SpaceTime | None
     """Around the change of leader behind it, or else around the anomaly itself."""
+    spacetime_at: tuple[str, str] | None
+    """Where on the page the same picture stands, if an earlier anomaly has it: name and anchor."""
     elected_at: str
     witness: str
 
@@ -93,6 +97,7 @@ def choose(found: Sequence[Cause], counts: Mapping[str, int], limits: Limits) ->
             own = [each for each in cause.findings if each.anomaly.type == type_]
             # The smallest proof first: it is the quickest to believe.
             own.sort(key=lambda each: (len(each.anomaly.ops) or 99, each.at_ns or 0))
+            own = _different_first(own)[:_OF_A_CAUSE] if cause.records is not None else own
             ranked += [(rank, len(ranked), each) for rank, each in enumerate(own)]
         ranked.sort(key=lambda each: each[:2])
         chosen[type_] = [each for *_, each in ranked[: min(limits.of_a_kind, max(left, of_causes))]]
@@ -100,40 +105,40 @@ def choose(found: Sequence[Cause], counts: Mapping[str, int], limits: Limits) ->
     return chosen
 
 
-def by_fault(found: Sequence[Cause]) -> list[Cause]:
-    """In their order, but those of one fault together."""
-    faults_in_order = list(dict.fromkeys(_fault(each) for each in found))
-    return sorted(found, key=lambda each: faults_in_order.index(_fault(each)))
+def _different_first(findings: Sequence[Placed]) -> list[Placed]:
+    """In their order, but those whose operations another one has shown come last."""
+    shown: set[tuple[int, ...]] = set()
+    first: list[Placed] = []
+    rest: list[Placed] = []
+    for each in findings:
+        (rest if each.anomaly.ops in shown else first).append(each)
+        shown.add(each.anomaly.ops)
+    return first + rest
 
 
 def groups(found: Sequence[Cause], chosen: Chosen) -> tuple[Group, ...]:
-    anchors = {
-        id(each.anomaly): (f"{type_} #{number}", _anchor(type_, number))
-        for type_, own in chosen.items()
+    numbers = {
+        id(each.anomaly): number
+        for own in chosen.values()
         for number, each in enumerate(own, 1)
-    }
+    }  # fmt: skip
     return tuple(
         Group(
             number=number,
             story=story(cause),
             fault=_fault(cause),
-            proofs=tuple(_first_of_each_type(cause, anchors)),
+            proofs=tuple(_first_of_each_type(cause, numbers)),
         )
         for number, cause in enumerate(found, 1)
     )
 
 
-def _first_of_each_type(
-    cause: Cause, anchors: Mapping[int, tuple[str, str]]
-) -> Iterator[tuple[str, str]]:
+def _first_of_each_type(cause: Cause, numbers: Mapping[int, int]) -> Iterator[tuple[str, str]]:
     for type_ in cause.types:
         own = (id(each.anomaly) for each in cause.findings if each.anomaly.type == type_)
-        shown = sorted((anchors[each] for each in own if each in anchors), key=_number)
-        yield from shown[:1]
-
-
-def _number(proof: tuple[str, str]) -> int:
-    return int(proof[0].rpartition("#")[2])
+        first = min((numbers[each] for each in own if each in numbers), default=None)
+        if first is not None:
+            yield _name(type_, first), _anchor(type_, first)
 
 
 def _fault(cause: Cause) -> str:
@@ -145,6 +150,7 @@ def _fault(cause: Cause) -> str:
 
 def kinds(material: Material, chosen: Chosen, limits: Limits) -> tuple[Kind, ...]:
     counted = material.results.counts()
+    drawn: Drawn = {}
     return tuple(
         Kind(
             type=type_,
@@ -153,11 +159,15 @@ def kinds(material: Material, chosen: Chosen, limits: Limits) -> tuple[Kind, ...
             is_allowed=False,
             is_unsaid=False,
             shown=tuple(
-                _shown(material, number, each, limits) for number, each in enumerate(own, 1)
+                _shown(material, number, each, limits, drawn) for number, each in enumerate(own, 1)
             ),
         )
         for type_, own in chosen.items()
     ) + _allowed(material)
+
+
+def _name(type_: str, number: int) -> str:
+    return f"{type_} #{number}"
 
 
 def _anchor(type_: str, number: int) -> str:
@@ -184,32 +194,43 @@ def _allowed(material: Material) -> tuple[Kind, ...]:
     return tuple(kinds)
 
 
-def _shown(material: Material, number: int, placed: Placed, limits: Limits) -> Shown:
+Drawn = dict[int, tuple[str, str]]
+"""By moment, which anomaly has the picture of its messages: name and anchor."""
+
+
+def _shown(material: Material, number: int, placed: Placed, limits: Limits, drawn: Drawn) -> Shown:
     anomaly, at_ns = placed.anomaly, placed.at_ns
     calls, witness = material.calls, anomaly.witness
     guilty: list[int] = []
-    picture = None
+    picture = messages = None
     change_ns = None if placed.change is None else placed.change.time_ns
     if calls is not None and at_ns is not None:
         guilty = [call for op in anomaly.ops if (call := calls.call_of(op)) is not None]
         near = _same_key(calls, witness, at_ns)
         reigns = (material.leading or Leading()).of_key(str(witness.get("key")))
-        picture = strip(calls, guilty, at_ns, near, material.bands, reigns, limits.bars, change_ns)
+        around = Around(at_ns, guilty, near, witness.get("key"), witness.get("offset"), change_ns)
+        picture = strip(calls, around, material.bands, reigns, limits.bars)
+    moment_ns = at_ns if change_ns is None else change_ns
+    elsewhere = None if moment_ns is None else drawn.get(moment_ns)
+    is_worth_it = change_ns is not None or number <= _OF_A_CAUSE
+    if material.trace and moment_ns is not None and elsewhere is None and is_worth_it:
+        messages = spacetime(material.trace, material.nodes, material.bands, moment_ns)
+        if messages is not None:
+            drawn[moment_ns] = _name(anomaly.type, number), _anchor(anomaly.type, number)
     return Shown(
         anchor=_anchor(anomaly.type, number),
         number=number,
-        because=anomaly.because,
+        because=said(anomaly),
         at="" if at_ns is None else seconds(at_ns),
         during="" if at_ns is None else faults.into(material.bands, at_ns),
         ops=() if calls is None else tuple(
             call_row(calls, call, True, witness) for call in dict.fromkeys(guilty[:_PROOFS_MAX])),
         ops_left=max(0, len(guilty) - _PROOFS_MAX),
         offsets=None if calls is None else offsets_panel(calls, witness),
-        ring=ring(witness, anomaly.because),
+        ring=ring(witness),
         strip=picture,
-        spacetime=None if material.trace is None or at_ns is None or number > 2 else spacetime(
-            material.trace, material.nodes, material.bands,
-            at_ns if change_ns is None else change_ns),
+        spacetime=messages,
+        spacetime_at=elsewhere,
         elected_at="" if change_ns is None else seconds(change_ns),
         witness=cut(json.dumps({"type": anomaly.type, "ops": anomaly.ops, **witness},
                                ensure_ascii=False), 2000),

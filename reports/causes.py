@@ -8,16 +8,21 @@ the same change of leader or records that overlap. reports/stories.py puts a cau
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from checkers.verdict import Anomaly
 from reports.faults import Band
-from reports.leading import Change
+from reports.leading import Change, log_of
 
-LOSSES = frozenset(("lost-write", "unseen", "torn-transaction"))
+LOSSES = frozenset(("lost-append", "lost-put", "lost-write", "torn-transaction", "unseen"))
 """Types of findings that say that an acknowledged record is gone."""
+_ONE_RECORD_EACH = frozenset(("lost-append", "lost-put", "lost-write"))
+"""Types of losses with one finding for each record that is gone."""
+_SKIPS = frozenset(("int-poll-skip", "poll-skip"))
+"""Types of findings whose two offsets were polled; what is missing lies between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,19 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
+class Loss:
+    """Acknowledged records of one partition that are gone, lost by one change of leader."""
+
+    change: Change
+    count: int
+    low: int
+    high: int
+    """The lowest and the highest of their offsets."""
+    is_all: bool = True
+    """Whether the history shows all of them; otherwise there may be more."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """Findings of one cause."""
 
@@ -74,9 +92,15 @@ class Cause:
     lost: int = 0
     """How many acknowledged records are gone."""
     lost_from: int = -1
-    """The lowest offset of a record that is gone; -1 if no finding says it."""
+    """The lowest offset of a record that is known to be gone; -1 if none is known."""
+    lost_to: int = -1
+    """The highest one; -1 unless the offsets of all that are gone are known."""
     is_all: bool = True
     """Whether `lost` counts all of them; checkers keep only the first findings of each type."""
+    more: tuple[Loss, ...] = ()
+    """Other losses of the partition, of which no finding was kept."""
+    count: int = 0
+    """How many findings there are, with those that were not kept, as far as that is known."""
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -85,10 +109,13 @@ class Cause:
         return tuple(sorted(found, key=lambda type_: (type_ not in LOSSES, type_)))
 
 
-def causes(placed: Sequence[Placed], counts: Mapping[str, int]) -> list[Cause]:
+def causes(
+    placed: Sequence[Placed], counts: Mapping[str, int], losses: Iterable[Loss] = ()
+) -> list[Cause]:
     """`counts`: by type, how many findings there are, of which only the first few are kept.
 
-    Losses first, the largest before the others; then in the order of the findings.
+    `losses`: what the history shows of the partitions' losses (reports/losses.py). Losses come
+    first, the largest before the others; then in the order of the findings.
     """
     groups: list[Cause] = []
     # A finding with a change of leader is decided by it. One without joins whatever it overlaps.
@@ -99,6 +126,9 @@ def causes(placed: Sequence[Placed], counts: Mapping[str, int]) -> list[Cause]:
         _counted(group, counts, is_only=group.records is None or lossy.count(group.records.key) < 2)
         for group in groups
     ]
+    counted = _with_losses(counted, losses)
+    kept = Counter(each.anomaly.type for each in placed)
+    counted = [replace(group, count=_count(group, counts, kept)) for group in counted]
     order = {id(each.anomaly): number for number, each in enumerate(placed)}
     in_order = [
         replace(
@@ -120,13 +150,16 @@ def records_of(anomaly: Anomaly) -> Records | None:
     if key is None or isinstance(key, list | dict):
         return None
     offsets = [each for each in _listed(witness, "offset", "offsets") if type(each) is int]
+    put = witness.get("put")
+    if isinstance(put, list) and len(put) == 2 and type(put[0]) is int:
+        offsets, values = [put[0]], [put[1]]
     low, high = min(offsets, default=-1), max(offsets, default=-1)
-    if anomaly.type.endswith("poll-skip") and high - low > 1:
+    if anomaly.type in _SKIPS and high - low > 1:
         # The two polled records are there; those between them are not.
         low, high, values = low + 1, high - 1, list(_listed(witness, "skipped"))
     if low < 0 and not values:
         return None
-    return Records(str(key), low, high, frozenset(map(_text, values)))
+    return Records(log_of(str(key)), low, high, frozenset(map(_text, values)))
 
 
 def _listed(witness: Mapping[str, Any], *names: str) -> Iterator[Any]:
@@ -194,16 +227,52 @@ def _counted(group: Cause, counts: Mapping[str, int], *, is_only: bool) -> Cause
     kept = len(frozenset[str]().union(*(each.values for each in lost)))
     told = [each.witness.get("unseen") for each in anomalies if each.type == "unseen"]
     unseen = max((count for count in told if type(count) is int), default=0)
-    is_all = (is_only and unseen >= kept) or _are_all_kept(anomalies, counts)
+    are_kept = _are_all_kept(anomalies, counts)
+    count = max(kept, unseen if is_only else 0)
+    offsets = [each for found in lost if found.low >= 0 for each in (found.low, found.high)]
     return replace(
         group,
-        lost=max(kept, unseen if is_only else 0),
-        lost_from=min((each.low for each in lost if each.low >= 0), default=-1),
-        is_all=is_all,
+        lost=count,
+        lost_from=min(offsets, default=-1),
+        lost_to=max(offsets) if offsets and are_kept and count == kept else -1,
+        is_all=are_kept or (is_only and unseen >= kept),
     )
 
 
 def _are_all_kept(anomalies: Iterable[Anomaly], counts: Mapping[str, int]) -> bool:
     """Whether a type's findings are all in this group, so that its records are counted."""
-    own = [each.type for each in anomalies if each.type == "lost-write"]
-    return bool(own) and counts.get("lost-write", 0) == len(own)
+    own = Counter(each.type for each in anomalies if each.type in _ONE_RECORD_EACH)
+    return any(counts.get(type_, 0) == count for type_, count in own.items())
+
+
+def _with_losses(groups: Sequence[Cause], losses: Iterable[Loss]) -> list[Cause]:
+    """Each loss counts for the cause with its change of leader; or else for the partition's first.
+
+    Checkers keep only the first findings, so of a later change of leader there may be none.
+    """
+    found = list(groups)
+    for loss in losses:
+        own = [at for at, each in enumerate(found) if each.change == loss.change]
+        of_key = [at for at, each in enumerate(found) if each.lost and _is_of(each, loss)]
+        if own:
+            group = found[own[0]]
+            if loss.count >= group.lost or loss.is_all:
+                found[own[0]] = replace(
+                    group, lost=loss.count, lost_from=loss.low, lost_to=loss.high,
+                    is_all=loss.is_all,
+                )  # fmt: skip
+        elif of_key:
+            group = found[of_key[0]]
+            found[of_key[0]] = replace(group, more=(*group.more, loss))
+    return found
+
+
+def _is_of(cause: Cause, loss: Loss) -> bool:
+    return cause.records is not None and cause.records.key == loss.change.key
+
+
+def _count(group: Cause, counts: Mapping[str, int], kept: Mapping[str, int]) -> int:
+    own = Counter(each.anomaly.type for each in group.findings)
+    return sum(
+        counts.get(type_, count) if count == kept[type_] else count for type_, count in own.items()
+    )

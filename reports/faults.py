@@ -19,12 +19,16 @@ class Band:
     end_ns: int
     nodes: list[str] = field(default_factory=list)
     has_taken_hold: bool = False
+    proof: str = ""
+    """How it is known that it took hold, in a sentence; on several nodes, on the first."""
     kind: str = ""
     sides: list[list[str]] = field(default_factory=list)
     """Nodes that could still reach each other, where links were cut; empty elsewhere."""
 
     links: frozenset[frozenset[str]] = frozenset()
     """Pairs of nodes whose link was struck, in one direction or both."""
+    backs: list[tuple[int, str]] = field(default_factory=list)
+    """Nodes that ran again while the fault went on to the next, and when, in ns."""
 
     def strikes(self, node: str) -> bool:
         """Whether it struck this node itself, its links, or cut it off from the larger side."""
@@ -61,6 +65,9 @@ def bands(rows: Iterable[Op], nodes: Sequence[str], end_of_all_ns: int) -> list[
             left = open_[band.name]
             if "proof" in value:
                 band.has_taken_hold = True
+                band.proof = band.proof or str(value["proof"])
+            elif isinstance(value.get("back"), str):
+                band.backs.append((op.time_ns, value["back"]))
             elif value.get("healed") or "missed" in value or "skipped" in value:
                 left.discard(value["fault"])
                 if not left:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.store.inside import write_inside
 from reports.limits import Limits
-from reports.material import load
+from reports.material import Material, load
 from reports.model import Page, page
+from reports.placing import Found, placed_causes
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -22,17 +23,26 @@ _HERE = Path(__file__).parent / "templates"
 
 def write_report(directory: Path) -> Path:
     """Writes the page of this run beside its history."""
-    write_inside(directory, NAME, report(directory))
-    return directory / NAME
+    material = load(directory)
+    return write_page(material, placed_causes(material))
+
+
+def write_page(material: Material, found: Found) -> Path:
+    write_inside(material.directory, NAME, _text(material, found))
+    return material.directory / NAME
 
 
 def report(directory: Path) -> str:
     material = load(directory)
+    return _text(material, placed_causes(material))
+
+
+def _text(material: Material, found: Found) -> str:
     for limits in _SIZES:
-        text = render(page(material, limits))
+        text = render(page(material, found, limits))
         if len(text.encode()) <= BYTES_MAX:
             return text
-    raise AssertionError(f"even the least of {directory} has more than {BYTES_MAX} bytes")
+    raise AssertionError(f"even the least of {material.directory} is over {BYTES_MAX} bytes")
 
 
 def render(shown: Page) -> str:

@@ -71,13 +71,12 @@ class Leading:
         return sum(len(self.changes(key)) for key in self.reigns)
 
     def of_key(self, key: str) -> Sequence[Reign]:
-        """Reigns of the key's partition; a register's key is `partition/name`."""
-        return self.reigns.get(key) or self.reigns.get(key.partition("/")[0], ())
+        return self.reigns.get(log_of(key), ())
 
     def changes(self, key: str) -> list[Change]:
         """Each time another node came to lead the key's partition."""
         return [
-            Change(key, one, other)
+            Change(log_of(key), one, other)
             for one, other in pairwise(self.of_key(key))
             if one.node != other.node
         ]
@@ -92,6 +91,12 @@ class Leading:
         for each in self.missing:
             now[each.key] = each.count
             yield each.time_ns, sum(now.values())
+
+
+def log_of(key: str) -> str:
+    """The partition of a key of the history: `register-1` of the register `register-1/r0`."""
+    log, slash, _ = key.partition("/")
+    return log if slash and log.rpartition("-")[2].isdigit() else key
 
 
 def load_leading(directory: Path, end_ns: int) -> Leading | None:

@@ -37,7 +37,8 @@ def load_history(directory: Path) -> History:
 
 
 class LeanHistory(History):
-    """As any other, but `elements` is empty: they are read by `scan`, and with their operations."""
+    """As any other, but `elements` is empty: they are read by `scan`, and with their operations,
+    which have no timestamps here."""
 
     def __init__(self, directory: Path) -> None:
         try:
@@ -46,8 +47,9 @@ class LeanHistory(History):
             self._file = pq.ParquetFile(
                 directory / "elements.parquet", page_checksum_verification=True
             )
-            if self._file.schema_arrow.names != schema.ELEMENTS.names:
-                raise ValueError(f"elements have the columns {self._file.schema_arrow.names}")
+            names = self._file.schema_arrow.names
+            if names[: len(schema.ELEMENTS)] != schema.ELEMENTS.names:
+                raise ValueError(f"elements have the columns {names}")
         except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
             raise HistoryError(f"it cannot be read as Parquet ({error})", str(directory)) from error
         super().__init__(
@@ -97,7 +99,9 @@ class LeanHistory(History):
         return found
 
     def _read_group(self, number: int) -> tuple[Any, Any]:
-        table = self._file.read_row_group(number, use_threads=False).cast(schema.ELEMENTS)
+        table = self._file.read_row_group(
+            number, columns=schema.ELEMENTS.names, use_threads=False
+        ).cast(schema.ELEMENTS)
         return np.asarray(table["op"]), table
 
     def _told(self, table: Any) -> list[Element]:

@@ -21,7 +21,7 @@ from reports.html import environment
 from reports.leading import Leading, load_leading
 from reports.measures import latency_ms
 from reports.strip import Mark
-from reports.wording import cut
+from reports.wording import cut, readable
 
 _LAST = 20
 _RECENT_S = 10
@@ -48,24 +48,41 @@ class Live:
     figures: tuple[tuple[str, str], ...] = ()
     latency: Mapping[str, tuple[int, float, float, float]] = field(default_factory=dict)
     now: tuple[str, ...] = ()
-    """Faults at work."""
+    """Faults in force."""
     faults: tuple[tuple[str, str, str], ...] = ()
     """The last ones, the newest first: when, what, and what became of it."""
     leaders: tuple[tuple[str, str, str], ...] = ()
-    """By key: who leads, and who is in sync as far as anybody knows."""
+    """By key: the leader, empty if there is none, and how many replicas are in sync."""
     pulse: Pulse | None = None
 
 
-def live_page(directory: Path, verdict: str, plan: Mapping[str, Any], damage: str = "") -> str:
-    """It asks for itself again every other second, by the browser's own means."""
+def live_page(
+    directory: Path, state: str, plan: Mapping[str, Any], detail: str = "", *, is_live: bool
+) -> str:
+    """A live page loads itself again every other second, by the browser's own means."""
+    title = f"{plan['workload']} × {plan['nemesis']}" if _is_known(plan) else directory.parent.name  # noqa: RUF001
     return environment().get_template("live.html.j2").render(
-        name=f"{directory.parent.name}/{directory.name}",
-        verdict=verdict,
-        damage=damage,
+        title=title,
+        meta=_meta(directory, plan),
+        state=state,
+        is_live=is_live,
+        detail=detail,
         plan=plan,
         command=cut(text_inside(directory, "command.txt").strip(), 2000),
         live=_so_far(directory, plan),
     )  # fmt: skip
+
+
+def _is_known(plan: Mapping[str, Any]) -> bool:
+    return "workload" in plan and "nemesis" in plan
+
+
+def _meta(directory: Path, plan: Mapping[str, Any]) -> str:
+    time = readable(directory.name)
+    parts = [f"{time} UTC" if time else directory.name]
+    for name, form in (("nodes", "{} nodes"), ("on", "on {}"), ("system", "{} broker")):
+        parts += [form.format(plan[name])] if name in plan else []
+    return " · ".join([*parts, *([f"seed {plan['seed']}"] if "seed" in plan else [])])
 
 
 def _so_far(directory: Path, plan: Mapping[str, Any]) -> Live:
@@ -114,7 +131,7 @@ def _figures(calls: Calls, leading: Leading) -> list[tuple[str, str]]:
 def _fault(band: Band, end_ns: int) -> tuple[str, str, str]:
     begun = f"{band.begin_ns / 1e9:.1f} s"
     if band.end_ns >= end_ns:
-        state = "at work" if band.has_taken_hold else "about to take hold"
+        state = "in force" if band.has_taken_hold else "about to take hold"
         return begun, band.label, f"{state}, for {(end_ns - band.begin_ns) / 1e9:.1f} s"
     if not band.has_taken_hold:
         return begun, band.label, "did not take hold"
@@ -125,7 +142,7 @@ def _leaders(leading: Leading, end_ns: int) -> list[tuple[str, str, str]]:
     missing = {each.key: each for each in leading.missing}
     found = []
     for key, reigns in sorted(leading.reigns.items())[:_ROWS_MAX]:
-        leads = reigns[-1].node if reigns and reigns[-1].end_ns >= end_ns else "nobody"
+        leads = reigns[-1].node if reigns and reigns[-1].end_ns >= end_ns else ""
         sync = missing.get(key)
         found.append((key, leads, "" if sync is None else f"{sync.of - sync.count} of {sync.of}"))
     return found

@@ -15,6 +15,7 @@ from harness.history.history import CHUNKS, PARQUET
 from harness.history.op import NEMESIS, Op
 from harness.store.inside import refuse_strangers, text_inside
 from harness.store.results import RunResults
+from harness.store.store import RUNNING
 from harness.store.stored_run import read_plan, read_results
 from reports import faults
 from reports.calls import Calls
@@ -25,7 +26,7 @@ from reports.lean_history import load_history
 from reports.measures import Reading, rates, reading
 from reports.plots import Measured, over_time
 from reports.traced import Trace
-from reports.wording import cut
+from reports.wording import as_words, cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,8 @@ def table(values: Mapping[str, Any], prefix: str = "") -> tuple[tuple[str, str],
     for name, value in values.items():
         if isinstance(value, dict):
             rows += table(value, f"{prefix}{name} ")
-        elif value is not None:
-            rows.append((f"{prefix}{name}", cut(str(value), 300)))
+        elif said := as_words(value):
+            rows.append((f"{prefix}{name}", cut(said, 300)))
     return tuple(rows)
 
 
@@ -104,5 +105,5 @@ def schedule(directory: Path) -> str:
 def files(directory: Path) -> tuple[str, ...]:
     """Where everything is that the page left out; pages themselves are no part of it."""
     found = [path.relative_to(directory) for path in directory.rglob("*") if path.is_file()]
-    shown = (path for path in found if path.parts[0] not in ("hosts", "report.html"))
+    shown = (path for path in found if path.parts[0] not in ("hosts", "report.html", RUNNING))
     return tuple(sorted(path.as_posix() for path in shown)[:80])

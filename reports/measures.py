@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from harness.history.operations import OPERATIONS
 from harness.history.schema import FAIL, INFO, OK
+from harness.store.results import SurvivedFigures
 from reports.calls import RECORD, Calls, Ints
 from reports.faults import Band
 
@@ -40,7 +41,7 @@ class Partition:
     key: Any
     sent: int
     read: int
-    """Of those, how many anybody read."""
+    """How many of those were read; of several at one offset, only one can be."""
 
 
 @dataclass(slots=True)
@@ -83,7 +84,8 @@ def reading(calls: Calls) -> Reading:
         unread += _behind(ends, acked_at, offsets, time_ns[elements.row[records]],
                           elements.offset[records])  # fmt: skip
         was_read = read_at != _NEVER
-        partitions.append(Partition(key, len(acks), int(np.sum(was_read))))
+        # Of two that were acknowledged at one offset, only one can have been read.
+        partitions.append(Partition(key, len(acks), len(np.unique(offsets[was_read]))))
         acked_at, read_at = acked_at[was_read], read_at[was_read]
         slot.append(np.minimum(acked_at // width, len(ends) - 1).astype(np.int16))
         waited.append((np.maximum(read_at - acked_at, 0) / _NS).astype(np.float32))
@@ -138,18 +140,30 @@ def rates(calls: Calls, read: Reading) -> Rates:
 
 
 def acknowledged(calls: Calls) -> npt.NDArray[np.bool_]:
-    """Which calls wrote something and were told that it is there."""
+    """Which calls wrote something and were acknowledged."""
     writes = [code for code, name in enumerate(calls.rows.names) if name in WRITES]
     found: npt.NDArray[np.bool_] = (calls.type == OK) & np.isin(calls.f, writes)
     return found
 
 
 def during(calls: Calls, bands: Sequence[Band]) -> npt.NDArray[np.bool_]:
-    """Which calls ended while a fault was at work."""
+    """Which calls ended while a fault was in force."""
     found = np.zeros(len(calls), np.bool_)
     for band in bands:
         found |= (calls.end_ns >= band.begin_ns) & (calls.end_ns <= band.end_ns)
     return found
+
+
+def writes_under_faults(
+    calls: Calls, bands: Sequence[Band], survived: SurvivedFigures | None
+) -> int:
+    """How many writes were acknowledged while a fault was in force, as the run itself counted.
+
+    A run that did not count has bands alone, which begin a moment before a fault takes hold.
+    """
+    if survived is not None:
+        return survived["writes"]
+    return int(np.sum(acknowledged(calls) & during(calls, bands)))
 
 
 def longest_silence_s(calls: Calls) -> float | None:

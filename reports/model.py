@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from checkers.verdict import Verdict
+from checkers.verdict import Validity, Verdict
 from harness.store.stored_run import read_environment
 from reports import faults, logs, sentences
-from reports.anomalies import Group, Kind, by_fault, choose, groups, kinds
+from reports.anomalies import Group, Kind, choose, groups, kinds
 from reports.call_rows import Call, around
-from reports.causes import causes
 from reports.limits import Limits
 from reports.material import Material, configuration, files, schedule, table
 from reports.overview import Overview, overview
-from reports.placing import all_placed
+from reports.placing import Found
 from reports.quality import Quality, quality
 from reports.wording import readable, seconds
 
@@ -58,13 +58,12 @@ class Page:
     files: tuple[str, ...]
 
 
-def page(material: Material, limits: Limits) -> Page:
+def page(material: Material, found: Found, limits: Limits) -> Page:
     results, plan, calls = material.results, material.plan, material.calls
-    found = all_placed(material)
-    by_cause = by_fault(causes(found, results.counts()))
+    by_cause = found.causes
     chosen = choose(by_cause, results.counts(), limits)
-    guilty = {index for each in found for index in each.anomaly.ops}
-    moments = sorted(each.at_ns for each in found if each.at_ns is not None)
+    guilty = {index for each in found.placed for index in each.anomaly.ops}
+    moments = sorted(each.at_ns for each in found.placed if each.at_ns is not None)
     first = moments[0] if moments else None
     shown, left = ((), 0) if calls is None else around(calls, guilty, moments, limits)
     return Page(
@@ -87,7 +86,7 @@ def page(material: Material, limits: Limits) -> Page:
         calls_left=left,
         logs={} if first is None else logs.lines_around(material.directory, first),
         logs_at="" if first is None else seconds(first),
-        plan=table(plan),
+        plan=table(_asked(plan)),
         environment=table(read_environment(material.directory)),
         configuration=configuration(material.directory),
         schedule=schedule(material.directory),
@@ -95,20 +94,27 @@ def page(material: Material, limits: Limits) -> Page:
     )  # fmt: skip
 
 
+def _asked(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The plan without what has no meaning for this run: the simulator has clients of its own."""
+    without = ("client",) if plan.get("on") == "sim" else ()
+    return {name: value for name, value in plan.items() if name not in without}
+
+
 def _lead(material: Material, first: int | None, count: int) -> str:
     """The verdict in figures: how much, of how much, and when first."""
     done = 0 if material.calls is None else len(material.calls)
     counted = material.results.counts()
     if not counted:
-        struck = sum(each.has_taken_hold for each in material.bands)
-        strokes = "stroke" if struck == 1 else "strokes"
-        return f"{done:,} operations, and {struck} {strokes} of the nemesis that took hold."
+        survived = material.results.figures.get("survived")
+        said = f"{done:,} operations"
+        is_valid = material.results.validity is Validity.VALID
+        return f"{said}; {sentences.survived(survived)}." if survived and is_valid else f"{said}."
     total, kinds = sum(counted.values()), len(counted)
     said = f"{total:,} anomal{'y' if total == 1 else 'ies'} of {kinds} kind{'s'[: kinds > 1]}"
-    said += f", of {count:,} cause{'s'[: count > 1]}, in {done:,} operations."
+    said += f" with {count:,} cause{'s'[: count > 1]} in {done:,} operations."
     if first is not None:
         into = faults.into(material.bands, first)
-        said += f" The first at {seconds(first)}{', ' + into if into else ''}."
+        said += f" The first is at {seconds(first)}{', ' + into if into else ''}."
     return said
 
 

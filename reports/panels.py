@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from reports.wording import short
 
 _AROUND = 3
 _OPS_MAX = 300
+_CORNERS_OF_A_SMALL_RING = 8
+"""A ring of more corners has smaller ones, and no labels on its edges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,9 @@ class Column:
     offset: int
     is_guilty: bool
     sent: str
-    """How the send ended that was told this offset; nothing if there was none."""
+    """Outcome of the send that was acknowledged at this offset; empty if there was none."""
     values: tuple[tuple[str, bool], ...]
-    """What anybody put or saw there, and whether anybody read it."""
+    """Each value that was sent or read there, and whether it was read."""
     read: int
     """How many polls returned it."""
 
@@ -102,6 +104,8 @@ class Corner:
 @dataclass(frozen=True, slots=True)
 class Edge:
     kind: str
+    label: str
+    """Its kind; empty where there is no room for it."""
     reason: str
     number: int
     ops: tuple[int, int]
@@ -115,53 +119,57 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
+    size: float
+    """Width and height."""
+    corner: float
+    """Radius of the circle at a corner."""
     corners: tuple[Corner, ...]
     edges: tuple[Edge, ...]
 
 
-def ring(witness: Mapping[str, Any], because: str) -> Ring | None:
+def ring(witness: Mapping[str, Any]) -> Ring | None:
     """A cycle of transactions: corners in its order, each edge with its reason."""
     nodes, steps = witness.get("cycle"), witness.get("steps")
     if not isinstance(nodes, list) or not isinstance(steps, list) or len(nodes) != len(steps) + 1:
         return None
-    corners: dict[int, Corner] = {}
     distinct = list(dict.fromkeys(nodes))
+    is_small = len(distinct) <= _CORNERS_OF_A_SMALL_RING
+    corner = 22.0 if is_small else 15.0
+    radius = 108.0 if is_small else len(distinct) * (2 * corner + 14) / (2 * math.pi)
+    middle = radius + 2 * corner
+    corners: dict[int, Corner] = {}
     for number, index in enumerate(distinct):
         angle = 2 * math.pi * number / len(distinct) - math.pi / 2
-        x, y = (round(v, 1) for v in (200 + 118 * math.cos(angle), 150 + 108 * math.sin(angle)))
-        corners[index] = Corner(f"T{number + 1}", index, x, y)
-    reasons = _reasons(because, len(steps))
+        x, y = middle + radius * math.cos(angle), middle + radius * math.sin(angle)
+        name = f"T{number + 1}" if is_small else str(number + 1)
+        corners[index] = Corner(name, index, round(x, 1), round(y, 1))
     edges = tuple(
-        _edge(number, step, corners[one], corners[other], reason)
-        for number, (step, one, other, reason) in enumerate(
-            zip(steps, nodes, nodes[1:], reasons, strict=False), 1
-        )
+        _edge(number, step, corners[one], corners[other], corner, has_label=is_small)
+        for number, (step, one, other) in enumerate(zip(steps, nodes, nodes[1:], strict=False), 1)
     )
-    return Ring(tuple(corners.values()), edges)
+    return Ring(round(2 * middle, 1), corner, tuple(corners.values()), edges)
 
 
-def _reasons(because: str, count: int) -> Sequence[str]:
-    """The checker's sentence, step by step."""
-    told = because.partition(": ")[2].removesuffix(": a contradiction")
-    reasons = [each.strip().removeprefix("however ") for each in told.split("; ")]
-    return reasons if len(reasons) == count else [""] * count
-
-
-def _edge(number: int, step: Any, one: Corner, other: Corner, reason: str) -> Edge:
+def _edge(
+    number: int, step: Any, one: Corner, other: Corner, corner: float, *, has_label: bool
+) -> Edge:
     dx, dy = other.x - one.x, other.y - one.y
     length = math.hypot(dx, dy) or 1.0
     ux, uy = dx / length, dy / length
     # Beside the line, so that two edges between the same corners do not lie on each other.
-    sx, sy = -uy * 7, ux * 7
+    sx, sy = (-uy * 7, ux * 7) if has_label else (0.0, 0.0)
+    step = step if isinstance(step, Mapping) else {}
+    kind = str(step.get("type", "?"))
     return Edge(
-        kind=str(step.get("type", "?")) if isinstance(step, Mapping) else "?",
-        reason=reason,
+        kind=kind,
+        label=kind if has_label else "",
+        reason=str(step.get("because", "")),
         number=number,
         ops=(one.index, other.index),
-        x1=round(one.x + ux * 26 + sx, 1),
-        y1=round(one.y + uy * 26 + sy, 1),
-        x2=round(other.x - ux * 30 + sx, 1),
-        y2=round(other.y - uy * 30 + sy, 1),
+        x1=round(one.x + ux * corner + sx, 1),
+        y1=round(one.y + uy * corner + sy, 1),
+        x2=round(other.x - ux * (corner + 4) + sx, 1),
+        y2=round(other.y - uy * (corner + 4) + sy, 1),
         label_x=round((one.x + other.x) / 2 + sx * 3, 1),
         label_y=round((one.y + other.y) / 2 + sy * 3 + 4, 1),
     )

@@ -2,44 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from checkers.verdict import AT_S, Anomaly
-from harness.history.schema import OK
 from harness.store.stored_run import read_began
-from reports.calls import SENT, Calls, Ints
-from reports.causes import Placed, records_of
+from reports.causes import LOSSES, Cause, Placed, Records, causes, records_of
 from reports.faults import Band
 from reports.leading import Change
+from reports.losses import LostRecords, change_of, lost_records
 from reports.material import Material
 
 
-def all_placed(material: Material) -> list[Placed]:
-    """Every anomaly of the run, in order."""
-    known: dict[str, Acknowledgements] = {}
-    return [_placed(material, anomaly, known) for anomaly in material.results.anomalies]
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The anomalies of a run, each with its place, and their causes."""
+
+    placed: Sequence[Placed]
+    causes: Sequence[Cause]
+    """The largest loss first, but those of one fault together."""
 
 
-def _placed(material: Material, anomaly: Anomaly, known: dict[str, Acknowledgements]) -> Placed:
-    """`known` keeps the acknowledgements of partitions that were looked up before."""
-    records, calls = records_of(anomaly), material.calls
-    at_ns = moment(material, anomaly)
-    since_ns, replaced_ns = at_ns, None
-    if calls is not None and records is not None and records.low >= 0:
-        if records.key not in known:
-            known[records.key] = acknowledgements(calls, records.key)
-        acked = known[records.key]
-        since_ns = acked.first_ns(records.low, records.high) or since_ns
-        replaced_ns = None if since_ns is None else acked.replaced_ns(since_ns)
-    if since_ns is None:
-        return Placed(anomaly, at_ns)
+def placed_causes(material: Material) -> Found:
+    anomalies = material.results.anomalies
+    lost = _Lost(material, _unseen(anomalies))
+    placed = [_placed(material, anomaly, lost) for anomaly in anomalies]
+    lossy = dict.fromkeys(
+        records.key
+        for each in anomalies
+        if each.type in LOSSES and (records := records_of(each)) is not None
+    )
+    keys = () if material.calls is None else lossy
+    losses = [loss for key in keys for loss in lost.of(key).by_change()]
+    return Found(placed, _by_fault(causes(placed, material.results.counts(), losses)))
+
+
+def _by_fault(found: Sequence[Cause]) -> list[Cause]:
+    """In their order, but those of one fault together."""
+    names = ["" if each.fault is None else each.fault.name for each in found]
+    first = {name: at for at, name in reversed(list(enumerate(names)))}
+    order = sorted(range(len(found)), key=lambda at: first[names[at]])
+    return [found[at] for at in order]
+
+
+@dataclass(slots=True)
+class _Lost:
+    """Of each partition what it lost, looked up once."""
+
+    material: Material
+    unseen: Mapping[str, int]
+    known: dict[str, LostRecords] = field(default_factory=dict)
+
+    def changes(self, key: str) -> Sequence[Change]:
+        return () if self.material.leading is None else self.material.leading.changes(key)
+
+    def of(self, key: str) -> LostRecords:
+        if key not in self.known:
+            assert self.material.calls is not None
+            self.known[key] = lost_records(
+                self.material.calls, key, self.changes(key), self.material.bands,
+                self.unseen.get(key, -1),
+            )  # fmt: skip
+        return self.known[key]
+
+    def change_of(self, records: Records, at_ns: int) -> Change | None:
+        """`at_ns`: when the first operation of the finding ended."""
+        own = self.of(records.key).change_of(records.low, records.high, at_ns)
+        return own or change_of(self.changes(records.key), self.material.bands, at_ns)
+
+
+def _unseen(anomalies: Iterable[Anomaly]) -> dict[str, int]:
+    """By partition, how many acknowledged records were never polled, where a checker counted."""
+    found: dict[str, int] = {}
+    for anomaly in anomalies:
+        records, count = records_of(anomaly), anomaly.witness.get("unseen")
+        if records is not None and type(count) is int:
+            found[records.key] = count
+    return found
+
+
+def _placed(material: Material, anomaly: Anomaly, lost: _Lost) -> Placed:
+    records, at_ns = records_of(anomaly), moment(material, anomaly)
+    if at_ns is None:
+        return Placed(anomaly)
     change = None
-    if records is not None and material.leading is not None:
-        change = change_of(material.leading.changes(records.key), since_ns, replaced_ns)
-    return Placed(anomaly, at_ns, change, fault_behind(material.bands, since_ns, change))
+    # What names no offset and says of no record that it is gone belongs to no change of leader.
+    if records is not None and (records.low >= 0 or anomaly.type in LOSSES):
+        change = lost.change_of(records, at_ns)
+    return Placed(anomaly, at_ns, change, fault_behind(material.bands, at_ns, change))
 
 
 def moment(material: Material, anomaly: Anomaly) -> int | None:
@@ -57,21 +107,6 @@ def moment(material: Material, anomaly: Anomaly) -> int | None:
     return max(0, int(at_s * 1e9) - began.stage_ns)
 
 
-def change_of(
-    changes: Sequence[Change], since_ns: int, replaced_ns: int | None = None
-) -> Change | None:
-    """The change of leader that may have lost what was acknowledged at `since_ns`.
-
-    It is the next one, unless the successor was seen to append in its place before that: a leader
-    that is cut off goes on acknowledging until it learns of its successor, so that what it
-    acknowledges after the change is lost by the change, too. The same holds after the last one.
-    """
-    if replaced_ns is not None:
-        changes = [each for each in changes if each.time_ns <= replaced_ns]
-    later = [each for each in changes if each.time_ns >= since_ns]
-    return later[0] if later else changes[-1] if changes else None
-
-
 def fault_behind(bands: Sequence[Band], since_ns: int, change: Change | None) -> Band | None:
     """The fault that made the change of leader, or that was in force when it was acknowledged.
 
@@ -84,36 +119,3 @@ def fault_behind(bands: Sequence[Band], since_ns: int, change: Change | None) ->
     from_ns = min(since_ns, time_ns)
     found = [each for each in bands if each.begin_ns <= time_ns and each.end_ns >= from_ns]
     return max(found, key=lambda each: (each.strikes(leader), each.begin_ns), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Acknowledgements:
-    """Of one partition: which offsets were acknowledged, and when, in the order of time."""
-
-    offset: Ints
-    time_ns: Ints
-
-    def first_ns(self, low: int, high: int) -> int | None:
-        """When the first of these offsets was acknowledged."""
-        own = self.time_ns[(self.offset >= low) & (self.offset <= high)]
-        return int(own[0]) if len(own) else None
-
-    def replaced_ns(self, since_ns: int) -> int | None:
-        """When an offset was first acknowledged a second time, after this time."""
-        _, first = np.unique(self.offset, return_index=True)
-        again = np.delete(self.time_ns, first)
-        later = again[again > since_ns]
-        return int(later[0]) if len(later) else None
-
-
-def acknowledgements(calls: Calls, key: str) -> Acknowledgements:
-    keys = [str(each) for each in calls.history.keys]
-    elements = calls.elements
-    number = keys.index(key) if key in keys else -2
-    # Step by step: a run may have many millions of elements, and a partition few of them.
-    own = np.flatnonzero(elements.key == number)
-    own = own[np.isin(elements.kind[own], SENT)]
-    own = own[calls.rows.type[elements.row[own]] == OK]
-    return Acknowledgements(
-        elements.offset[own].astype(np.int64), calls.rows.time_ns[elements.row[own]]
-    )

@@ -9,18 +9,25 @@ from typing import Any
 import numpy as np
 
 from harness.history.schema import FAIL, INFO
-from harness.store.results import FaultFigures, RunResults
+from harness.store.results import FaultFigures, RunResults, SurvivedFigures
 from reports import sentences
 from reports.calls import RECORD, Calls
 from reports.faults import Band, stroke_of
 from reports.leading import Leading
-from reports.measures import Reading, acknowledged, during, latency_ms, longest_silence_s
+from reports.measures import (
+    Reading,
+    acknowledged,
+    during,
+    latency_ms,
+    longest_silence_s,
+    writes_under_faults,
+)
 from reports.protocol_states import Seen, counted, never_reached
 from reports.recovery import recoveries
+from reports.served import ServedTable, served_table
+from reports.skew import hot_partitions, skew_sentence
 from reports.traced import Trace
-
-_HOT = 2.0
-"""A partition with that many times its share of the load is hot."""
+from reports.traffic import TrafficTable, traffic_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +37,13 @@ class Quality:
     never_reached: tuple[str, ...]
     partitions: tuple[tuple[str, int, float, bool], ...]
     """Key, acknowledged, share of the largest in percent, and whether it is hot."""
+    skew: str | None
+    """The hot ones in a sentence."""
     faults: tuple[tuple[str, str, str, str], ...]
     """Name, when, how long a partition acknowledged nothing, and its proof or why there is none."""
     latency: tuple[tuple[str, int, float, float, float], ...]
+    traffic: TrafficTable | None
+    served: ServedTable | None
 
 
 def quality(
@@ -46,7 +57,8 @@ def quality(
     faults = results.figures.get("faults", [])
     struck = during(calls, bands)
     acked = acknowledged(calls)
-    in_fault = int(np.sum(acked & struck))
+    survived = results.figures.get("survived")
+    in_fault = writes_under_faults(calls, bands, survived)
     sent = sum(each.sent for each in read.partitions)
     read_back = sum(each.read for each in read.partitions)
     figures = []
@@ -54,13 +66,13 @@ def quality(
         held = sum("proof" in each for each in faults)
         figures.append(("faults that took hold", f"{held:,} of {len(faults):,}"))
     if leading is not None:
-        figures.append(("changes of leader", f"{leading.elections:,}"))
-        figures.append(("controllers", f"{len(leading.controllers):,}"))
+        figures.append(("changes of leader", _elections(leading, survived)))
+        figures.append(("active controllers", f"{len(leading.controllers):,}"))
         if leading.unread:
-            figures.append(("lines of cluster.jsonl that make no sense", f"{leading.unread:,}"))
-    figures.append(("acknowledged during a fault", f"{in_fault:,} of {int(np.sum(acked)):,}"))
+            figures.append(("invalid lines of cluster.jsonl", f"{leading.unread:,}"))
+    figures.append(("writes during a fault", f"{in_fault:,} of {int(np.sum(acked)):,}"))
     if sent:
-        figures.append(("acknowledged and read back", f"{100 * read_back / sent:.2f} %"))
+        figures.append(("acknowledged records read back", f"{100 * read_back / sent:.2f} %"))
     silence = longest_silence_s(calls)
     if silence is not None:
         figures.append(("longest time without an acknowledgement", f"{silence:.2f} s"))
@@ -69,9 +81,19 @@ def quality(
         doubts=tuple(sentences.doubts(results)),
         never_reached=tuple(_never_reached(calls, struck, in_fault, bands, trace, leading)),
         partitions=_load(read),
+        skew=skew_sentence(_counts(read)),
         faults=_faults(faults, calls, bands),
         latency=tuple((name, *row) for name, row in latency_ms(calls).items()),
+        traffic=traffic_table(results.figures.get("traffic", {})),
+        served=served_table(results.figures.get("served_again", [])),
     )
+
+
+def _elections(leading: Leading, survived: SurvivedFigures | None) -> str:
+    """Leaders also change when they are moved at the end, which is no election under faults."""
+    under_faults = None if survived is None else survived.get("elections")
+    said = f"{leading.elections:,}"
+    return said if under_faults is None else f"{said}, {under_faults:,} of them under faults"
 
 
 def _never_reached(
@@ -89,14 +111,14 @@ def _never_reached(
     of_fault = calls.of_row[has_read]
     states = {
         "a fault": bool(bands),
-        "an operation that failed for certain": bool(np.any(calls.type == FAIL)),
-        "an operation whose outcome nobody knows": bool(np.any(calls.type == INFO)),
+        "an operation that certainly failed": bool(np.any(calls.type == FAIL)),
+        "an operation with an unknown outcome": bool(np.any(calls.type == INFO)),
     }
     if bands:
         states["an acknowledgement during a fault"] = in_fault > 0
         states["a record read during a fault"] = bool(np.any(struck[of_fault[of_fault >= 0]]))
-        labels = {each.label.partition(" ")[0] for each in bands}
-        states["two kinds of faults at once"] = len(labels) < 2 or _overlap(bands)
+        kinds = {each.kind for each in bands}
+        states["two kinds of faults at once"] = len(kinds) < 2 or _overlap(bands)
     of_load = [state for state, was_reached in states.items() if not was_reached]
     return [*of_load, *never_reached(counted(Seen(leading, trace)))]
 
@@ -106,22 +128,26 @@ def _overlap(bands: Sequence[Band]) -> bool:
         one.begin_ns < other.end_ns and other.begin_ns < one.end_ns
         for number, one in enumerate(bands)
         for other in bands[number + 1 :]
-        if one.label.partition(" ")[0] != other.label.partition(" ")[0]
+        if one.kind != other.kind
     )
 
 
 def _load(read: Reading) -> tuple[tuple[str, int, float, bool], ...]:
     most = max((each.sent for each in read.partitions), default=0) or 1
-    mean = sum(each.sent for each in read.partitions) / (len(read.partitions) or 1)
+    hot = {each.key for each in hot_partitions(_counts(read))}
     return tuple(
         (
             str(each.key),
             each.sent,
             round(100 * each.sent / most, 1),
-            len(read.partitions) > 1 and each.sent > _HOT * mean,
+            str(each.key) in hot,
         )
         for each in sorted(read.partitions, key=lambda each: str(each.key))
     )
+
+
+def _counts(read: Reading) -> dict[str, int]:
+    return {str(each.key): each.sent for each in read.partitions}
 
 
 def _faults(

@@ -38,7 +38,7 @@ def by_kind(
     kinds: dict[str, list[float]] = {}
     for band, longest in zip(bands, found, strict=True):
         if longest is not None and band.has_taken_hold:
-            kinds.setdefault(band.label.partition(" ")[0], []).append(longest)
+            kinds.setdefault(band.kind, []).append(longest)
     return {kind: (median(own), max(own), len(own)) for kind, own in sorted(kinds.items())}
 
 

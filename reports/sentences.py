@@ -12,7 +12,10 @@ from checkers.verdict import Validity
 from harness.doubts import sentence_of
 from harness.store.results import Figures, RunResults, SurvivedFigures
 from reports.causes import Placed, causes, records_of
-from reports.stories import story
+from reports.served import served_sentence
+from reports.skew import skew_sentence
+from reports.stories import said, story
+from reports.traffic import on_the_wire
 
 _SHOWN = 3
 """Of each type; results.json has more."""
@@ -56,15 +59,24 @@ def not_judged(results: RunResults) -> list[str]:
 
 def verdict(results: RunResults) -> str:
     """In one line."""
+    return f"{results.validity.value}: {detail(results)}"
+
+
+def detail(results: RunResults) -> str:
+    """What the verdict rests on."""
     if results.validity is Validity.INVALID:
         found = sorted(results.counts().items())
-        return "invalid: " + ", ".join(f"{count:,} {type_}" for type_, count in found)
+        return ", ".join(f"{count:,} {type_}" for type_, count in found)
     verdicts = results.verdicts
     if results.validity is Validity.UNKNOWN:
-        return "unknown: " + "; ".join(reasons(results))
-    allowed = sum(len(each.found) for each in verdicts)
-    more = f"; {allowed} allowed by the contract" if allowed else ""
-    return f"valid: {len(verdicts)} checkers found nothing that must not be{more}"
+        return "; ".join(reasons(results))
+    allowed = sum(
+        each.count_of(type_)
+        for each in verdicts
+        for type_ in dict.fromkeys(finding.type for finding in each.found)
+    )
+    more = f"; the contract allows {_counted(allowed, 'finding')}" if allowed else ""
+    return f"{_counted(len(verdicts), 'checker')} found no anomaly{more}"
 
 
 def operations(figures: Figures) -> str:
@@ -113,20 +125,32 @@ def again(results: RunResults) -> str:
 
 
 def findings(results: RunResults) -> list[str]:
-    """What was found, by cause, as far as the witnesses alone tell causes apart."""
+    """What was found, by cause."""
+    if not results.causes:
+        return _by_witnesses(results)
+    lines = [each["sentence"] for each in results.causes[:_CAUSES_MAX]]
+    return lines + _left(len(results.causes) - _CAUSES_MAX)
+
+
+def _left(count: int) -> list[str]:
+    if count <= 0:
+        return []
+    return [f"and {count:,} more cause{'s'[: count > 1]}; the page of the run shows all of them"]
+
+
+def _by_witnesses(results: RunResults) -> list[str]:
+    """As far as the witnesses alone tell causes apart: of a run whose history cannot be read."""
     counted = results.counts()
     found = causes([Placed(each) for each in results.anomalies], counted)
     of_records = [each for each in found if each.records is not None]
     lines = [story(each) for each in of_records[:_CAUSES_MAX]]
-    left = len(of_records) - _CAUSES_MAX
-    if left > 0:
-        lines.append(f"and {left:,} more causes; the page of the run has them all")
+    lines += _left(len(of_records) - _CAUSES_MAX)
     for cause in sorted(
         (each for each in found if each.records is None), key=lambda one: one.types
     ):
         (type_,) = cause.types
         told = [each.anomaly for each in cause.findings[:_SHOWN]]
-        lines += [f"{type_}: {each.because}" for each in told]
+        lines += [f"{type_}: {said(each)}" for each in told]
         # Those that are not kept may be of either sort; they are counted where all kept are alike.
         is_all = all(records_of(each) is None for each in results.anomalies if each.type == type_)
         count = counted[type_] if is_all else len(cause.findings)
@@ -146,6 +170,16 @@ def summary(results: RunResults, directory: Path | str) -> list[str]:
     counted = operations(results.figures)
     if counted:
         lines.append(f"  {counted}")
+    wire = on_the_wire(results.figures.get("traffic", {}))
+    if wire:
+        lines.append(f"  on the wire: {wire}")
+    partitions = results.figures.get("partitions", {})
+    skew = skew_sentence({key: each["acknowledged"] for key, each in partitions.items()})
+    if skew:
+        lines.append(f"  skew: {skew}")
+    served = served_sentence(results.figures.get("served_again", []))
+    if served:
+        lines.append(f"  {served}")
     lived_through = results.figures.get("survived")
     if results.validity is Validity.VALID and lived_through:
         lines.append(f"  {survived(lived_through)}")

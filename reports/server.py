@@ -11,6 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,17 +20,29 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from harness.errors import EnvironmentFailure
 from harness.store.inside import DamagedError, MissingError, text_inside
+from harness.store.store import is_under_way
 from harness.store.stored_run import read_plan, read_results
 from reports import sentences
-from reports.comparison import as_words, compare_runs
+from reports.comparison import compare_runs
 from reports.html import NAME, environment, report
-from reports.wording import readable
+from reports.wording import as_words, readable
 
 _TEXTS = {"results.json": "application/json", "summary.txt": "text/plain",
           "plan.json": "application/json", "schedule.json": "application/json",
           "env.json": "application/json"}  # fmt: skip
-CORRUPT = "corrupt"
-"""The verdict of a run whose files are not what a run writes."""
+
+
+class State(Enum):
+    """How far a run has come."""
+
+    JUDGED = "judged"
+    UNDER_WAY = "under way"
+    NO_END = "no end"
+    CORRUPT = "corrupt"
+    """Its files are not what a run writes."""
+
+
+_NO_END = "it was killed, or crashed; harness analyze judges what it recorded"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
@@ -41,8 +54,10 @@ class Listed:
     kind: str
     time: str
     """`2026-11-16 00:15:30`; sorts as it is."""
+    state: State
     verdict: str
-    sentence: str
+    """Its validity, or else its state."""
+    detail: str
     seed: str = ""
     place: str = ""
     nodes: str = ""
@@ -71,14 +86,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         try:
             if not _is_for_us(self.headers.get("Host", ""), self.server.host):
-                self._send(HTTPStatus.FORBIDDEN, "this server does not go by that name")
+                self._send(HTTPStatus.FORBIDDEN, "the Host header names another server")
                 return
             self._answer()
         except EnvironmentFailure as failure:
             # What is damaged in a store is no failure of this server: there is no such page.
             self._send(HTTPStatus.NOT_FOUND, str(failure))
         except ConnectionError:
-            pass  # whoever asked has gone
+            pass  # the client has gone
         except Exception as bug:
             # A page is made of what a run has stored; whatever that is, there is an answer.
             traceback.print_exc()
@@ -100,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._compare(found, parse_qs(asked.query).get("run", []))
             case ["run", kind, time] if f"{kind}/{time}" in found:
                 with self.server.making:
-                    text = _page(self.server.root, found[f"{kind}/{time}"])
+                    text = _page(found[f"{kind}/{time}"])
                 self._send(HTTPStatus.OK, text, "text/html")
             case ["run", kind, time, name] if f"{kind}/{time}" in found and name in _TEXTS:
                 text = text_inside(found[f"{kind}/{time}"], name)
@@ -110,10 +125,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _compare(self, found: Mapping[str, Path], names: list[str]) -> None:
         if len(names) != 2 or not all(name in found for name in names):
-            self._send(HTTPStatus.BAD_REQUEST, "choose two runs of the list")
+            said = "a comparison needs two runs; go back and pick two runs of the list"
+            self._send(HTTPStatus.BAD_REQUEST, said)
             return
-        rows = compare_runs(found[names[0]], found[names[1]])
-        text = environment().get_template("compare.html.j2").render(rows=rows, names=names)
+        rows = compare_runs(found[names[0]], found[names[1]])[1:]
+        runs = [_listed(found[name]) for name in names]
+        text = environment().get_template("compare.html.j2").render(rows=rows, runs=runs)
         self._send(HTTPStatus.OK, text, "text/html")
 
     def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
@@ -129,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Nobody asked for a log."""
+        """Requests are not logged."""
 
 
 def _address(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
@@ -152,30 +169,34 @@ def _name(directory: Path) -> str:
 
 
 def _list(root: Path, runs: Sequence[Path]) -> str:
-    rows = [_listed(root, directory) for directory in reversed(runs)]
+    rows = [_listed(directory) for directory in reversed(runs)]
     return environment().get_template("list.html.j2").render(rows=rows, root=root.name)
 
 
-def _listed(root: Path, directory: Path) -> Listed:
-    current = root / "current"
-    is_under_way = current.exists() and current.resolve() == directory.resolve()
+def _listed(directory: Path) -> Listed:
     plan: Mapping[str, Any] = {}
+    state, verdict = State.JUDGED, ""
     try:
         plan = read_plan(directory)
         results = read_results(directory)
-        verdict, sentence = results.validity.value, sentences.verdict(results)
+        verdict, detail = results.validity.value, sentences.detail(results)
     except MissingError:
-        verdict, sentence = "under way" if is_under_way else "no end", ""
+        state = State.UNDER_WAY if is_under_way(directory) else State.NO_END
+        detail = _NO_END if state is State.NO_END else ""
     except DamagedError as damaged:
-        verdict, sentence = CORRUPT, f"{damaged.path.name}: {damaged.why}"
+        state, detail = (
+            State.CORRUPT,
+            f"{damaged.path.name} is not what a run writes: {damaged.why}",
+        )
     kind, name = directory.parent.name, directory.name
     return Listed(
         name=_name(directory),
         link=f"/run/{quote(kind, safe='')}/{name}",
         kind=kind,
         time=readable(name) or name,
-        verdict=verdict,
-        sentence=sentence,
+        state=state,
+        verdict=verdict or state.value,
+        detail=detail,
         seed=as_words(plan.get("seed")),
         place=as_words(plan.get("on")),
         nodes=as_words(plan.get("nodes")),
@@ -183,14 +204,15 @@ def _listed(root: Path, directory: Path) -> Listed:
     )
 
 
-def _page(root: Path, directory: Path) -> str:
+def _page(directory: Path) -> str:
     """A run that was judged has a page of its own; of any other it is what there is so far."""
-    row = _listed(root, directory)
-    if row.verdict not in ("under way", "no end", CORRUPT):
+    row = _listed(directory)
+    if row.state is State.JUDGED:
         return text_inside(directory, NAME) or report(directory)
     from reports.live import live_page
 
-    return live_page(directory, row.verdict, _plan(directory), row.sentence)
+    is_live = row.state is State.UNDER_WAY
+    return live_page(directory, row.verdict, _plan(directory), row.detail, is_live=is_live)
 
 
 def _plan(directory: Path) -> Mapping[str, Any]:

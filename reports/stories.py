@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.causes import Cause
+from checkers.verdict import Anomaly
+from harness.store.results import CauseFigures
+from reports.causes import Cause, Loss
 from reports.faults import Band
 
+_STEPS_MAX = 4
+"""A longer cycle is told by its length; its steps are listed on the page and in results.json."""
 _STRUCK = {"kill": "was killed", "pause": "was paused", "power": "lost power"}
 
 
@@ -26,28 +30,72 @@ def story(cause: Cause) -> str:
         until = f" until {_struck(fault, old)} at {_s(fault.begin_ns)}"
     lacked = "with an empty log" if cause.lost_from == 0 else "with a shorter log"
     elected = f"{change.after.node} was elected at {_s(change.time_ns)} {lacked}"
-    return f"{old} led {change.key}{until}; {elected}: {gone}, {found_by}"
+    more = "".join(f"; {_lost_later(each)}" for each in cause.more)
+    return f"{old} led {change.key}{until}; {elected}: {gone}, {found_by}{more}"
+
+
+def as_figures(cause: Cause) -> CauseFigures:
+    """As results.json keeps it."""
+    return {
+        "sentence": story(cause),
+        "types": list(cause.types),
+        "findings": max(cause.count, len(cause.findings)),
+        "partition": None if cause.records is None else cause.records.key,
+        "lost": cause.lost,
+        "lost_is_all": cause.is_all,
+        "elected_ms": None if cause.change is None else cause.change.time_ns / 1e6,
+        "fault": None if cause.fault is None else cause.fault.name,
+    }
+
+
+def said(anomaly: Anomaly) -> str:
+    """The checker's sentence; of a long cycle only its length and where it begins."""
+    cycle = anomaly.witness.get("cycle")
+    if not isinstance(cycle, list) or len(cycle) - 1 <= _STEPS_MAX:
+        return anomaly.because
+    return (
+        f"{len(cycle) - 1} transactions form a cycle: op {cycle[0]} is before op {cycle[1]}, and "
+        f"so on to op {cycle[-2]}, which is before op {cycle[0]}"
+    )
 
 
 def _of_findings(cause: Cause) -> str:
-    first, count = cause.findings[0].anomaly, len(cause.findings)
-    if count == 1:
-        return f"{first.type}: {first.because}"
-    what = "the same records" if cause.records is not None else "the same kind"
-    return f"{first.type}: {first.because} ({count - 1} more about {what}: {_and(cause.types)})"
+    first = cause.findings[0].anomaly
+    told, others = f"{first.type}: {said(first)}", max(cause.count, len(cause.findings)) - 1
+    if not others:
+        return told
+    if cause.records is None:
+        return f"{told} ({others:,} more of this kind)"
+    return f"{told} ({others:,} more about the same records: {_and(cause.types)})"
 
 
 def _lost(cause: Cause) -> str:
     """`391 acknowledged records of queue1-3 at offsets 4 to 394`."""
     assert cause.records is not None
-    low, high = cause.records.low, cause.records.high
-    said = f"{'' if cause.is_all else 'at least '}{cause.lost:,} acknowledged record"
-    said += f"{'s' if cause.lost > 1 else ''} of {cause.records.key}"
-    if cause.lost > 1 and cause.is_all and high - low + 1 == cause.lost:
-        return f"{said} at offsets {low} to {high}"
-    if cause.lost_from < 0:
-        return said
-    return f"{said} {'at' if cause.lost == 1 else 'from'} offset {cause.lost_from}"
+    counted = f"{'' if cause.is_all else 'at least '}{_records(cause.lost)} of {cause.records.key}"
+    if cause.lost == 1:
+        return counted if cause.lost_from < 0 else f"{counted} at offset {cause.lost_from}"
+    for low, high in (
+        (cause.lost_from, cause.lost_to),
+        (cause.records.low, cause.records.high),
+    ):
+        if cause.is_all and low >= 0 and high - low + 1 == cause.lost:
+            return f"{counted} at offsets {low} to {high}"
+    if cause.lost_to >= 0:
+        return f"{counted} between offsets {cause.lost_from} and {cause.lost_to}"
+    if cause.lost_from >= 0:
+        return f"{counted}, among them offset {cause.lost_from},"
+    return counted
+
+
+def _lost_later(loss: Loss) -> str:
+    least = "" if loss.is_all else "at least "
+    gone = f"{least}{loss.count:,} more {'are' if loss.count > 1 else 'is'} gone"
+    return f"{gone} since {loss.change.after.node} was elected at {_s(loss.change.time_ns)}"
+
+
+def _records(count: int) -> str:
+    return f"{count:,} acknowledged record{'s' if count > 1 else ''}"
 
 
 def _struck(fault: Band, leader: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,8 @@ class Bar:
     is_guilty: bool
     has_room: bool
     """Whether its label fits inside."""
+    is_left: bool
+    """Whether a label beside it stands on its left, because there is more room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +81,37 @@ class Strip:
     """How many calls of that time are not shown."""
 
 
-def strip(
-    calls: Calls,
-    guilty: Sequence[int],
-    at_ns: int,
-    near: Sequence[int],
-    bands: Sequence[Band],
-    reigns: Iterable[Reign],
-    most: int,
-    change_ns: int | None = None,
-) -> Strip:
-    """`guilty` are the anomaly's calls, `near` those that have to do with the same partition.
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a strip is about."""
 
-    `change_ns` is the change of leader behind it, which is always in the picture.
-    """
+    at_ns: int
+    guilty: Sequence[int]
+    """The anomaly's calls."""
+    near: Sequence[int]
+    """Calls on the same partition."""
+    key: Any = None
+    offset: Any = None
+    """Of the record in question, if there is one."""
+    change_ns: int | None = None
+    """The change of leader behind it, which is always in the picture."""
+
+
+def strip(
+    calls: Calls, around: Around, bands: Sequence[Band], reigns: Iterable[Reign], most: int
+) -> Strip:
+    at_ns, guilty, change_ns = around.at_ns, around.guilty, around.change_ns
     from_ns, to_ns = _window(calls, at_ns, most)
     if change_ns is not None:
         margin_ns = max(_NARROWEST_NS, abs(change_ns - at_ns) // 3)
         from_ns = max(0, min(from_ns, change_ns - margin_ns))
         to_ns = max(to_ns, change_ns + margin_ns)
     scale = Scale(from_ns, to_ns)
-    shown = _chosen(calls, guilty, near, from_ns, to_ns, most)
+    shown = _chosen(calls, guilty, around.near, from_ns, to_ns, most)
     processes = _lanes(calls, guilty, shown)
     lane_of = {process: number for number, process in enumerate(processes)}
     bars = tuple(
-        _bar(calls, call, scale, lane_of[int(calls.process[call])], call in set(guilty))
+        _bar(calls, call, scale, lane_of[int(calls.process[call])], around)
         for call in shown
         if int(calls.process[call]) in lane_of
     )
@@ -135,10 +144,12 @@ def strip(
 class Scale:
     from_ns: int
     to_ns: int
+    left: float = LEFT
+    """Where time begins; names stand before it."""
 
     def x(self, time_ns: int) -> float:
         share = (time_ns - self.from_ns) / (self.to_ns - self.from_ns)
-        return round(LEFT + share * (WIDTH - LEFT), 1)
+        return round(self.left + share * (WIDTH - self.left), 1)
 
     def mark(self, begin_ns: int, end_ns: int, label: str) -> Mark:
         begin, end = max(begin_ns, self.from_ns), min(end_ns, self.to_ns)
@@ -155,7 +166,8 @@ class Scale:
             if each.end_ns >= self.from_ns and each.begin_ns <= self.to_ns
         ]
         places = [
-            round(max(LEFT, min(mark.x + 5, WIDTH - width_of(mark.label))), 1) for mark in marks
+            round(max(self.left, min(mark.x + 5, WIDTH - width_of(mark.label))), 1)
+            for mark in marks
         ]
         lanes = lanes_of([
             (at, at + width_of(mark.label)) for mark, at in zip(marks, places, strict=True)
@@ -218,23 +230,27 @@ def _lanes(calls: Calls, guilty: Sequence[int], shown: Sequence[int]) -> list[in
     return sorted(ranked[:_LANES_MAX])
 
 
-def _bar(calls: Calls, call: int, scale: Scale, lane: int, is_guilty: bool) -> Bar:
+def _bar(calls: Calls, call: int, scale: Scale, lane: int, around: Around) -> Bar:
     op = calls.told(call)
+    is_guilty = call in around.guilty
     begin_ns, end_ns = int(calls.begin_ns[call]), int(calls.end_ns[call])
     mark = scale.mark(begin_ns, end_ns, "")
     type_ = TYPES[int(calls.type[call])]
-    said = outcome(op)
+    said = outcome(op, around.key, around.offset) if is_guilty else outcome(op)
     error = f" {op.error}" if op.error else ""
     label = cut(f"{op.f} {said}{error}", 120)
+    x, width = mark.x, max(2.0, mark.width)
+    is_left = x + width + 5 + width_of(label) > WIDTH and x - LEFT > WIDTH - x - width
     return Bar(
         begin_ns=begin_ns,
         end_ns=end_ns,
-        x=mark.x,
-        width=max(2.0, mark.width),
+        x=x,
+        width=width,
         y=_TOP + _LANE * lane,
         type=type_,
         label=label,
         index=int(op.index),
         is_guilty=is_guilty,
         has_room=mark.width > width_of(label) + 8,
+        is_left=is_left,
     )

@@ -11,6 +11,7 @@ from harness.history.op import Op
 
 TEXT_MAX = 160
 _AROUND = 2
+_RECORDS_MAX = 3
 
 
 def cut(text: str, most: int = TEXT_MAX) -> str:
@@ -19,6 +20,23 @@ def cut(text: str, most: int = TEXT_MAX) -> str:
 
 def seconds(time_ns: int) -> str:
     return f"{time_ns / 1e9:,.3f} s"
+
+
+def as_words(value: Any) -> str:
+    """A value of a plan as one would type it; empty if there is none."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:g}"
+        case Mapping():
+            return ", ".join(f"{name}={as_words(each)}" for name, each in value.items())
+        case list() | tuple():
+            return ", ".join(map(as_words, value))
+        case _:
+            return str(value)
 
 
 def readable(run: str) -> str:
@@ -52,10 +70,29 @@ def short(value: Any) -> str:
 
 
 def outcome(op: Op, key: Any = None, offset: Any = None) -> str:
-    """What was done and what came of it: `queue2-3 ← 11873 @902`."""
+    """What was done and what came of it: `queue2-3 ← 3:11873 @902 · 14 more`.
+
+    Of a burst only some records are shown: those at the offset in question, if there is one.
+    """
     if isinstance(op.value, list) and op.value and all(map(_is_micro, op.value)):
-        return cut(" · ".join(_micro(each, key, offset) for each in op.value))
+        shown = op.value
+        if len(shown) > _RECORDS_MAX:
+            asked = [each for each in op.value if _is_about(each, key, offset)]
+            shown = asked[:_RECORDS_MAX] or op.value[:_RECORDS_MAX]
+        text = cut(" · ".join(_micro(each, key, offset) for each in shown))
+        left = len(op.value) - len(shown)
+        return f"{text} · {left} more" if left else text
     return "" if op.value is None else cut(as_text(op.value))
+
+
+def _is_about(micro: Sequence[Any], key: Any, offset: Any) -> bool:
+    match micro:
+        case [_, where, [at, _]]:
+            return bool(where == key and (offset is None or at == offset))
+        case [_, where, *_]:
+            return bool(where == key)
+        case _:
+            return False
 
 
 def _is_micro(value: Any) -> bool:

@@ -8,9 +8,8 @@ from workloads.base import Load, Workload
 WORKLOADS = REGISTRY.workloads
 
 TO_COME: dict[str, str] = {
-    "group": "consumer groups",
     "txn": "transactions",
-    "exactly-once": "transactions and consumer groups",
+    "exactly-once": "transactions",
     "bank": "transactions",
 }
 """Workloads whose place is kept, and what they wait for."""

@@ -36,6 +36,7 @@ class Append:
         "duplicate",
         "inconsistent-offsets",
         "nonmonotonic-poll",
+        "timestamp-order",
     )
 
     def __init__(self, load: Load) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from harness.client.base import Batching, Invocation
 from harness.cluster.base import NewTopic
@@ -73,3 +73,23 @@ class Workload(Protocol):
     def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:
         """What it asks last of all, when everything is read back; `ordinal` is the next one's."""
         ...
+
+
+class Membership(NamedTuple):
+    """How a client takes part in a consumer group."""
+
+    group: str
+    subscribe: Invocation
+    committed: Invocation
+    """Asks for the committed offsets of all partitions of the group."""
+
+
+@runtime_checkable
+class WithGroups(Protocol):
+    """A workload whose clients are members of groups. When all is healed, each group reads on until
+    it has committed the end of every partition."""
+
+    clients_min: int
+    """With fewer clients than these a group has no members, or nobody sends."""
+
+    def membership(self, client: int) -> Membership | None: ...

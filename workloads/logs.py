@@ -26,6 +26,7 @@ LOG_CHECKERS: tuple[str, ...] = (
     "int-poll-skip",
     "producer-order",
     "nonlinearizable-log",
+    "timestamp-order",
 )
 POLL = Invocation("poll", [["poll"]])
 _SPREAD = 3

@@ -45,6 +45,7 @@ class Register:
         "duplicate",
         "inconsistent-offsets",
         "nonmonotonic-poll",
+        "timestamp-order",
     )
 
     def __init__(self, load: Load) -> None:

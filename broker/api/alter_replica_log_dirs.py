@@ -50,6 +50,9 @@ async def _begin(node: Node, target: str, topic: str, index: int) -> ErrorCode:
     if partition is None:
         # It may be on its way: then it begins there.
         node.partitions.prefer(topic, index, target)
+        known = node.metadata.image.topic(topic)
+        if known is None or not 0 <= index < len(known.partitions):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.REPLICA_NOT_AVAILABLE
     try:
         partition.log.check_online()

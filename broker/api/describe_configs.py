@@ -30,7 +30,6 @@ async def describe_configs(
     request.make_wide()
     body = request.body
     results: list[m.DescribeConfigsResult] = []
-    seen: set[tuple[int, str]] = set()
     for resource in body.resources:
         await request.pause()
         result = m.DescribeConfigsResult(
@@ -39,12 +38,9 @@ async def describe_configs(
             resource_name=resource.resource_name,
         )
         results.append(result)
-        keys = resource.configuration_keys
-        wanted = None if keys is None else set(keys)
+        # No names are all names, as in Kafka: null and the empty list mean the same.
+        wanted = set(resource.configuration_keys or ()) or None
         try:
-            if (resource.resource_type, resource.resource_name) in seen:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "the resource is named twice")
-            seen.add((resource.resource_type, resource.resource_name))
             if resource.resource_type == BROKER_LOGGER:
                 result.configs = describe_loggers(node, resource.resource_name, wanted)
                 continue

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from broker.api.leadership import partition_to_serve
 from broker.api.request import Request
+from broker.api.topic_names import check_topic_name
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -35,6 +36,7 @@ async def describe_producers(
                 if (topic.name, index) in seen:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the partition is named twice")
                 seen.add((topic.name, index))
+                check_topic_name(topic.name)
                 answer.active_producers = _producers(partition_to_serve(node, topic.name, index))
             except KafkaError as error:
                 answer.error_code, answer.error_message = error.code, request.explain(error)

@@ -27,6 +27,10 @@ async def describe_topic_partitions(
     image = node.metadata.image
     cursor = body.cursor
     names = sorted({topic.name for topic in body.topics}) or sorted(image.topics)
+    if cursor is not None and (
+        cursor.partition_index < 0 or (body.topics and cursor.topic_name not in names)
+    ):
+        return _wrong_cursor(names)
     first_name = cursor.topic_name if cursor else ""
     room = min(body.response_partition_limit, node.config.max_request_partition_size_limit)
     room = max(room, 1)
@@ -40,7 +44,6 @@ async def describe_topic_partitions(
             response.topics.append(_unknown(name))
             continue
         first = cursor.partition_index if cursor and name == first_name else 0
-        first = max(first, 0)
         if room == 0:
             response.next_cursor = m.DescribeTopicPartitionsResponseCursor(
                 topic_name=name, partition_index=first
@@ -55,6 +58,17 @@ async def describe_topic_partitions(
             )
             break
     return response
+
+
+def _wrong_cursor(names: list[str]) -> m.DescribeTopicPartitionsResponse:
+    """A cursor that no answer has ever given: its topic is not asked for, or it is negative."""
+    return m.DescribeTopicPartitionsResponse(
+        topics=[
+            m.DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=name)
+            for name in names
+        ],
+        next_cursor=None,
+    )
 
 
 def _unknown(name: str) -> m.DescribeTopicPartitionsResponseTopic:

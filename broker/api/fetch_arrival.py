@@ -23,10 +23,13 @@ TargetId = tuple[bytes, int]
 
 
 def replica_of(body: m.FetchRequest) -> tuple[int, int]:
-    """The follower's node and broker epoch; CONSUMER for anybody else."""
+    """The follower's node and broker epoch; CONSUMER for anybody else.
+
+    Kafka's tools for debugging call themselves -2. They read what consumers read.
+    """
     if body.replica_state is not None and body.replica_state.replica_id >= 0:
         return body.replica_state.replica_id, body.replica_state.replica_epoch
-    return body.replica_id, -1
+    return max(body.replica_id, CONSUMER), -1
 
 
 def take_news(
@@ -77,7 +80,7 @@ def _find(node: Node, target: FetchTarget) -> Partition:
 
 def _nothing_for(target: FetchTarget) -> m.FetchResponsePartitionData:
     return m.FetchResponsePartitionData(
-        partition_index=target.index, high_watermark=-1, records=b""
+        partition_index=target.index, high_watermark=-1, records=b"", aborted_transactions=None
     )
 
 

@@ -93,8 +93,9 @@ def read_target(node: Node, target: FetchTarget, limits: FetchLimits, reading: R
         reading.partitions.append(quiet)
         return
     # No records are an empty field and never null: librdkafka takes null for a broken answer.
+    # Without transactions to look at, that list is null, as Kafka has it.
     answer = m.FetchResponsePartitionData(
-        partition_index=target.index, high_watermark=-1, records=b""
+        partition_index=target.index, high_watermark=-1, records=b"", aborted_transactions=None
     )
     try:
         partition = target.partition = _find(node, target, limits)
@@ -149,7 +150,7 @@ def _find(node: Node, target: FetchTarget, limits: FetchLimits) -> Partition:
         node,
         target.topic,
         target.index,
-        target.current_leader_epoch,
+        max(target.current_leader_epoch, -1),
         by_leader=not limits.may_follow,
     )
 
@@ -203,6 +204,8 @@ def _read_one(
     answer.high_watermark = log.high_watermark
     answer.last_stable_offset = log.last_stable_offset
     answer.log_start_offset = log.start_offset
+    if reader is Reader.COMMITTED:
+        answer.aborted_transactions = []
     if target.fetch_offset < up_to and (max_bytes > 0 or first):
         found = log.read(target.fetch_offset, max_bytes, up_to=up_to, at_least_one=first)
         if found is not None and found.length:

@@ -29,6 +29,11 @@ async def init_producer_id(
         if not request.body.transactional_id:
             refusal = ErrorCode.INVALID_REQUEST
         return m.InitProducerIdResponse(error_code=refusal, producer_id=-1, producer_epoch=-1)
+    if (request.body.producer_id < 0) != (request.body.producer_epoch < 0):
+        # An id and its epoch come together, or not at all (KIP-360).
+        return m.InitProducerIdResponse(
+            error_code=ErrorCode.INVALID_REQUEST, producer_id=-1, producer_epoch=-1
+        )
     try:
         producer_id = await node.producer_ids.next()
     except UnansweredError:

@@ -11,15 +11,25 @@ from broker.protocol.errors import ErrorCode, KafkaError
 if TYPE_CHECKING:
     from broker.node import Node
 
+_NO_EPOCH = -1
+
 
 def partition_to_serve(
-    node: Node, topic: str, index: int, current_leader_epoch: int = -1, *, by_leader: bool = True
+    node: Node,
+    topic: str,
+    index: int,
+    current_leader_epoch: int = _NO_EPOCH,
+    *,
+    by_leader: bool = True,
 ) -> Partition:
-    """The partition, or what its client must be told (KIP-320: both sides compare epochs)."""
+    """The partition, or what its client must be told (KIP-320: both sides compare epochs).
+
+    The epoch -1 is no epoch. Any other negative one is older than all epochs there are.
+    """
     partition = node.partitions.find(topic, index)
     if partition is None:
         raise _not_here(node, topic, index)
-    if current_leader_epoch >= 0 and current_leader_epoch != partition.leader_epoch:
+    if current_leader_epoch not in (_NO_EPOCH, partition.leader_epoch):
         if current_leader_epoch < partition.leader_epoch:
             raise KafkaError(
                 ErrorCode.FENCED_LEADER_EPOCH,

@@ -21,7 +21,7 @@ from broker.log.record_check import RejectedRecordsError, WorkBudget
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
-from broker.protocol.batch import HEADER_SIZE, PREFIX_SIZE, TRANSACTIONAL
+from broker.protocol.batch import MAGIC, PREFIX_SIZE, SMALLEST_LENGTH, TRANSACTIONAL
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.replication.leader import ACKS_ALL, ACKS_LEADER
 
@@ -30,7 +30,23 @@ if TYPE_CHECKING:
 
 _FIRST_VERSION_WITH_ZSTD = 7
 _ZSTD = 4
-_BATCH_LENGTH = Struct(">i")
+_LENGTH_AND_MAGIC = Struct(">i4xb")
+_LENGTH_AT = PREFIX_SIZE - 4
+_UP_TO_MAGIC = 17
+_SMALLEST_MESSAGE = 14
+"""Of the formats before batches: CRC, magic, attributes and two lengths."""
+
+_WITHOUT_LOG_START = frozenset(
+    (
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    )
+)
+"""Errors of an append that Kafka answers without the start of the log."""
+
 _ATTRIBUTES = Struct(">h")
 _ATTRIBUTES_AT = 21
 
@@ -179,6 +195,7 @@ def _append_one(
             )
         records = _one_batch(data.records, request.version)
         _check_acks(body, partition)
+        answer.log_start_offset = partition.log.start_offset
         # A partition that is named twice waits twice, or its batches would change order.
         waits = partition in pending.partitions
         appended = None if waits else partition.append_at_once(records, budget)
@@ -257,24 +274,47 @@ def _end(appended: Appended) -> int:
 
 def _one_batch(records: m.Records | None, version: int) -> memoryview:
     """What only the request knows to be wrong; the rest is for the log to judge."""
-    if not isinstance(records, memoryview) or len(records) < HEADER_SIZE:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "there is no record batch in the request")
-    (length,) = _BATCH_LENGTH.unpack_from(records, PREFIX_SIZE - 4)
-    if PREFIX_SIZE + length < len(records):
-        raise KafkaError(
-            ErrorCode.INVALID_RECORD, "a produce request holds one record batch per partition"
-        )
+    if not isinstance(records, memoryview) or len(records) < _UP_TO_MAGIC:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "there is no record batch in the request")
+    length, magic = _LENGTH_AND_MAGIC.unpack_from(records, _LENGTH_AT)
+    if PREFIX_SIZE + length != len(records) or magic != MAGIC or length < SMALLEST_LENGTH:
+        raise _not_one_batch(length, magic, len(records))
     (attributes,) = _ATTRIBUTES.unpack_from(records, _ATTRIBUTES_AT)
     if attributes & TRANSACTIONAL:
-        # Nobody coordinates transactions yet, so nobody would ever end this one.
+        # Nobody coordinates transactions yet, so nobody would ever end this one. Kafka answers so
+        # where the request names no transactional id.
         raise KafkaError(
-            ErrorCode.INVALID_TXN_STATE, "the producer has no transaction under way here"
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not served yet"
         )
     if version < _FIRST_VERSION_WITH_ZSTD and attributes & 7 == _ZSTD:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs version 7 of the produce request"
         )
     return records
+
+
+def _not_one_batch(length: int, magic: int, size: int) -> KafkaError:
+    """Why the bytes are not one whole batch.
+
+    The code matters: clients send again what is corrupt, and give up on what is invalid.
+    """
+    if length < _SMALLEST_MESSAGE:
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch cannot be {length} bytes long")
+    if magic in (0, 1):
+        return KafkaError(
+            ErrorCode.INVALID_RECORD, f"messages with magic {magic} are not taken; send magic 2"
+        )
+    if magic != MAGIC:
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch cannot have magic {magic}")
+    if PREFIX_SIZE + length > size:
+        return KafkaError(
+            ErrorCode.INVALID_RECORD, f"the batch takes {PREFIX_SIZE + length} bytes, got {size}"
+        )
+    if length < SMALLEST_LENGTH:
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch cannot be {length} bytes long")
+    return KafkaError(
+        ErrorCode.INVALID_RECORD, "a produce request holds one record batch per partition"
+    )
 
 
 def _fill(
@@ -302,6 +342,8 @@ def _fill_error(
 ) -> None:
     answer.error_code = error.code
     answer.error_message = request.explain(error)
+    if error.code in _WITHOUT_LOG_START:
+        answer.log_start_offset = -1
     if isinstance(error, RejectedRecordsError):
         count = request.explain_details(error.named_count)
         answer.record_errors = [

@@ -115,12 +115,6 @@ def _replicas(node: Node, topic: m.CreatableTopic) -> Sequence[Sequence[int]]:
     count = topic.num_partitions
     if count == _UNSAID:
         count = node.config.num_partitions
-    if count < 1:
-        raise KafkaError(
-            ErrorCode.INVALID_PARTITIONS,
-            f"{count} partitions cannot be; ask for at least 1, or -1 for the default",
-        )
-    check_partition_count(count)
     factor = topic.replication_factor
     if factor == _UNSAID:
         factor = node.config.default_replication_factor
@@ -129,6 +123,12 @@ def _replicas(node: Node, topic: m.CreatableTopic) -> Sequence[Sequence[int]]:
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"a replication factor of {factor} cannot be; ask for 1, or -1 for the default",
         )
+    if count < 1:
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"{count} partitions cannot be; ask for at least 1, or -1 for the default",
+        )
+    check_partition_count(count)
     return place(node, count, factor)
 
 

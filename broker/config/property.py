@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from re import fullmatch
 
 Value = bool | int | float | str | tuple[str, ...] | None
 
@@ -48,12 +49,17 @@ class Check:
     words: tuple[str, ...] = ()
     extra: tuple[int, ...] = ()
     unique: bool = False
+    form: str = ""
+    """A regular expression for each entry of a list, and `about_form` in words."""
+    about_form: str = ""
 
     def allows(self, value: Value) -> bool:
         if value is None or isinstance(value, bool):
             return True
         if isinstance(value, tuple):
             if self.unique and len(set(value)) != len(value):
+                return False
+            if self.form and not all(fullmatch(self.form, entry) for entry in value):
                 return False
             return not self.words or all(entry in self.words for entry in value)
         if isinstance(value, str):
@@ -65,6 +71,8 @@ class Check:
     def __str__(self) -> str:
         if self.words:
             return "one of " + ", ".join(self.words)
+        if self.form:
+            return self.about_form
         also = "".join(f", or {number}" for number in self.extra)
         if self.low is not None and self.high is not None:
             return f"{self.low} to {self.high}{also}"

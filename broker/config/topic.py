@@ -67,7 +67,11 @@ class LogConfig:
 
 def check_overrides(overrides: Mapping[str, str]) -> None:
     """Raises KafkaError(INVALID_CONFIG) for a name that is no topic's, or a wrong value."""
-    _parsed(overrides)
+    if _parsed(overrides).get("remote.storage.enable"):
+        # A topic that counts on tiered storage would lose what it believes to be stored there.
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, "remote.storage.enable: records are stored in log.dirs only"
+        )
 
 
 def broker_value(broker: BrokerConfig, name: str) -> Value:

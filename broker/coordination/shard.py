@@ -28,6 +28,7 @@ from broker.coordination.loading import replay_partition
 from broker.coordination.step import CoordinatorRecord, Machine, Now, Reply, Step, Ticket
 from broker.log.origin import Origin
 from broker.log.record_check import WorkBudget
+from broker.observe.events import emit
 from broker.partition import Partition
 from broker.protocol.batch import HEADER_SIZE
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -128,6 +129,16 @@ class Shard(Generic[MachineT]):
         if self.state is ShardState.LOADING:
             return KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{name} is being loaded")
         return KafkaError(ErrorCode.NOT_COORDINATOR, f"{name} is led elsewhere")
+
+    @property
+    def is_writing(self) -> bool:
+        """Memory holds steps that are not in the log yet."""
+        return self._is_writing
+
+    @property
+    def end_offset(self) -> int:
+        """Where the log ended when this memory was made of it."""
+        return self._end_offset
 
     # Steps
 
@@ -362,6 +373,7 @@ class Shard(Generic[MachineT]):
             if self.state is ShardState.LOADING:
                 self._end_offset = end
                 self.state = ShardState.ACTIVE
+                emit("loaded", self.partition.topic, self.partition.index, end, self.leader_epoch)
                 self._queue.appendleft(_Job(lambda machine, _, now: machine.loaded(now), Ticket()))
                 self._schedule()
 

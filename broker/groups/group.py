@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Protocol
 
 from broker.coordination.step import CoordinatorRecord, Now
+from broker.groups.seen import SeenGroup
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
@@ -86,6 +87,10 @@ class Group(Protocol):
 
     def described(self) -> m.DescribeGroupsResponseDescribedGroup | None:
         """For DescribeGroups, which knows classic groups only: None for others."""
+        ...
+
+    def seen(self) -> SeenGroup:
+        """The group as plain values."""
         ...
 
     def tombstones(self) -> list[CoordinatorRecord]:

@@ -379,13 +379,13 @@ static int is_plain(const uint8_t *at, Py_ssize_t size, long long earliest, long
     long long base = (int64_t)big_endian(at + 27, 8);
     long long largest = (int64_t)big_endian(at + 35, 8);
     if (walk.count <= 0 || walk.count != (int32_t)big_endian(at + 23, 4) + 1LL || base < 0
-        || largest < base || largest > latest)
+        || largest < base || largest > latest || largest < earliest)
         return 0;
     if (crc32c(0, at + 21, at + size) != (uint32_t)big_endian(at + 17, 4))
         return 0;
     walk.latest = largest - base;
     walk.earliest = earliest > 0 ? earliest - base : -base;
-    walk.absent = walk.latest; /* records without a timestamp are not plain */
+    walk.absent = walk.latest; /* which is good: records without a timestamp are not plain */
     feed(&walk, at + 61, at + size);
     finish(&walk);
     Py_XDECREF(walk.rejected);

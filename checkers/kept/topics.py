@@ -4,7 +4,9 @@ A describe is answered by whichever broker is asked, from what it has heard of t
 one that is cut off may be behind for as long as it is. So while a run goes on a describe is only
 held to this: it shows something that was the case, or may have been, at some moment before it
 ended. A describe that says `settled` was asked when all was healed and every broker had caught up:
-it must show what the acknowledged changes have come to.
+it must show what the acknowledged changes have come to. Partitions are only ever added, so a topic
+has as many as the greatest number that was acknowledged, or more; how many it began with is not
+known of a topic that was there before.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import LogFacts
 from checkers.log.words import value_text, who
 
-_CHANGES = ("create", "alter", "delete")
+_CHANGES = ("create", "create-partitions", "alter", "delete")
 
 
 class _Step(NamedTuple):
@@ -35,6 +37,12 @@ class _Step(NamedTuple):
     is_ok: bool
 
     @property
+    def partitions(self) -> int:
+        """0 where the value names no number."""
+        told = self.value.get("partitions")
+        return told if isinstance(told, int) else 0
+
+    @property
     def configs(self) -> Mapping[str, Any]:
         return self.value.get("configs") or {}
 
@@ -42,7 +50,7 @@ class _Step(NamedTuple):
 @dataclass(slots=True)
 class _Topic:
     is_ours: bool = False
-    """Somebody tried to make it."""
+    """Somebody tried to make it, or to add partitions to it."""
     changes: list[_Step] = field(default_factory=list)
     describes: list[_Step] = field(default_factory=list)
 
@@ -54,7 +62,7 @@ def _topics(facts: LogFacts) -> dict[str, _Topic]:
     topics: dict[str, _Topic] = {}
     for step, outcome in _steps(facts):
         topic = topics.setdefault(str(step.value["topic"]), _Topic())
-        topic.is_ours |= step.f == "create"
+        topic.is_ours |= step.f in ("create", "create-partitions")
         if step.f == "describe":
             if step.is_ok:
                 topic.describes.append(step)
@@ -96,7 +104,12 @@ def _strange(topic: _Topic, describe: _Step) -> str | None:
     if partitions is None:
         return None  # it may not have been made yet, or be deleted by now
     made = topic.before(describe, "create")
-    if partitions not in [each.value.get("partitions") for each in made]:
+    grown = [each.partitions for each in topic.before(describe, "create-partitions")]
+    if not made:
+        # It was there before, so there may be as many as it began with, and settings of its own.
+        is_possible = partitions in grown or describe.partitions <= min(grown, default=0)
+        return None if is_possible else f"{partitions} partitions, and nobody had made it so"
+    if partitions not in [*(each.value.get("partitions") for each in made), *grown]:
         return f"{partitions} partitions, and nobody had made it so"
     changes = topic.before(describe, "create", "alter")
     for config in sorted({name for each in (*changes, describe) for name in each.configs}):
@@ -144,6 +157,11 @@ def _lost(topic: _Topic, describe: _Step) -> _Lost | None:
     maybe = any(each.f == wanted for each in lives if not each.is_ok or each in newest)
     if newest and not maybe:
         return _Lost(newest, "a topic" if is_there else "no such topic")
+    if is_there and not any(each.f == "delete" for each in lives):
+        added = [each for each in topic.before(describe, "create-partitions") if each.is_ok]
+        most = max(added, key=lambda each: each.partitions, default=None)
+        if most is not None and describe.partitions < most.partitions:
+            return _Lost([most], f"{describe.partitions} partitions")
     if not is_there or len(lives) != 1:
         return None
     changes = topic.before(describe, "create", "alter")
@@ -167,6 +185,8 @@ def _newest(changes: Sequence[_Step]) -> list[_Step]:
 def _told(facts: LogFacts, name: str, change: _Step) -> str:
     if change.f == "alter":
         return f"{who(facts, change.row)} set {value_text(dict(change.configs))} of {name}"
+    if change.f == "create-partitions":
+        return f"{who(facts, change.row)} gave {name} {change.partitions} partitions"
     return f"{who(facts, change.row)} {'made' if change.f == 'create' else 'deleted'} {name}"
 
 

@@ -288,13 +288,16 @@ class LogFacts:
     def slot_from(self, element: int) -> int:
         """The first slot at or after the offset that an element tells; -1 if the log has none."""
         elements = self.columns.elements
-        key, offset = int(elements.key[element]), int(elements.offset[element])
+        key = int(elements.key[element])
+        slot = self.slot_at(key, int(elements.offset[element]))
+        return slot if slot < int(self.slots.start[key + 1]) else -1
+
+    def slot_at(self, key: int, offset: int) -> int:
+        """The first slot at or after this offset of the key's log, or the end of its slots."""
         begin, end = int(self.slots.start[key]), int(self.slots.start[key + 1])
         if self._slot_offsets is not None:
-            slot = begin + int(np.searchsorted(self._slot_offsets[begin:end], offset))
-        else:
-            slot = max(begin, offset + int(self.shift[key]))
-        return slot if slot < end else -1
+            return begin + int(np.searchsorted(self._slot_offsets[begin:end], offset))
+        return min(max(begin, offset + int(self.shift[key])), end)
 
     @cached_property
     def poll_jumps(self) -> Jumps:

@@ -9,12 +9,15 @@ import numpy as np
 
 from checkers.checker import Checker, of_facts
 from checkers.clauses import UNCOMMITTED, never
+from checkers.columns import INFO
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels import fitting
 from checkers.kernels.log import own_reads
 from checkers.kernels.values import PHANTOM
 from checkers.log.facts import LogFacts
+from checkers.log.keyed_sends import place_named
 from checkers.log.words import key_text, of_number, place_of, place_text, value_text, who
+from harness.client.driver import ANY_PARTITION
 from harness.history import kinds
 
 
@@ -27,7 +30,7 @@ def phantom_reads(facts: LogFacts) -> Findings:
         found = [
             number
             for number in found
-            if (key_text(facts, int(facts.values.key[number])), _mark(of_number(facts, number)))
+            if (key_text(facts, int(facts.values.key[number])), mark_of(of_number(facts, number)))
             not in written
         ]
 
@@ -57,21 +60,50 @@ def phantom_reads(facts: LogFacts) -> Findings:
 
 
 def written_otherwise(facts: LogFacts) -> set[tuple[str, str]]:
-    """Logs and values that were appended or put there: not sent, and yet somebody's."""
+    """Logs and values that were appended or put there: not sent, and yet somebody's.
+
+    So are those of unknown sends that name a topic and no partition: the client chose one, and died
+    before it could tell which.
+    """
     columns, elements = facts.columns, facts.columns.elements
-    return {
-        (_log(facts, element), _mark(columns.value_of(element) if elements.told[element] else None))
+    return _sent_somewhere(facts) | {
+        (
+            log_of(facts, element),
+            mark_of(columns.value_of(element) if elements.told[element] else None),
+        )
         for element in facts.of_kind(kinds.APPEND, kinds.PUT, kinds.PUT_AT).tolist()
         if columns.ops.process[elements.op[element]] >= 0
     }
 
 
-def _log(facts: LogFacts, element: int) -> str:
-    """Of a name in a log, the log."""
+def _sent_somewhere(facts: LogFacts) -> set[tuple[str, str]]:
+    """For each partition of the topic in the history, since nobody knows which it was."""
+    columns, elements = facts.columns, facts.columns.elements
+    logs: dict[str, list[str]] = {}
+    topics: dict[int, str] = {}
+    for number, key in enumerate(columns.history.keys):
+        place = place_named(key)
+        if place is not None and place.partition == ANY_PARTITION:
+            topics[number] = place.topic
+        elif place is not None:
+            logs.setdefault(place.topic, []).append(place.key)
+    unsure = np.flatnonzero(columns.outcome == INFO).tolist() if topics else []
+    return {
+        (log, mark_of(columns.value_of(element)))
+        for row in unsure
+        for element in range(int(facts.begin[row]), int(facts.end[row]))
+        if int(elements.key[element]) in topics and elements.kind[element] == kinds.SEND
+        for log in logs.get(topics[int(elements.key[element])], ())
+    }
+
+
+def log_of(facts: LogFacts, element: int) -> str:
+    """The log that an element is about: `x` for the key `x/name`."""
     return key_text(facts, int(facts.columns.elements.key[element])).partition("/")[0]
 
 
-def _mark(value: Any) -> str:
+def mark_of(value: Any) -> str:
+    """A text that equal values have in common."""
     return json.dumps(value, sort_keys=True)
 
 

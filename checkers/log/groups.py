@@ -20,10 +20,11 @@ from checkers.log.words import key_text, value_text, who
 from harness.history import kinds
 
 _NEVER = 1 << 62
+_ALL_KEYS = -1
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class GroupRow:
     """One operation of a group."""
 
     row: int
@@ -35,7 +36,7 @@ class _Told:
     """Key and offset; of ownership, keys without one."""
 
 
-def _operations(facts: LogFacts, *names: str) -> Iterator[_Told]:
+def group_rows(facts: LogFacts, *names: str) -> Iterator[GroupRow]:
     columns, elements = facts.columns, facts.columns.elements
     for row in np.flatnonzero(columns.has_f(*names) & (columns.outcome > 0)).tolist():
         begin, end = int(facts.begin[row]), int(facts.end[row])
@@ -50,7 +51,7 @@ def _operations(facts: LogFacts, *names: str) -> Iterator[_Told]:
             for one in range(begin + 1, end)
             if elements.key[one] >= 0
         )
-        yield _Told(
+        yield GroupRow(
             row,
             int(columns.call[row]),
             int(columns.outcome[row]),
@@ -67,14 +68,14 @@ def _known(offset: int) -> int | None:
 def _registers(facts: LogFacts) -> tuple[dict[tuple[str, int], Register], int]:
     registers: dict[tuple[str, int], Register] = defaultdict(Register)
     reads = 0
-    for told in _operations(facts, "commit"):
+    for told in group_rows(facts, "commit"):
         if told.outcome in (OK, INFO):
             certain = told.outcome == OK
             for key, offset in told.offsets:
                 ret = told.row if certain else _NEVER
                 write = Access(offset, told.call, ret, certain)
                 registers[told.group, key].writes.append(write)
-    for told in _operations(facts, "committed"):
+    for told in group_rows(facts, "committed"):
         if told.outcome == OK:
             for key, offset in told.offsets:
                 reads += 1
@@ -133,38 +134,88 @@ def lost_commits(facts: LogFacts) -> Findings:
     return _stale(facts, "lost-commit", lost=True)
 
 
-def zombie_commits(facts: LogFacts) -> Findings:
-    """A commit of a generation is acknowledged, begun after a later generation was seen at work."""
-    newest: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    commits = []
-    for told in _operations(facts, "commit", "assigned"):
-        if told.generation is not None and told.outcome == OK:
-            best = newest[told.group]
-            if not best or told.generation > best[-1][1]:
-                best.append((told.row, told.generation))
-            commits.append(told)
-    is_commit = facts.columns.has_f("commit")
-    found = []
-    looked_at = 0
-    for told in commits:
-        if not is_commit[told.row]:
-            continue
-        looked_at += 1
-        assert told.generation is not None
-        # Rows and generations rise together, so the first that is newer is the earliest.
-        later = newest[told.group]
-        at = bisect_right(later, told.generation, key=lambda one: one[1])
-        if at < len(later) and later[at][0] < told.call:
-            found.append((later[at][0], told, later[at][1]))
-    return Findings(
-        found=tuple(_zombie(facts, *item) for item in found[:SHOWN]),
-        count=len(found),
-        looked_at=looked_at,
-        nothing="no commit told its generation",
+def _subscriptions(facts: LogFacts) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Process and value of each subscription that names its group."""
+    columns, elements = facts.columns, facts.columns.elements
+    for row in np.flatnonzero(columns.has_f("subscribe")).tolist():
+        for element in range(int(facts.begin[row]), int(facts.end[row])):
+            value = columns.value_of(element) if elements.kind[element] == kinds.VALUE else None
+            if isinstance(value, dict) and "group" in value:
+                yield columns.process_of(row), value
+
+
+def _with_member_epochs(facts: LogFacts) -> frozenset[str]:
+    """Groups of the new protocol (KIP-848)."""
+    return frozenset(
+        value_text(value["group"])
+        for _, value in _subscriptions(facts)
+        if value.get("strategy") == "consumer"
     )
 
 
-def _zombie(facts: LogFacts, row: int, told: _Told, generation: int) -> Finding:
+def _static_members(facts: LogFacts) -> dict[int, str]:
+    """By process: the static member that it is (group.instance.id)."""
+    return {
+        process: value["instance"]
+        for process, value in _subscriptions(facts)
+        if value.get("instance") is not None
+    }
+
+
+def zombie_commits(facts: LogFacts) -> Findings:
+    """A commit is acknowledged, begun after a later generation was seen at work.
+
+    Members of a classic group share one generation. In a group of the new protocol each member has
+    an epoch of its own, and an earlier one than another's may be current; there a commit is a
+    zombie's if the partition had been assigned to another member in a later epoch.
+    """
+    by_epochs = _with_member_epochs(facts)
+    newest: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    commits = []
+    is_commit = facts.columns.has_f("commit")
+    for told in group_rows(facts, "commit", "assigned"):
+        if told.generation is None or told.outcome != OK:
+            continue
+        for key in _disputed(told, by_epochs):
+            best = newest[told.group, key]
+            seen = told.group not in by_epochs or not is_commit[told.row]
+            if seen and (not best or told.generation > best[-1][1]):
+                best.append((told.row, told.generation))
+        if is_commit[told.row]:
+            commits.append(told)
+    found = []
+    for told in commits:
+        assert told.generation is not None
+        later = [
+            first
+            for key in _disputed(told, by_epochs)
+            if (first := _first_later(newest[told.group, key], told.generation)) is not None
+        ]
+        if later and min(later)[0] < told.call:
+            found.append((min(later)[0], told, min(later)[1]))
+    return Findings(
+        found=tuple(_zombie(facts, *item) for item in found[:SHOWN]),
+        count=len(found),
+        looked_at=len(commits),
+        nothing="no commit names its generation",
+    )
+
+
+def _disputed(told: GroupRow, by_epochs: frozenset[str]) -> Iterator[int]:
+    """What a later generation makes a commit a zombie's of: single partitions, or the group."""
+    if told.group in by_epochs:
+        yield from (key for key, _ in told.offsets)
+    else:
+        yield _ALL_KEYS
+
+
+def _first_later(seen: list[tuple[int, int]], generation: int) -> tuple[int, int] | None:
+    """Rows and generations rise together, so the first that is newer is the earliest."""
+    at = bisect_right(seen, generation, key=lambda one: one[1])
+    return seen[at] if at < len(seen) else None
+
+
+def _zombie(facts: LogFacts, row: int, told: GroupRow, generation: int) -> Finding:
     columns = facts.columns
     return Finding(
         type="zombie-commit",
@@ -177,13 +228,18 @@ def _zombie(facts: LogFacts, row: int, told: _Told, generation: int) -> Finding:
 
 
 def two_owners(facts: LogFacts) -> Findings:
-    """Two members hold one partition at once in one generation of their group."""
+    """Two members hold one partition at once in one generation of their group.
+
+    A static member that comes back takes over what its earlier process held, without a new
+    generation: the two are one member.
+    """
     columns = facts.columns
+    static = _static_members(facts)
     gives = columns.has_f("assigned")
     holders: dict[tuple[str, int, int], tuple[int, int]] = {}
     found: list[tuple[int, int, str, int, int]] = []
     looked_at = 0
-    for told in _operations(facts, "assigned", "revoked", "lost"):
+    for told in group_rows(facts, "assigned", "revoked", "lost"):
         process = columns.process_of(told.row)
         for key, _ in told.offsets:
             if not gives[told.row]:
@@ -191,19 +247,22 @@ def two_owners(facts: LogFacts) -> Findings:
                     if holders[at][0] == process:
                         del holders[at]
                 continue
-            looked_at += 1
             if told.generation is None:
                 continue
+            looked_at += 1
             at = (told.group, told.generation, key)
             holder = holders.get(at)
-            if holder is not None and holder[0] != process:
+            is_other = holder is not None and static.get(holder[0], holder[0]) != static.get(
+                process, process
+            )
+            if holder is not None and is_other:
                 found.append((holder[1], told.row, told.group, told.generation, key))
             holders[at] = (process, told.row)
     return Findings(
         found=tuple(_two_owners(facts, *item) for item in found[:SHOWN]),
         count=len(found),
         looked_at=looked_at,
-        nothing="no group assigned anything",
+        nothing="no assignment names its generation",
     )
 
 

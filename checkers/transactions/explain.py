@@ -8,6 +8,7 @@ from typing import Any
 
 from checkers.columns import Columns
 from checkers.findings import Finding
+from checkers.log.words import value_text
 from checkers.transactions.cycles import Cycle
 from checkers.transactions.graph import PROCESS, RW, WR, WW, Graph
 
@@ -26,11 +27,9 @@ def told(cycle: Cycle, graph: Graph, columns: Columns, value_of: ValueOf, verb: 
         for (edge, target), source in zip(cycle.steps, nodes, strict=False)
     ]
     lets = ", ".join(f"{name} = op {columns.index_of(node)}" for node, name in names.items())
-    reasons = [
-        f"{one} < {other}, because {_reason(step, one, other, verb)}"
-        for step, (one, other) in zip(steps, pairwise(names[node] for node in nodes), strict=True)
-    ]
-    *most, last = reasons
+    for step, (one, other) in zip(steps, pairwise(names[node] for node in nodes), strict=True):
+        step["because"] = f"{one} < {other}, because {_reason(step, one, other, verb)}"
+    *most, last = (step["because"] for step in steps)
     sentence = f"let {lets}: {'; '.join(most)}; however {last}: a contradiction"
     return Finding(
         type=cycle.type,
@@ -65,15 +64,14 @@ def _reason(step: dict[str, Any], one: str, other: str, verb: str) -> str:
         case "process":
             return f"process {step['process']} did {one} before {other}"
         case "wr":
-            return f"{one} {verb} {step['value']!r} to {step['key']}, which {other} read"
+            value = value_text(step["value"])
+            return f"{one} {verb} {value} to {step['key']}, which {other} read"
         case "ww":
-            return (
-                f"{one} {verb} {step['value']!r} to {step['key']} before {other} {verb} "
-                f"{step['value' + chr(39)]!r}"
-            )
+            before, after = value_text(step["value"]), value_text(step["value'"])
+            return f"{one} {verb} {before} to {step['key']} before {other} {verb} {after}"
         case _:
-            seen = "nothing" if step["value"] == "init" else repr(step["value"])
+            seen = "nothing" if step["value"] == "init" else value_text(step["value"])
+            after = value_text(step["value'"])
             return (
-                f"{one} read {step['key']} when {seen} was its last, before {other} {verb} "
-                f"{step['value' + chr(39)]!r}"
+                f"{one} read {step['key']} when {seen} was its last, before {other} {verb} {after}"
             )

@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from checkers.contract import Contract
+from checkers.contract import Contract, TimestampType
 from checkers.models import LEAN, MODELS, Question, judge
 from checkers.unfinished import SAID, TORN, of_torn
 from harness.cli.check_options import refuse_meaningless
@@ -132,6 +132,12 @@ def _directory(_: click.Context, __: click.Parameter, value: str | None) -> Path
     help="Report polls that miss records known for longer than this.",
 )
 @click.option(
+    "--timestamp-type",
+    type=click.Choice(get_args(TimestampType)),
+    help="message.timestamp.type of the topics; without it timestamps are not judged.",
+)
+@click.option("--one-clock", is_flag=True, help="All brokers read the wall clock of one machine.")
+@click.option(
     "--segments",
     callback=_directory,
     metavar="DIR",
@@ -247,6 +253,8 @@ def _question(options: dict[str, Any]) -> Question:
         exact_ends=options["exact_ends"],
         dense_offsets=options["dense_offsets"],
         stale_bound_ms=options["stale_bound"],
+        timestamp_type=options["timestamp_type"],
+        one_clock=options["one_clock"],
         judged_by=options["contract"],
     )
     return Question(

@@ -28,7 +28,7 @@ _MEANT_FOR: dict[str, tuple[str, ...]] = {
             *("ww_deps", "exact_polls", "exact_ends", "dense_offsets", "stale_bound", "segments"),
             *("contract", "acks", "isolation_level", "subscribe", "idempotence", "retries"),
             *("unclean_leader_election", "replication_factor", "min_insync_replicas"),
-            *("transactions", "flush", "faults", "unsafe_faults"),
+            *("transactions", "flush", "faults", "unsafe_faults", "timestamp_type", "one_clock"),
         ),
         _LOGS,
     ),

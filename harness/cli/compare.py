@@ -38,14 +38,17 @@ def compare(one: str, other: str, store_root: Path, is_all: bool, as_json: bool)
         return 0
     first, second = rows[0].values
     click.echo(f"{first}, then {second}")
-    shown = [row for row in rows[1:] if is_all or row.is_different or row.name == "verdict"]
+    shown = [row for row in rows[1:] if is_all or row.is_different or row.label == "verdict"]
     for line in _aligned([_cells(row) for row in shown]):
         click.echo(line)
     return 0
 
 
 def _cells(row: Row) -> tuple[str, str, str, str]:
-    said = row.change.value if row.change.value in ("better", "worse") else ""
+    from reports.comparison import Change
+
+    is_said = row.change in (Change.BETTER, Change.WORSE)
+    said = row.change.value if is_said else ""
     delta = " ".join(part for part in (row.delta, said) if part)
     return row.name, row.values[0], row.values[1], delta
 

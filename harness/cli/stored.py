@@ -98,7 +98,7 @@ def ls(store_root: Path, as_json: bool) -> int:
         return 0
     for row in rows:
         said = row["damage"] or row["anomalies"]
-        click.echo(readable(f"{row['verdict']:8}  {row['time']}  {row['name']}  {said}".rstrip()))
+        click.echo(readable(f"{row['verdict']:9}  {row['time']}  {row['name']}  {said}".rstrip()))
     if not rows:
         click.echo(f"no runs in {store_root}; make one with: harness test --nemesis partition")
     return 0
@@ -107,19 +107,20 @@ def ls(store_root: Path, as_json: bool) -> int:
 def _row(directory: Path) -> dict[str, str]:
     """One run that cannot be read must not hide the others."""
     from harness.store.inside import DamagedError, MissingError
-    from harness.store.stored_run import read_results
+    from harness.store.store import is_under_way
+    from harness.store.stored_run import read_plan, read_results
 
     verdict, anomalies, damage = "no end", "", ""
     try:
+        read_plan(directory)
         results = read_results(directory)
     except MissingError:
-        pass
+        verdict = "under way" if is_under_way(directory) else "no end"
     except DamagedError as damaged:
-        verdict, damage = "damaged", f"{damaged.path.name}: {damaged.why}"
+        verdict, damage = "corrupt", f"{damaged.path.name}: {damaged.why}"
     else:
         verdict = results.validity.value
-        types = {each.type for verdict_ in results.verdicts for each in verdict_.found}
-        anomalies = ", ".join(sorted(types))
+        anomalies = ", ".join(sorted(results.counts()))
     return {
         "verdict": verdict,
         "time": directory.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from harness.client.driver import DriverError
@@ -31,6 +31,11 @@ class AiokafkaAdmin:
     ) -> None:
         new = NewTopic(topic, partitions, replication_factor, topic_configs=dict(configs))
         answer = await self._admin.create_topics([new])
+        for _, code, *message in answer.topic_errors:
+            _check(code, message[0] if message else None)
+
+    async def create_partitions(self, topic: str, count: int) -> None:
+        answer = await self._admin.create_partitions({topic: NewPartitions(count)})
         for _, code, *message in answer.topic_errors:
             _check(code, message[0] if message else None)
 

@@ -16,6 +16,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError, OffsetOutOfRangeError
 
 from harness.client.aiokafka_admin import AiokafkaAdmin
+from harness.client.aiokafka_group import AiokafkaMember, group_arguments, possible
 from harness.client.aiokafka_producer import AiokafkaProducing
 from harness.client.aiokafka_settings import arguments, driver_error
 from harness.client.base import ClientSettings, IsolationLevel
@@ -31,8 +32,16 @@ from harness.client.driver import (
     Whole,
     place_of,
 )
+from harness.client.group_driver import (
+    Committed,
+    GroupDriver,
+    Membership,
+    Notice,
+    Subscription,
+)
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
+from harness.client.traffic import Traffic
 from harness.errors import EnvironmentFailure
 
 _T = TypeVar("_T")
@@ -59,10 +68,14 @@ class AiokafkaDriver:
         }
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._producing = AiokafkaProducing(settings, self._common)
+        self.partitioner = self._producing.partitioner
         self._consumer: AIOKafkaConsumer | None = None
         self._readers: dict[IsolationLevel, AIOKafkaConsumer] = {}
         self._admin: AiokafkaAdmin | None = None
         self._positions: Positions = {}
+        self._member: AiokafkaMember | None = None
+        self._left: AiokafkaMember | None = None
+        """The member that has just left: what came up until then is still to be recorded."""
 
     async def open(self) -> None:
         """Only looks at the settings: the library connects later, and may have to wait for that."""
@@ -77,6 +90,7 @@ class AiokafkaDriver:
 
     async def close(self) -> None:
         await self._producing.close()
+        await self.leave()
         consumers = [each for each in (self._consumer, *self._readers.values()) if each is not None]
         self._consumer = None
         self._readers.clear()
@@ -90,6 +104,9 @@ class AiokafkaDriver:
 
     async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
         return await self._producing.produce(records)
+
+    def traffic(self) -> Traffic:
+        return self._producing.traffic()
 
     # Reading
 
@@ -112,12 +129,7 @@ class AiokafkaDriver:
             return Polled(error=driver_error(error))
         except DriverError as error:
             return Polled(error=error)
-        return Polled(
-            {
-                f"{where.topic}-{where.partition}": [_read(each) for each in records]
-                for where, records in found.items()
-            }
-        )
+        return _polled(found)
 
     async def _moved_on(self, error: OffsetOutOfRangeError) -> Polled:
         """To where the log begins, if that is further on. Never back: whoever is beyond the end of
@@ -181,7 +193,9 @@ class AiokafkaDriver:
             self._readers[isolation] = await self._started_consumer(isolation)
         return self._readers[isolation]
 
-    def _made_consumer(self, isolation: IsolationLevel | None = None) -> AIOKafkaConsumer:
+    def _made_consumer(
+        self, isolation: IsolationLevel | None = None, more: Mapping[str, Any] | None = None
+    ) -> AIOKafkaConsumer:
         settings = self._settings
         return AIOKafkaConsumer(
             **{
@@ -192,11 +206,16 @@ class AiokafkaDriver:
                 "fetch_max_wait_ms": settings.poll_ms,
                 **arguments(AIOKafkaConsumer, settings.consumer_config),
                 "isolation_level": isolation or settings.isolation_level,
+                **(more or {}),
             }
         )
 
     async def _started_consumer(self, isolation: IsolationLevel) -> AIOKafkaConsumer:
         consumer = self._made_consumer(isolation)
+        await self._start(consumer)
+        return consumer
+
+    async def _start(self, consumer: AIOKafkaConsumer) -> None:
         try:
             async with asyncio.timeout(self._patience_s):
                 await consumer.start()
@@ -207,7 +226,60 @@ class AiokafkaDriver:
             if isinstance(error, KafkaError):
                 raise driver_error(error) from error
             raise
-        return consumer
+
+    # A member of a group
+
+    async def subscribe(self, subscription: Subscription) -> Subscription:
+        await self.leave()
+        done = possible(subscription)
+        consumer = self._made_consumer(more=group_arguments(done))
+        await self._start(consumer)
+        self._member = AiokafkaMember(consumer, done)
+        return done
+
+    async def leave(self) -> None:
+        member, self._member = self._member, None
+        if member is not None:
+            member.stop_commits()
+            await _stop(member.consumer)
+            self._left = member
+
+    def membership(self) -> Membership:
+        return Membership() if self._member is None else self._member.membership()
+
+    async def poll_group(self) -> Polled:
+        try:
+            found = await self._joined().consumer.getmany(
+                timeout_ms=self._settings.poll_ms, max_records=_POLLED_MAX
+            )
+        except KafkaError as error:
+            return Polled(error=driver_error(error))
+        return _polled(found)
+
+    async def commit(self, offsets: Mapping[str, int]) -> None:
+        await self._in_time(self._joined().commit(offsets))
+
+    def commit_later(self, offsets: Mapping[str, int]) -> None:
+        self._joined().commit_later(offsets)
+
+    async def committed(self, keys: Sequence[str]) -> dict[str, int | None]:
+        return await self._in_time(self._joined().committed(keys))
+
+    def notices(self) -> list[Notice]:
+        return [each for member in self._members() for each in member.take_notices()]
+
+    def committed_since(self) -> list[Committed]:
+        found = [each for member in self._members() for each in member.take_committed()]
+        self._left = None
+        return found
+
+    def _members(self) -> list[AiokafkaMember]:
+        return [each for each in (self._left, self._member) if each is not None]
+
+    def _joined(self) -> AiokafkaMember:
+        if self._member is None:
+            raise DriverError("_STATE", "the client has not subscribed", harmless=True)
+        return self._member
 
     # Administration
 
@@ -216,6 +288,12 @@ class AiokafkaDriver:
     ) -> None:
         admin = await self._administration()
         await self._in_time(admin.create_topic(topic, partitions, replication_factor, configs))
+
+    async def create_partitions(self, topic: str, count: int) -> None:
+        await self._in_time((await self._administration()).create_partitions(topic, count))
+
+    async def partitions_of(self, topic: str) -> int:
+        return await self._in_time(self._producing.partitions_of(topic))
 
     async def delete_topic(self, topic: str) -> None:
         await self._in_time((await self._administration()).delete_topic(topic))
@@ -270,10 +348,20 @@ def _partition(key: str) -> TopicPartition:
     return TopicPartition(place.topic, place.partition)
 
 
+def _polled(found: Mapping[TopicPartition, Sequence[Any]]) -> Polled:
+    return Polled(
+        {
+            f"{where.topic}-{where.partition}": [_read(each) for each in records]
+            for where, records in found.items()
+        }
+    )
+
+
 def _read(record: Any) -> Read:
-    return Read(record.offset, record.key, record.value)
+    known = record.timestamp if record.timestamp is not None and record.timestamp >= 0 else None
+    return Read(record.offset, record.key, record.value, known)
 
 
-def _check(driver: AiokafkaDriver) -> Driver:
-    """Has mypy hold it to what clients expect."""
-    return driver
+def _check(driver: AiokafkaDriver) -> tuple[Driver, GroupDriver]:
+    """Static check: this class implements both protocols."""
+    return driver, driver

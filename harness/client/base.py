@@ -7,20 +7,36 @@ completion. A client never raises for what a cluster does to it: whatever happen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from harness.history.op import OpType
 
 Outcome = Literal["ok", "fail", "info"]
 Acks = Literal["0", "1", "all"]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 Codec = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+Partitioner = Literal["default", "murmur2", "custom"]
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
     f: str
     value: Any = None
+
+
+class Beside(NamedTuple):
+    """A row of the history that is neither the invocation nor the completion of an operation: what
+    a group did to its member, or a commit that goes on in the background."""
+
+    time_ns: int
+    type: OpType
+    f: str
+    value: Any
+    error: str | None = None
+    background: int | None = None
+    """Number of the background operation; None for a row of the client's own process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +47,31 @@ class Completion:
     error: str | None = None
     """Kafka's name of the error, then what the client says: `NOT_ENOUGH_REPLICAS: Broker: ...`."""
     node: str | None = None
+    timestamps: list[Any] | None = None
+    """Timestamps of the records sent and polled, as the history keeps them beside the value
+    (harness/history/timestamps.py); None if the client does not know them."""
+    beside: Sequence[Beside] = ()
+    """Rows that came up since the last completion, in the order of their times."""
+
+
+class Prepared(NamedTuple):
+    """An invocation as it is about to be carried out, and the rows that go before it."""
+
+    invocation: Invocation
+    beside: Sequence[Beside] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batching:
-    """How a producer puts records together, for each partition."""
+    """How a producer chooses partitions, and puts records together for each of them."""
 
     linger_ms: int = 0
     """Time that a batch waits for more records."""
     batch_bytes: int = 16_384
     """Size of a batch before compression; a batch has one record at least."""
     codec: Codec = "none"
+    partitioner: Partitioner = "default"
+    """For records that name a key and no partition (harness/client/partitioners.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,3 +109,14 @@ class Client(Protocol):
     async def close(self) -> None:
         """At once: nothing is flushed or committed on the way out."""
         ...
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A client that completes an invocation before it is recorded.
+
+    A commit says which offsets it is about. They are known to the client alone, and must be in the
+    history before the request is sent: a client that is killed meanwhile may have committed them.
+    """
+
+    def prepare(self, invocation: Invocation) -> Prepared: ...

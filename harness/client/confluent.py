@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import (
+    TIMESTAMP_NOT_AVAILABLE,
     Consumer,
     KafkaError,
     KafkaException,
@@ -20,7 +21,9 @@ from confluent_kafka import (
 
 from harness.client.base import ClientSettings
 from harness.client.confluent_admin import ConfluentAdmin
+from harness.client.confluent_group import NOT_A_MEMBER, ConfluentMember
 from harness.client.driver import (
+    ANY_PARTITION,
     Driver,
     DriverError,
     Place,
@@ -32,17 +35,27 @@ from harness.client.driver import (
     Whole,
     place_of,
 )
+from harness.client.group_driver import (
+    Committed,
+    GroupDriver,
+    Membership,
+    Notice,
+    Subscription,
+)
 from harness.client.kafka_client import KafkaClient
 from harness.client.librdkafka import (
     LOGGER,
-    Config,
     admin_config,
     consumer_config,
     driver_error,
+    partitioner_name,
     producer_config,
     refused_config,
 )
+from harness.client.librdkafka_stats import INTERVAL_MS, traffic_from
 from harness.client.outcomes import Mode
+from harness.client.partitioners import CUSTOM, by_number
+from harness.client.traffic import Traffic
 
 _POLLED_MAX = 500
 """As many as Kafka's own consumer hands over at once."""
@@ -64,15 +77,24 @@ class ConfluentDriver:
         # with acks=all can such an answer come after the append.
         retries = settings.retries != 0 or settings.acks == "all"
         self.mode = Mode(settings.acks, settings.enable_idempotence, retries)
+        self.partitioner = partitioner_name(settings)
+        self._counts: dict[str, tuple[float, int]] = {}
+        """By topic when its partitions were counted, by the monotonic clock, and how many."""
         self._poll_s = settings.poll_ms / 1000
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._producer: Producer | None = None
+        self._traffic = Traffic()
         self._consumer: Consumer | None = None
         self._reader: Consumer | None = None
         self._admin: ConfluentAdmin | None = None
+        self._member: ConfluentMember | None = None
+        self._left: ConfluentMember | None = None
+        """The member that has just left: what came up until then is still to be told."""
 
     async def open(self) -> None:
-        self._producer = self._made(Producer, producer_config(self._settings, self._client_id))
+        statistics = {"statistics.interval.ms": INTERVAL_MS, "stats_cb": self._measured}
+        config = producer_config(self._settings, self._client_id)
+        self._producer = self._made(Producer, {**statistics, **config})
         self._consumer = self._made(Consumer, consumer_config(self._settings, self._client_id))
 
     async def close(self) -> None:
@@ -81,12 +103,22 @@ class ConfluentDriver:
         if producer is not None:
             producer.purge()
             producer.poll(0)
+        await self.leave()
         for consumer in (self._consumer, self._reader):
             if consumer is not None:
                 consumer.close()
         self._consumer = self._reader = self._admin = None
 
-    def _made(self, kind: Callable[..., Any], config: Config) -> Any:
+    def _measured(self, statistics: str) -> None:
+        self._traffic.add(traffic_from(statistics))
+
+    def traffic(self) -> Traffic:
+        if self._producer is not None:
+            self._producer.poll(0)  # statistics wait in the producer's queue
+        found, self._traffic = self._traffic, Traffic()
+        return found
+
+    def _made(self, kind: Callable[..., Any], config: Mapping[str, Any]) -> Any:
         try:
             return kind(config, logger=LOGGER)
         except (KafkaException, ValueError, TypeError) as error:
@@ -98,10 +130,22 @@ class ConfluentDriver:
         producer = self._producer
         assert producer is not None, "open it first"
         reports = _Reports(len(records))
-        for at, (place, key, payload) in enumerate(records):
+        counts = self._counts_for(records)
+        for at, (place, key, payload, timestamp_ms) in enumerate(records):
+            partition, count = place.partition, counts.get(place.topic)
+            if isinstance(count, DriverError):
+                reports.take(at, count)
+                continue
+            if partition == ANY_PARTITION and count is not None:
+                partition = by_number(key or b"", count)
             try:
                 producer.produce(
-                    place.topic, payload, key, place.partition, on_delivery=reports.taker(at)
+                    place.topic,
+                    payload,
+                    key,
+                    partition,
+                    on_delivery=reports.taker(at),
+                    timestamp=timestamp_ms,
                 )
             except BufferError as error:
                 reports.take(at, DriverError("_QUEUE_FULL", str(error), harmless=True))
@@ -117,6 +161,39 @@ class ConfluentDriver:
             producer.poll(min(left_s, 1.0))
         late = DriverError("_TIMED_OUT", "no delivery report in time")
         return [late if report is None else report for report in reports.by_record]
+
+    def _counts_for(self, records: Sequence[ToStore]) -> dict[str, int | DriverError]:
+        """Partitions of topics for our own partitioner: librdkafka takes none of Python.
+
+        Records of a topic whose partitions nobody tells are not sent.
+        """
+        counts: dict[str, int | DriverError] = {}
+        for place, *_ in records if self.partitioner == CUSTOM else ():
+            if place.partition == ANY_PARTITION and place.topic not in counts:
+                try:
+                    counts[place.topic] = self._count(place.topic)
+                except DriverError as error:
+                    unsent = DriverError(error.name, error.message, harmless=True)
+                    counts[place.topic] = unsent
+        return counts
+
+    async def partitions_of(self, topic: str) -> int:
+        return self._count(topic)
+
+    def _count(self, topic: str) -> int:
+        counted_s, count = self._counts.get(topic, (0.0, 0))
+        now_s = time.monotonic()
+        if not count or now_s - counted_s > self._settings.metadata_max_age_ms / 1000:
+            assert self._producer is not None, "open it first"
+            try:
+                found = self._producer.list_topics(topic, timeout=self._patience_s).topics[topic]
+            except KafkaException as error:
+                raise driver_error(error.args[0]) from error
+            if found.error is not None:
+                raise driver_error(found.error)
+            count = len(found.partitions)
+            self._counts[topic] = (now_s, count)
+        return count
 
     # Reading
 
@@ -135,8 +212,10 @@ class ConfluentDriver:
             raise driver_error(error.args[0]) from error
 
     async def poll(self) -> Polled:
-        consumer = self._consumer
-        assert consumer is not None, "open it first"
+        assert self._consumer is not None, "open it first"
+        return self._polled(self._consumer)
+
+    def _polled(self, consumer: Consumer) -> Polled:
         polled = Polled()
         try:
             messages = _consume(consumer, self._poll_s)
@@ -173,6 +252,54 @@ class ConfluentDriver:
     async def end_offsets(self, keys: Sequence[str]) -> dict[str, dict[str, int]]:
         return self._administration().end_offsets(keys)
 
+    # A member of a group
+
+    async def subscribe(self, subscription: Subscription) -> Subscription:
+        await self.leave()
+        config = consumer_config(self._settings, self._client_id)
+        try:
+            self._member = ConfluentMember(subscription, self._settings, config)
+        except (KafkaException, ValueError, TypeError) as error:
+            raise refused_config(self._client_id, error) from error
+        return subscription
+
+    async def leave(self) -> None:
+        member, self._member = self._member, None
+        if member is not None:
+            member.close()
+            self._left = member
+
+    def membership(self) -> Membership:
+        return Membership() if self._member is None else self._member.membership()
+
+    async def poll_group(self) -> Polled:
+        return self._polled(self._joined().consumer)
+
+    async def commit(self, offsets: Mapping[str, int]) -> None:
+        self._joined().commit(offsets)
+
+    def commit_later(self, offsets: Mapping[str, int]) -> None:
+        self._joined().commit_later(offsets)
+
+    async def committed(self, keys: Sequence[str]) -> dict[str, int | None]:
+        return self._joined().committed(keys)
+
+    def notices(self) -> list[Notice]:
+        return [each for member in self._members() for each in member.take_notices()]
+
+    def committed_since(self) -> list[Committed]:
+        found = [each for member in self._members() for each in member.take_committed()]
+        self._left = None
+        return found
+
+    def _members(self) -> list[ConfluentMember]:
+        return [each for each in (self._left, self._member) if each is not None]
+
+    def _joined(self) -> ConfluentMember:
+        if self._member is None:
+            raise NOT_A_MEMBER
+        return self._member
+
     # Administration
 
     def _administration(self) -> ConfluentAdmin:
@@ -185,6 +312,9 @@ class ConfluentDriver:
         self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> None:
         self._administration().create_topic(topic, partitions, replication_factor, configs)
+
+    async def create_partitions(self, topic: str, count: int) -> None:
+        self._administration().create_partitions(topic, count)
 
     async def delete_topic(self, topic: str) -> None:
         self._administration().delete_topic(topic)
@@ -210,11 +340,16 @@ class _Reports:
 
     def taker(self, at: int) -> Callable[[KafkaError | None, Message], None]:
         def take(problem: KafkaError | None, message: Message) -> None:
+            partition = message.partition()
             if problem is not None:
-                self.take(at, driver_error(problem))
+                # A record that was given no partition has never left the client.
+                error = driver_error(problem, harmless=partition is None)
+                error.partition = partition
+                self.take(at, error)
                 return
             offset = message.offset()
-            self.take(at, Stored(None if offset is None or offset < 0 else offset))
+            known = None if offset is None or offset < 0 else offset
+            self.take(at, Stored(known, None, partition))
 
         return take
 
@@ -229,7 +364,13 @@ def _add(records: dict[str, list[Read]], message: Message) -> None:
     offset = message.offset()
     assert offset is not None, "a record without an error has an offset"
     key = f"{message.topic()}-{message.partition()}"
-    records.setdefault(key, []).append(Read(offset, message.key(), message.value()))
+    records.setdefault(key, []).append(_read(message, offset))
+
+
+def _read(message: Message, offset: int) -> Read:
+    kind, timestamp_ms = message.timestamp()
+    known = None if kind == TIMESTAMP_NOT_AVAILABLE or timestamp_ms < 0 else timestamp_ms
+    return Read(offset, message.key(), message.value(), known)
 
 
 def _up_to(reader: Consumer, begin: int, end: int, deadline: float) -> Whole:
@@ -243,7 +384,7 @@ def _up_to(reader: Consumer, begin: int, end: int, deadline: float) -> Whole:
             problem, offset = message.error(), message.offset()
             assert offset is not None, "records and the end of a log have offsets"
             if problem is None:
-                found.append(Read(offset, message.key(), message.value()))
+                found.append(_read(message, offset))
                 if offset + 1 == end and len(found) == end - begin:
                     return Whole(found, end)
             elif problem.code() != KafkaError._PARTITION_EOF:
@@ -253,6 +394,6 @@ def _up_to(reader: Consumer, begin: int, end: int, deadline: float) -> Whole:
                 return Whole([read for read in found if read.offset < offset], offset)
 
 
-def _check(driver: ConfluentDriver) -> Driver:
-    """Has mypy hold it to what clients expect."""
-    return driver
+def _check(driver: ConfluentDriver) -> tuple[Driver, GroupDriver]:
+    """Static check: this class implements both protocols."""
+    return driver, driver

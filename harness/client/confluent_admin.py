@@ -23,7 +23,7 @@ from confluent_kafka.admin._config import (
 )
 from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.admin._resource import ResourceType
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from harness.client.driver import DriverError, place_of
 from harness.client.librdkafka import LOGGER, Config, driver_error
@@ -43,6 +43,10 @@ class ConfluentAdmin:
     ) -> None:
         new = NewTopic(topic, partitions, replication_factor, config=dict(configs))
         self._result(self._admin.create_topics([new], **self._timeouts)[topic])
+
+    def create_partitions(self, topic: str, count: int) -> None:
+        more = NewPartitions(topic, count)
+        self._result(self._admin.create_partitions([more], **self._timeouts)[topic])
 
     def delete_topic(self, topic: str) -> None:
         self._result(self._admin.delete_topics([topic], **self._timeouts)[topic])

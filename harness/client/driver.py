@@ -12,45 +12,68 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from harness.client.outcomes import Mode
+from harness.client.traffic import Traffic
 
 
 class DriverError(Exception):
     """`name` is Kafka's; errors of the library itself have the library's names."""
 
-    def __init__(self, name: str, message: str = "", *, harmless: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        message: str = "",
+        *,
+        harmless: bool = False,
+        partition: int | None = None,
+    ) -> None:
         super().__init__(f"{name}: {message}" if message else name)
         self.name = name
         self.message = message
         self.harmless = harmless
         """Nothing was sent, or the client knows of each try that it was refused."""
+        self.partition = partition
+        """Where a record went for which the client chose the partition, as far as is known."""
+
+
+ANY_PARTITION = -1
 
 
 class Place(NamedTuple):
-    """A partition, and a name in it if its records have some."""
+    """A partition, and the key of a record if it has one."""
 
     topic: str
     partition: int
+    """ANY_PARTITION: the client chooses it by `name`."""
     name: str | None
     key: str
-    """Of the partition: topic-partition."""
+    """Of the partition: topic-partition; or the topic, where the client chooses the partition."""
 
 
 @cache
 def place_of(key: str) -> Place:
-    """From a key of the history: `topic-partition` or `topic-partition/name`."""
+    """From a key of the history: `topic-partition`, `topic-partition/name` or `topic/name`."""
     log, slash, name = key.partition("/")
     topic, _, partition = log.rpartition("-")
-    if not topic or not partition.isdigit():
-        raise ValueError(f"{key!r} is no key: it should be topic-partition, like queue1-0")
-    return Place(topic, int(partition), name if slash else None, log)
+    if topic and partition.isdigit():
+        return Place(topic, int(partition), name if slash else None, log)
+    if log and slash:
+        return Place(log, ANY_PARTITION, name, log)
+    raise ValueError(f"{key!r} is no key: it should be topic-partition, like queue1-0")
+
+
+def is_topic(key: str) -> bool:
+    """Whether a key names a topic with all its partitions: `keyed`, and not `keyed-0`."""
+    topic, _, partition = key.rpartition("-")
+    return "/" not in key and not (topic and partition.isdigit())
 
 
 class ToStore(NamedTuple):
-    """One record to be produced."""
+    """One record to be produced, with the timestamp that it gets under CreateTime."""
 
     place: Place
     key: bytes | None
     payload: bytes | None
+    timestamp_ms: int
 
 
 class Stored(NamedTuple):
@@ -58,12 +81,16 @@ class Stored(NamedTuple):
 
     offset: int | None
     node: str | None = None
+    partition: int | None = None
+    """Told where the client chose it."""
 
 
 class Read(NamedTuple):
     offset: int
     key: bytes | None
     payload: bytes | None
+    timestamp_ms: int | None = None
+    """None where the library does not tell one."""
 
 
 class Whole(NamedTuple):
@@ -89,6 +116,8 @@ class Driver(Protocol):
     """One library. Whatever the cluster does is a DriverError; after `close` nothing is sent."""
 
     mode: Mode
+    partitioner: str
+    """Name of what chooses partitions: librdkafka's names, `murmur2`, or `custom`."""
 
     async def open(self) -> None: ...
 
@@ -100,6 +129,10 @@ class Driver(Protocol):
         Returns the end of each record, in the order of `records`, when every record is
         acknowledged or given up. Raises nothing: an error is a record's own.
         """
+        ...
+
+    def traffic(self) -> Traffic:
+        """What the producer had on the wire since the last call."""
         ...
 
     async def assign(self, positions: Positions) -> None:
@@ -127,6 +160,14 @@ class Driver(Protocol):
     ) -> None: ...
 
     async def delete_topic(self, topic: str) -> None: ...
+
+    async def create_partitions(self, topic: str, count: int) -> None:
+        """Adds partitions until there are `count`."""
+        ...
+
+    async def partitions_of(self, topic: str) -> int:
+        """How many partitions the client knows of, by metadata within its greatest age."""
+        ...
 
     async def alter_topic(self, topic: str, configs: Mapping[str, str | None]) -> None:
         """None takes the topic's own setting away; what is not named stays."""

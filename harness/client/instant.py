@@ -11,9 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.client.base import Client, ClientSettings, Completion, Invocation
+from harness.client.driver import ANY_PARTITION, is_topic, place_of
+from harness.client.partitioners import BY_NAME
 
 _PRODUCER_BITS = 16
 _VALUE_BITS = 32
+_PARTITIONS = 4
+"""Of a topic that nobody made here."""
+_PARTITIONER = "murmur2"
 
 
 class Log:
@@ -59,9 +64,11 @@ class InstantClient:
         match f:
             case "send" | "poll" | "txn" | "put" | "get":
                 return Completion("ok", [self._micro_op(each) for each in value])
+            case "partitioner":
+                return Completion("ok", _PARTITIONER)
             case "assign":
-                self._assigned = tuple(value)
-                return Completion("ok", value)
+                self._assigned = tuple(each for key in value for each in self._keys(key))
+                return Completion("ok", list(self._assigned))
             case "end-offsets":
                 keys = self._assigned if value is None else value
                 ends = {key: self._memory.log(key).count << _PRODUCER_BITS for key in keys}
@@ -79,6 +86,7 @@ class InstantClient:
             return ["poll", self._polled()]
         key, value = micro_op[1], micro_op[2]
         if name == "send":
+            key = self._placed(key)
             log = self._memory.log(key)
             offset = log.count << _PRODUCER_BITS | value >> _VALUE_BITS
             log.count += 1
@@ -94,6 +102,22 @@ class InstantClient:
             return ["put", key, [None, value]]
         return ["get", key, self._memory.registers.get(key)]
 
+    def _placed(self, key: str) -> str:
+        place = place_of(key)
+        if place.partition != ANY_PARTITION:
+            return key
+        chosen = BY_NAME[_PARTITIONER]((place.name or "").encode(), self._count(place.topic))
+        return f"{place.topic}-{chosen}"
+
+    def _keys(self, key: str) -> list[str]:
+        if not is_topic(key):
+            return [key]
+        return [f"{key}-{index}" for index in range(self._count(key))]
+
+    def _count(self, topic: str) -> int:
+        partitions: int = self._memory.topics.get(topic, {}).get("partitions", _PARTITIONS)
+        return partitions
+
     def _polled(self) -> dict[str, list[list[Any]]]:
         found = {}
         for key in self._assigned:
@@ -107,6 +131,8 @@ class InstantClient:
         match f:
             case "create":
                 topics[topic] = {"partitions": value["partitions"], "configs": value["configs"]}
+            case "create-partitions":
+                topics.setdefault(topic, {"configs": {}})["partitions"] = value["partitions"]
             case "delete":
                 topics.pop(topic, None)
             case "alter":

@@ -7,13 +7,27 @@ once an operation says so.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from harness.client.base import Client, Completion, Invocation, Outcome
-from harness.client.driver import Driver, DriverError, Read, Stored, ToStore, place_of
+from harness.client.base import Beside, Client, Completion, Invocation, Outcome, Prepared
+from harness.client.driver import (
+    ANY_PARTITION,
+    Driver,
+    DriverError,
+    Polled,
+    Read,
+    Stored,
+    ToStore,
+    is_topic,
+    place_of,
+)
+from harness.client.group_driver import GroupDriver
+from harness.client.group_member import GroupMember
 from harness.client.outcomes import of_admin, of_produce
 from harness.client.payload import decode, encode
+from harness.client.traffic import Traffic
 from harness.history.operations import MICRO_OPERATIONS
 
 MicroOp = list[Any]
@@ -23,11 +37,25 @@ _WRITES = frozenset(
 )
 _CHANGES_NOTHING: Outcome = "fail"
 """What an operation that only reads comes to when it does not succeed."""
+_SPREAD_MS = 8
+
+
+def _wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 class KafkaClient:
-    def __init__(self, driver: Driver) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        now_ms: Callable[[], int] = _wall_clock_ms,
+        now_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        """`now_ms`: the clock that records are stamped by, in ms since 1970. `now_ns`: the clock of
+        the history."""
         self.driver = driver
+        self._member: GroupMember | None = None
+        self._now_ms = now_ms
         self._positions: dict[str, int | None] = {}
         self._node: str | None = None
         self._operations: dict[str, Callable[[Any], Awaitable[Completion]]] = {
@@ -36,20 +64,37 @@ class KafkaClient:
             "txn": self._micro_ops,
             "put": self._micro_ops,
             "get": self._micro_ops,
+            "partitioner": self._partitioner,
             "assign": self._assign,
             "end-offsets": self._end_offsets,
             "create": self._create,
+            "create-partitions": self._create_partitions,
             "delete": self._delete,
             "alter": self._alter,
             "describe": self._describe,
             "crash": self._crash,
         }
+        if isinstance(driver, GroupDriver):
+            self._member = member = GroupMember(driver, now_ns)
+            self._operations |= {
+                "subscribe": member.subscribe,
+                "leave": member.leave,
+                "commit": member.commit,
+                "commit-later": member.commit_later,
+                "committed": member.committed,
+            }
+
+    def prepare(self, invocation: Invocation) -> Prepared:
+        return Prepared(invocation) if self._member is None else self._member.prepare(invocation)
 
     async def open(self) -> None:
         await self.driver.open()
 
     async def close(self) -> None:
         await self.driver.close()
+
+    def traffic(self) -> Traffic:
+        return self.driver.traffic()
 
     async def invoke(self, invocation: Invocation) -> Completion:
         operation = self._operations.get(invocation.f)
@@ -67,7 +112,10 @@ class KafkaClient:
         Between the two it is `info`, and the records in it that have an offset are acknowledged.
         """
         done = [list(each) for each in value]
-        ends = await self.driver.produce([_to_store(each[1], each[2]) for each in done])
+        stamps = self._stamps(len(done))
+        ends = await self.driver.produce(
+            [_to_store(each[1], each[2], stamp) for each, stamp in zip(done, stamps, strict=True)]
+        )
         outcomes: set[Outcome] = set()
         nodes: set[str | None] = set()
         first_error: DriverError | None = None
@@ -80,10 +128,23 @@ class KafkaClient:
                 first_error = end
         node = nodes.pop() if len(nodes) == 1 else None
         type_ = outcomes.pop() if len(outcomes) == 1 else "info"
-        return Completion(type_, done, None if first_error is None else str(first_error), node)
+        error = None if first_error is None else str(first_error)
+        return Completion(type_, done, error, node, stamps)
+
+    def _stamps(self, count: int) -> list[Any]:
+        """Timestamps of the records of one send: now, and a little before it.
+
+        They differ, and are out of order, as the records of several threads are: a broker that
+        gives all records of a batch one timestamp, or exchanges them, is found out.
+        """
+        now_ms = self._now_ms()
+        return [now_ms - at % _SPREAD_MS for at in range(count)]
 
     def _end_send(self, micro_op: MicroOp, end: Stored | DriverError) -> Outcome:
-        """Writes the offset into it, if it is acknowledged."""
+        """Writes the offset into it, if it is acknowledged, and the partition, if it is known."""
+        place = place_of(micro_op[1])
+        if place.partition == ANY_PARTITION and end.partition is not None:
+            micro_op[1] = f"{place.topic}-{end.partition}"
         if isinstance(end, Stored):
             _acknowledge(micro_op, end.offset)
             return "ok"
@@ -95,31 +156,57 @@ class KafkaClient:
     async def _micro_ops(self, value: Sequence[MicroOp]) -> Completion:
         """In order, up to the first that does not succeed; later ones stay as they were asked."""
         done = [list(each) for each in value]
+        if self._member is not None and self._member.is_subscribed and _only_polls(done):
+            return await self._polls_as_member(self._member, done)
+        stamps: list[Any] = [None] * len(done)
         first_polled: dict[str, int] = {}
         self._node = None
         has_written = False
-        for micro_op in done:
+        for at, micro_op in enumerate(done):
             try:
-                await self._micro_op(micro_op, first_polled)
+                await self._micro_op(micro_op, at, stamps, first_polled)
             except DriverError as error:
                 outcome = self._outcome_of(micro_op, error)
                 if outcome != "ok":
                     # What went before cannot be taken back, so the whole did not fail.
                     is_over = has_written or not await self._went_back(first_polled)
-                    return Completion("info" if is_over else outcome, done, str(error), self._node)
+                    type_ = "info" if is_over else outcome
+                    return Completion(type_, done, str(error), self._node, _known(stamps))
                 _acknowledge(micro_op, None)
             has_written = has_written or micro_op[0] in _WRITES
-        return Completion("ok", done, None, self._node)
+        return Completion("ok", done, None, self._node, _known(stamps))
 
-    async def _micro_op(self, micro_op: MicroOp, first_polled: dict[str, int]) -> None:
-        """Writes the result into it."""
+    async def _polls_as_member(self, member: GroupMember, done: list[MicroOp]) -> Completion:
+        """The group says what is polled; a member never goes back by itself."""
+        stamps: list[Any] = [None] * len(done)
+        beside: list[Beside] = []
+        for at, micro_op in enumerate(done):
+            polled, news = await member.poll()
+            beside += news
+            if polled.error is not None:
+                return Completion(_CHANGES_NOTHING, done, str(polled.error), beside=beside)
+            stamps[at] = _timestamps(polled)
+            micro_op[1:] = [
+                {
+                    key: [[record.offset, _value(record, key)] for record in records]
+                    for key, records in polled.records.items()
+                }
+            ]
+        return Completion("ok", done, timestamps=_known(stamps), beside=beside)
+
+    async def _micro_op(
+        self, micro_op: MicroOp, at: int, stamps: list[Any], first_polled: dict[str, int]
+    ) -> None:
+        """Writes the result into it, and the timestamps of its records into `stamps[at]`."""
         name = micro_op[0]
         if name == "poll":
-            await self._poll(micro_op, first_polled)
+            await self._poll(micro_op, at, stamps, first_polled)
             return
         key = micro_op[1]
         if name in _WRITES:
-            _acknowledge(micro_op, await self._produce(key, micro_op[2]))
+            # Known whatever comes of it: a record that was not acknowledged may be read later.
+            (stamps[at],) = self._stamps(1)
+            _acknowledge(micro_op, await self._produce(key, micro_op[2], stamps[at]))
         elif name == "r":
             whole = await self.driver.read_all(place_of(key))
             micro_op[2] = [_value(record, key) for record in whole.records]
@@ -128,17 +215,20 @@ class KafkaClient:
         else:
             raise ValueError(f"no client here can do {name!r}")
 
-    async def _produce(self, key: str, value: int | None) -> int | None:
-        (stored,) = await self.driver.produce([_to_store(key, value)])
+    async def _produce(self, key: str, value: int | None, stamp: int) -> int | None:
+        (stored,) = await self.driver.produce([_to_store(key, value, stamp)])
         if isinstance(stored, DriverError):
             raise stored
         self._node = stored.node
         return stored.offset
 
-    async def _poll(self, micro_op: MicroOp, first_polled: dict[str, int]) -> None:
+    async def _poll(
+        self, micro_op: MicroOp, at: int, stamps: list[Any], first_polled: dict[str, int]
+    ) -> None:
         polled = await self.driver.poll()
         found: dict[str, list[list[Any]]] = {}
         micro_op[1:] = [found]
+        stamps[at] = _timestamps(polled)
         for key, records in polled.records.items():
             found[key] = [[record.offset, _value(record, key)] for record in records]
             if records:
@@ -179,19 +269,31 @@ class KafkaClient:
 
     # Consumers
 
+    async def _partitioner(self, value: None) -> Completion:
+        return Completion("ok", self.driver.partitioner)
+
     async def _assign(self, value: Sequence[str] | Mapping[str, int]) -> Completion:
-        """A key that was assigned before goes on where it was, a new one at its beginning."""
+        """A key that was assigned before goes on where it was, a new one at its beginning.
+
+        A topic stands for all its partitions; then the completion lists them.
+        """
         positions: dict[str, int | None]
-        if isinstance(value, Mapping):
-            positions = dict(value)
-        else:
-            positions = {key: self._positions.get(key) for key in value}
         try:
+            if isinstance(value, Mapping):
+                positions = dict(value)
+            else:
+                keys = [each for key in value for each in await self._keys(key)]
+                positions = {key: self._positions.get(key) for key in keys}
             await self.driver.assign(positions)
         except DriverError as error:
             return Completion(_CHANGES_NOTHING, value, str(error))
         self._positions = positions
-        return Completion("ok", value)
+        return Completion("ok", value if isinstance(value, Mapping) else keys)
+
+    async def _keys(self, key: str) -> Sequence[str]:
+        if not is_topic(key):
+            return [key]
+        return [f"{key}-{index}" for index in range(await self.driver.partitions_of(key))]
 
     async def _end_offsets(self, value: Sequence[str] | None) -> Completion:
         """Of the keys named, or of those assigned."""
@@ -210,6 +312,10 @@ class KafkaClient:
                 value["topic"], value["partitions"], value["replication"], value["configs"]
             ),
         )
+
+    async def _create_partitions(self, value: Mapping[str, Any]) -> Completion:
+        change = self.driver.create_partitions(value["topic"], value["partitions"])
+        return await self._changed(value, change)
 
     async def _delete(self, value: Mapping[str, Any]) -> Completion:
         return await self._changed(value, self.driver.delete_topic(value["topic"]))
@@ -239,10 +345,29 @@ class KafkaClient:
         return Completion("info", value, "crash: the client was thrown away")
 
 
-def _to_store(key: str, value: int | None) -> ToStore:
+def _only_polls(micro_ops: Sequence[MicroOp]) -> bool:
+    return all(each[0] == "poll" for each in micro_ops)
+
+
+def _to_store(key: str, value: int | None, stamp: int) -> ToStore:
     place = place_of(key)
     record_key = None if place.name is None else place.name.encode()
-    return ToStore(place, record_key, None if value is None else encode(key, value))
+    return ToStore(place, record_key, None if value is None else encode(key, value), stamp)
+
+
+def _timestamps(polled: Polled) -> dict[str, list[int | None]] | None:
+    """Timestamps of the polled records by key; None if the library tells none."""
+    found = {
+        key: [record.timestamp_ms for record in records]
+        for key, records in polled.records.items()
+        if records
+    }
+    is_known = any(stamp is not None for each in found.values() for stamp in each)
+    return found if is_known else None
+
+
+def _known(stamps: list[Any]) -> list[Any] | None:
+    return stamps if any(each is not None for each in stamps) else None
 
 
 def _acknowledge(micro_op: MicroOp, offset: int | None) -> None:
@@ -253,7 +378,8 @@ def _acknowledge(micro_op: MicroOp, offset: int | None) -> None:
 def _value(record: Read, key: str) -> int | str | None:
     if record.key is None:
         return decode(record.payload, key)
-    return decode(record.payload, f"{key}/{record.key.decode(errors='backslashreplace')}")
+    name = record.key.decode(errors="backslashreplace")
+    return decode(record.payload, f"{key}/{name}", f"{place_of(key).topic}/{name}")
 
 
 def _check(client: KafkaClient) -> Client:

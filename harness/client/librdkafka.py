@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError
 from harness.client.base import ClientSettings
 from harness.client.driver import DriverError
 from harness.client.error_names import error_name
+from harness.client.partitioners import CUSTOM, LIBRDKAFKA
 from harness.errors import EnvironmentFailure
 
 Config = dict[str, str | int | float | bool]
@@ -47,9 +48,18 @@ def producer_config(settings: ClientSettings, client_id: str) -> Config:
         "compression.type": settings.batching.codec,
         "max.in.flight.requests.per.connection": _IN_FLIGHT_MAX,
     }
+    partitioner = LIBRDKAFKA[settings.batching.partitioner]
+    if partitioner != CUSTOM:
+        config["partitioner"] = partitioner
     if settings.retries is not None:
         config["message.send.max.retries"] = settings.retries
     return {**config, **settings.producer_config}
+
+
+def partitioner_name(settings: ClientSettings) -> str:
+    """Ours is none of librdkafka's: the driver applies it, and names the partition."""
+    config = producer_config(settings, "")
+    return str(config.get("partitioner", CUSTOM))
 
 
 def consumer_config(settings: ClientSettings, client_id: str) -> Config:

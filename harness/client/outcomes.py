@@ -109,5 +109,11 @@ def of_admin(error: str, *, harmless: bool = False) -> Outcome:
     return _ADMIN.get(BEFORE_SENDING if harmless else error, _ADMIN[ANY])
 
 
+def of_commit(error: str, *, harmless: bool = False) -> Outcome:
+    """A refusal proves nothing by itself: the library may have sent the commit before, and the
+    answer to that may be lost. `harmless`: the client knows of each try that it was refused."""
+    return "fail" if harmless else "info"
+
+
 def _first(rows: Sequence[Row], error: str, mode: Mode) -> Outcome:
     return next(row.outcome for row in rows if row.fits(error, mode))

@@ -125,6 +125,16 @@ class ClientProcesses(Protocol):
 
     async def is_paused(self, client: str) -> bool: ...
 
+    async def idle(self, client: str, *, leaves: bool) -> None:
+        """It begins no further operation. With `leaves` it leaves its group first."""
+        ...
+
+    async def wake(self, client: str) -> None: ...
+
+    async def is_idle(self, client: str) -> bool:
+        """Its last operation has ended, and it does nothing."""
+        ...
+
 
 class Disks(Protocol):
     """Where the nodes keep their data. A fault that cannot be had here raises FaultMissedError."""

@@ -14,9 +14,16 @@ _QUICK = {
     "replica.lag.time.max.ms": "3000",
     "replica.socket.timeout.ms": "3000",
     "log.cleaner.backoff.ms": "1000",
+    "group.initial.rebalance.delay.ms": "500",
+    "group.consumer.min.session.timeout.ms": "6000",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.heartbeat.interval.ms": "1000",
+    "group.consumer.heartbeat.interval.ms": "1000",
+    "offsets.topic.num.partitions": "10",
 }
 """Kafka's own half a minute would let most faults pass before any ISR shrinks, and have a follower
-whose reply was lost wait for it just as long; its cleaner would sleep through most of them."""
+whose reply was lost wait for it just as long; its cleaner would sleep through most of them. Members
+of groups whose client died are noticed after 6 s, the shortest session that classic groups have."""
 
 
 def broker_settings(config: Mapping[str, str]) -> Settings:

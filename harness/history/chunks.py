@@ -11,6 +11,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 from harness.history.errors import HistoryError
 from harness.history.order import in_order
 from harness.history.recorder import FILES
+from harness.history.schema import OLDER_RECORDED_ELEMENTS
 from harness.history.tables import Tables, assembled
 from harness.history.torn import has_end_mark, refuse_unless_torn
 from harness.history.trusted import refuse_numbers, refuse_pointers, refuse_types, trusted
@@ -81,12 +82,18 @@ def _needs(says: dict[str, str], path: Path) -> dict[str, int]:
 
 def _table(file: _File, directory: Path, name: str, count: int) -> pa.Table:
     batches = [batch for batch, _ in file.batches]
-    return _trusted(pa.Table.from_batches(batches, FILES[name]).slice(0, count), directory, name)
+    fields = batches[0].schema if batches else FILES[name]
+    return _trusted(pa.Table.from_batches(batches, fields).slice(0, count), directory, name)
+
+
+def _readable(name: str) -> tuple[pa.Schema, ...]:
+    """The columns that a file may have: those of today, and of older versions."""
+    return (FILES[name], OLDER_RECORDED_ELEMENTS) if name == "elements" else (FILES[name],)
 
 
 def _trusted(table: pa.Table, directory: Path, name: str) -> pa.Table:
     path = directory / f"{name}.arrow"
-    table = trusted(table, FILES[name], path)
+    table = trusted(table, table.schema if name == "elements" else FILES[name], path)
     if name != "elements":
         # Rows are pointed to by their number.
         refuse_numbers(_NUMBERED[name], table[_NUMBERED[name]].to_numpy(), path)
@@ -114,7 +121,7 @@ def _read(directory: Path, name: str) -> _File:
         except (pa.ArrowException, OSError):
             refuse_unless_torn(path, 0, size)
             return _File(batches, has_end=False)
-        if not stream.schema.equals(FILES[name]):
+        if stream.schema not in _readable(name):
             raise HistoryError(
                 "its columns are not those of a history",
                 str(path),

@@ -31,6 +31,7 @@ class Collected:
             op.error,
             op.node,
             op.extra,
+            op.timestamps,
         )
         # Lists of Python's numbers are many times as large as columns.
         if self._columns.waiting >= _CHUNK_ROWS:

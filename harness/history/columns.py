@@ -13,6 +13,7 @@ from harness.history.element import INT64_MAX, INT64_MIN, Element
 from harness.history.flatten import flatten
 from harness.history.json_text import readable
 from harness.history.op import TYPES, OpType
+from harness.history.timestamps import by_element
 
 _TYPE_CODES = {name: code for code, name in enumerate(TYPES)}
 _OPS_WIDTHS = (pa.int64(), pa.int64(), pa.int32(), pa.int8(), pa.int32(), pa.string(), pa.int32())
@@ -40,6 +41,8 @@ class Columns:
         self._elements_count = 0
         self._ops: tuple[list[Any], ...] = tuple([] for _ in schema.OPS)
         self._elements: tuple[list[Any], ...] = tuple([] for _ in schema.ELEMENTS)
+        self._timestamps: list[int | None] = []
+        """Up to the last element that has one: a history without any pays nothing for them."""
         self.waiting = 0
         """How much was not taken yet: an operation counts as many as it has elements, or one."""
 
@@ -54,6 +57,7 @@ class Columns:
         error: str | None = None,
         node: str | None = None,
         extra: Mapping[str, Any] | None = None,
+        timestamps: Any = None,
     ) -> None:
         """The whole row or, if one of its parts cannot be stored, nothing of it."""
         type_code = _TYPE_CODES[type]
@@ -61,9 +65,17 @@ class Columns:
         node_code = None if node is None else self._word(node)
         if error is not None:
             error = readable(error)
-        if value is not None or extra is not None:
+        if value is not None or extra is not None or timestamps is not None:
             elements = flatten(f, value, extra)
+            stamps = None if timestamps is None else by_element(elements, timestamps)
+            if timestamps is not None and stamps is None:
+                # They have another form than ours, and are kept as they are.
+                elements = flatten(f, value, {**(extra or {}), "timestamps": timestamps})
+            before = len(self._elements[0])
             self._add_elements(elements)
+            if stamps is not None:
+                self._timestamps += [None] * (before - len(self._timestamps))
+                self._timestamps += stamps
             self.waiting += len(elements)
         else:
             self.waiting += 1
@@ -118,7 +130,7 @@ class Columns:
             len(self._keys),
             len(self._values),
         )
-        for column in (*self._ops, *self._elements):
+        for column in (*self._ops, *self._elements, self._timestamps):
             column.clear()
         self.waiting = 0
         return chunk
@@ -135,9 +147,13 @@ class Columns:
 
     def _elements_batch(self) -> pa.RecordBatch:
         fields = schema.RECORDED_ELEMENTS
+        columns: list[Any] = list(self._elements)
+        left = len(columns[0]) - len(self._timestamps)
+        columns.append(
+            [*self._timestamps, *[None] * left] if self._timestamps else pa.nulls(left, pa.int64())
+        )
         arrays = [
-            pa.array(column, field.type)
-            for column, field in zip(self._elements, fields, strict=True)
+            pa.array(column, field.type) for column, field in zip(columns, fields, strict=True)
         ]
         return pa.record_batch(arrays, schema=fields)
 

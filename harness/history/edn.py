@@ -36,6 +36,8 @@ def _row(op: Op) -> str:
         fields[":error"] = _text(op.error)
     if op.node is not None:
         fields[":node"] = _text(op.node)
+    if op.timestamps is not None:
+        fields[":timestamps"] = _data(op.timestamps)
     for name, value in (op.extra or {}).items():
         fields[_word(name)] = _worded(value)
     return "{" + ", ".join(f"{name} {value}" for name, value in fields.items()) + "}"

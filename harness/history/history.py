@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
+from harness.history import schema
 from harness.history.chunks import has_chunks, read_chunks
 from harness.history.collected import Collected
 from harness.history.edn_reader import read_edn
@@ -23,6 +24,7 @@ from harness.history.nest import nest
 from harness.history.op import Key, Op
 from harness.history.parquet import has_parquet, is_marked_torn, read_parquet, write_parquet
 from harness.history.tables import Tables
+from harness.history.timestamps import by_micro_op
 
 CHUNKS: Final = "history"
 PARQUET: Final = "history.parquet"
@@ -64,6 +66,12 @@ class History:
         """By id; read when asked for, each time anew."""
         return _Decoded(self.tables.values["json"].combine_chunks())
 
+    @property
+    def timestamps(self) -> pa.ChunkedArray | None:
+        """The timestamp of each element, null where none is known; None if the history has none."""
+        has_any = schema.TIMESTAMP.name in self.elements.column_names
+        return self.elements[schema.TIMESTAMP.name] if has_any else None
+
     def __len__(self) -> int:
         return len(self.ops)
 
@@ -93,15 +101,23 @@ class History:
         bounds = np.searchsorted(self._element_ops, np.arange(start, stop + 1, dtype=np.int32))
         first = int(bounds[0])
         elements = self._elements(first, int(bounds[-1]))
+        stamps = self._timestamps(first, int(bounds[-1]))
         ends = (bounds - first).tolist()
         columns = map(listed, self.ops.slice(start, stop - start).columns)
         for number, row in enumerate(zip(*columns, strict=True)):
             index, time_ns, process, type_, f, error, node = row
-            value, extra = nest(elements[ends[number] : ends[number + 1]])
-            yield Op(index, time_ns, process, type_, f, value, error, node, extra)
+            own = slice(ends[number], ends[number + 1])
+            value, extra = nest(elements[own])
+            timestamps = None if stamps is None else by_micro_op(elements[own], stamps[own])
+            yield Op(index, time_ns, process, type_, f, value, error, node, extra, timestamps)
+
+    def _timestamps(self, start: int, stop: int) -> list[int | None] | None:
+        column = self.timestamps
+        return None if column is None else listed(column.slice(start, stop - start))
 
     def _elements(self, start: int, stop: int) -> list[Element]:
-        columns = map(listed, self.elements.slice(start, stop - start).columns)
+        table = self.elements.slice(start, stop - start).select(schema.ELEMENTS.names)
+        columns = map(listed, table.columns)
         keys, boxes = self.keys, self.values
         return [
             Element(

@@ -17,7 +17,9 @@ from harness.history.op import NEMESIS, TYPES, Op
 from harness.history.tables import Tables
 
 _NEMESIS_NAME = "nemesis"
-_FIELDS = frozenset(("index", "time", "process", "type", "f", "value", "error", "node"))
+_FIELDS = frozenset(
+    ("index", "time", "process", "type", "f", "value", "error", "node", "timestamps")
+)
 _PROCESS_MAX = 2**31 - 1
 
 
@@ -58,6 +60,8 @@ def _object(op: Op) -> dict[str, Any]:
         fields["error"] = op.error
     if op.node is not None:
         fields["node"] = op.node
+    if op.timestamps is not None:
+        fields["timestamps"] = op.timestamps
     for name, value in (op.extra or {}).items():
         fields.setdefault(name, value)
     return fields
@@ -120,6 +124,7 @@ def op_of(fields: dict[str, Any], index_before: int, time_before_ns: int) -> Op:
         None
         if fields.keys() <= _FIELDS
         else {name: fields[name] for name in fields if name not in _FIELDS},
+        fields.get("timestamps"),
     )
 
 

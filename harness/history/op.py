@@ -12,6 +12,18 @@ TYPES: Final[tuple[OpType, ...]] = get_args(OpType)
 
 NEMESIS: Final = -1
 
+BACKGROUND: Final = 1 << 30
+"""Processes from this number on do what a client left to its library: a commit that nobody waits
+for overlaps other operations of its client, so it is a process of its own."""
+_BACKGROUND_AT_ONCE: Final = 1000
+
+
+def background_process(process: int, number: int) -> int:
+    """Process number of the background operation `number` of a client's process."""
+    assert 0 <= number < _BACKGROUND_AT_ONCE
+    return BACKGROUND + process * _BACKGROUND_AT_ONCE + number
+
+
 Key = str | int
 """Of one log: `topic-partition`, or one of Jepsen's integers."""
 
@@ -30,3 +42,5 @@ class Op:
     node: str | None = None
     extra: Mapping[str, Any] | None = None
     """Fields of histories that others wrote and that we do not know."""
+    timestamps: list[Any] | None = None
+    """Timestamps of the records that were sent or polled (timestamps.py); None: not recorded."""

@@ -41,6 +41,9 @@ class Operation:
     """Whether it may append records, as opposed to a change of topics or of committed offsets."""
     is_keyed_by_words: bool = False
     """Whether its value is an object whose keys are words of the history, and no keys of logs."""
+    is_answered: bool = True
+    """Whether `ok` means that a broker has answered. A client may answer a poll from what it
+    fetched before, and an assignment by itself."""
 
 
 MICRO_OPERATIONS: dict[str, MicroOperation] = {
@@ -57,24 +60,28 @@ MICRO_OPERATIONS: dict[str, MicroOperation] = {
 
 OPERATIONS: dict[str, Operation] = {
     "send": Operation(writes=Writes.ALWAYS, has_micro_ops=True, writes_records=True),
-    "poll": Operation(has_micro_ops=True),
+    "poll": Operation(has_micro_ops=True, is_answered=False),
     "txn": Operation(writes=Writes.BY_MICRO_OPS, has_micro_ops=True, writes_records=True),
     "put": Operation(writes=Writes.ALWAYS, has_micro_ops=True, writes_records=True),
     "get": Operation(has_micro_ops=True),
-    "assign": Operation(),
-    "subscribe": Operation(),
+    "partitioner": Operation(is_answered=False),
+    "assign": Operation(is_answered=False),
+    "subscribe": Operation(is_answered=False),
+    "leave": Operation(is_answered=False),
     "commit": Operation(is_keyed_by_words=True),
+    "commit-later": Operation(is_answered=False),
     "committed": Operation(is_keyed_by_words=True),
-    "assigned": Operation(is_keyed_by_words=True),
-    "revoked": Operation(is_keyed_by_words=True),
-    "lost": Operation(is_keyed_by_words=True),
+    "assigned": Operation(is_keyed_by_words=True, is_answered=False),
+    "revoked": Operation(is_keyed_by_words=True, is_answered=False),
+    "lost": Operation(is_keyed_by_words=True, is_answered=False),
     "end-offsets": Operation(is_keyed_by_words=True),
     "transform": Operation(is_keyed_by_words=True, writes_records=True),
     "create": Operation(writes=Writes.ALWAYS),
     "alter": Operation(writes=Writes.ALWAYS),
+    "create-partitions": Operation(writes=Writes.ALWAYS),
     "delete": Operation(writes=Writes.ALWAYS),
     "describe": Operation(),
-    "crash": Operation(),
+    "crash": Operation(is_answered=False),
 }
 
 WRITING_KINDS: tuple[int, ...] = tuple(

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 
 from harness.history import schema
 from harness.history.errors import HistoryError
-from harness.history.tables import Tables, with_words
+from harness.history.tables import Tables, with_words, without_blanks
 from harness.history.trusted import refuse_dictionary, refuse_indices, refuse_types, trusted
 
 ROW_GROUP_ROWS = 1 << 20
 
-_GROWING = ("index", "time", "op", "offset", "value", "id")
+_GROWING = ("index", "time", "op", "offset", "value", "id", "timestamp")
 _TORN = b"torn"
 """In the metadata of ops: the chunks that it was made from had no end."""
 _NAMES = Tables._fields
@@ -61,7 +61,7 @@ def write_parquet(tables: Tables, directory: Path, *, is_torn: bool = False) -> 
 def read_parquet(directory: Path) -> Tables:
     tables = Tables(
         *(
-            trusted(read_part(directory / f"{name}.parquet"), fields, directory / f"{name}.parquet")
+            _trusted(directory / f"{name}.parquet", fields)
             for name, fields in zip(_NAMES, _SCHEMAS, strict=True)
         )
     )
@@ -69,7 +69,15 @@ def read_parquet(directory: Path) -> Tables:
     refuse_indices(tables.ops["index"].to_numpy(), directory / "ops.parquet")
     refuse_dictionary(tables.keys, directory / "keys.parquet")
     refuse_dictionary(tables.values, directory / "values.parquet")
-    return tables._replace(ops=with_words(tables.ops))
+    elements = without_blanks(tables.elements)
+    return tables._replace(ops=with_words(tables.ops), elements=elements)
+
+
+def _trusted(path: Path, fields: pa.Schema) -> pa.Table:
+    table = read_part(path)
+    if fields is schema.ELEMENTS and table.schema.names == schema.STAMPED_ELEMENTS.names:
+        fields = schema.STAMPED_ELEMENTS
+    return trusted(table, fields, path)
 
 
 def is_marked_torn(directory: Path) -> bool:
@@ -78,10 +86,10 @@ def is_marked_torn(directory: Path) -> bool:
 
 def is_ours(directory: Path) -> bool:
     """Whether every column is just what we write, so that it can be read without a look at it."""
-    return all(
-        pq.read_schema(directory / f"{name}.parquet").equals(fields)
-        for name, fields in zip(_NAMES, _SCHEMAS, strict=True)
-    )
+    found = Tables(*(pq.read_schema(directory / f"{name}.parquet") for name in _NAMES))
+    is_stamped = found.elements.names == schema.STAMPED_ELEMENTS.names
+    ours = _SCHEMAS._replace(elements=schema.STAMPED_ELEMENTS) if is_stamped else _SCHEMAS
+    return all(one.equals(other) for one, other in zip(found, ours, strict=True))
 
 
 def refuse_dictionaries(directory: Path) -> None:

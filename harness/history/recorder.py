@@ -72,13 +72,16 @@ class Recorder:
         error: str | None = None,
         node: str | None = None,
         extra: Mapping[str, Any] | None = None,
+        timestamps: Any = None,
     ) -> None:
         """TypeError if the value is nothing that JSON can tell; the history is then as before."""
         if not self._is_open:
             raise ValueError("the recorder is closed")
         if self._failure is not None:
             raise self._failure
-        self._columns.add(self._count, time_ns, process, type, f, value, error, node, extra)
+        self._columns.add(
+            self._count, time_ns, process, type, f, value, error, node, extra, timestamps
+        )
         self._count += 1
         if self._columns.waiting >= CHUNK_ROWS_MAX:
             self.flush()

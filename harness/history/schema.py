@@ -41,8 +41,17 @@ ELEMENTS: Final = pa.schema(
     ]
 )
 
-RECORDED_ELEMENTS: Final = ELEMENTS.set(0, pa.field("op", pa.int64(), nullable=False))
-"""In chunks: a run of days has more rows than one machine would ever load at once."""
+TIMESTAMP: Final = pa.field("timestamp", pa.int64())
+"""Optional last column of the elements: a history without timestamps does not have it, so neither
+histories of others nor those of older versions need it, and it takes no room where it is empty."""
+STAMPED_ELEMENTS: Final = ELEMENTS.append(TIMESTAMP)
+
+RECORDED_ELEMENTS: Final = STAMPED_ELEMENTS.set(0, pa.field("op", pa.int64(), nullable=False))
+"""Elements in chunks: `op` is wider, because a run of days has more rows than one machine would
+ever load at once. A stream of Arrow has one schema from its beginning, so the column of timestamps
+is always there; a batch without any is compressed to a few bytes."""
+OLDER_RECORDED_ELEMENTS: Final = RECORDED_ELEMENTS.remove(len(ELEMENTS))
+"""Chunks of versions that recorded no timestamps."""
 
 KEYS: Final = pa.schema(
     [pa.field("id", pa.int32(), nullable=False), pa.field("json", pa.string(), nullable=False)]

@@ -30,7 +30,15 @@ def assembled(
     if value_ids is not None:
         elements = _with_column(elements, "value", _replaced(elements, value_ids))
     op = elements["op"].cast(pa.int32())
-    return Tables(with_words(ops), _with_column(elements, "op", op), keys, values)
+    elements = without_blanks(_with_column(elements, "op", op))
+    return Tables(with_words(ops), elements, keys, values)
+
+
+def without_blanks(elements: pa.Table) -> pa.Table:
+    """The column of timestamps is there only if one of them is known."""
+    at = len(schema.ELEMENTS)
+    is_blank = len(elements.column_names) > at and elements[at].null_count == len(elements)
+    return elements.remove_column(at) if is_blank else elements
 
 
 def with_words(ops: pa.Table) -> pa.Table:

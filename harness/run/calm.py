@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from harness.cluster import Cluster, PartitionState
+from harness.client.driver import place_of
+from harness.cluster import Cluster, NewTopic, PartitionState
 from harness.cluster.errors import NoAnswerError, NotInTimeError
 from harness.cluster.waiting import wait_until
 from harness.doubts import Doubt, DoubtKind
@@ -122,6 +123,28 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]
         detail = f"no answer within {_ROTATED_WITHIN_S:g} s"
         doubts.append(Doubt(DoubtKind.LEADER_NOT_MOVED, f"{len(late)} partitions", detail))
     return [doubt for doubt in doubts if doubt is not None]
+
+
+async def existing(cluster: Cluster, topics: Sequence[NewTopic], keys: Sequence[str]) -> list[str]:
+    """Those of a workload's keys whose partitions are there.
+
+    A workload that adds partitions names all that there may be in the end. A broker that does not
+    answer, or not know of the last ones yet, makes no difference to what was acknowledged: such
+    keys are read back anyway.
+    """
+    begun_with = {topic.name: topic.partitions for topic in topics}
+    counts: dict[str, int] = {}
+    found = []
+    for key in keys:
+        place = place_of(key)
+        if place.partition >= begun_with.get(place.topic, 0) and place.topic not in counts:
+            try:
+                counts[place.topic] = len(await cluster.partitions(place.topic))
+            except (EnvironmentFailure, OSError):
+                counts[place.topic] = begun_with.get(place.topic, 0)
+        if place.partition < counts.get(place.topic, place.partition + 1):
+            found.append(key)
+    return found
 
 
 def doubts_about_reading(left: Unsettled, within_s: float) -> list[Doubt]:

@@ -7,6 +7,7 @@ instead of being carried out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import ceil
 
 from harness.client.base import Invocation
@@ -18,11 +19,11 @@ from harness.registry import REGISTRY
 from harness.run.plan import Plan
 from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
-from harness.run.workload import workload_of
+from harness.run.workload import memberships, workload_of
 from nemesis import ALL, parse
 from nemesis.base import Ground
 from nemesis.plan import needed_ms
-from workloads.base import Workload
+from workloads.base import WithGroups, Workload
 
 WRITES_MIN = 50
 """Writes that must go well for a verdict, as `harness.run.judging` counts them."""
@@ -43,6 +44,7 @@ _NO_CONNECTIONS = (
 def ground_of(plan: Plan) -> Ground:
     workload, racks = workload_of(plan), racks_of(plan)
     kind = REGISTRY.systems[plan.system]
+    members = memberships(plan)
     return Ground(
         nodes=tuple(racks),
         clients=plan.concurrency,
@@ -57,6 +59,8 @@ def ground_of(plan: Plan) -> Ground:
         parts=kind.parts,
         protocol=kind.protocol,
         flushes=kind.flushes,
+        members=tuple(members),
+        groups=tuple(sorted({each.group for each in members.values()})),
     )
 
 
@@ -87,6 +91,7 @@ def why_no_verdict(plan: Plan) -> str | None:
     return (
         _why_no_part(plan, workload)
         or _why_no_operation(plan, workload)
+        or _why_too_few_clients(plan, workload)
         or _why_no_connection(plan)
         or _why_no_record(plan, workload)
         or _why_too_few_writes(plan, workload)
@@ -102,13 +107,32 @@ def _why_no_operation(plan: Plan, workload: Workload) -> str | None:
     can_do = REGISTRY.clients[plan.client].operations
     if can_do is None:
         return None
-    drawn = [workload.operation(0, ordinal) for ordinal in range(_LOOKED_AT_MAX)]
-    for each in (*workload.opening(0, 0), *drawn, *workload.closing(0, 0)):
+    for each in _drawn(plan, workload):
         if each.f not in can_do:
             return (
                 f"-w {plan.workload} cannot be used: the client {plan.client} cannot do {each.f}, "
                 f"only {', '.join(sorted(can_do))}"
             )
+    return None
+
+
+def _drawn(plan: Plan, workload: Workload) -> Iterator[Invocation]:
+    """Operations of each kind that the workload has; clients may have different parts in it."""
+    for client in range(plan.concurrency):
+        yield from workload.opening(client, client)
+        yield from (
+            workload.operation(client, ordinal)
+            for ordinal in range(_LOOKED_AT_MAX // plan.concurrency)
+        )
+        yield from workload.closing(client, 0)
+
+
+def _why_too_few_clients(plan: Plan, workload: Workload) -> str | None:
+    if isinstance(workload, WithGroups) and plan.concurrency < workload.clients_min:
+        return (
+            f"-w {plan.workload} needs {workload.clients_min} clients at least, and "
+            f"--concurrency is {plan.concurrency}; try --concurrency {3 * workload.clients_min}"
+        )
     return None
 
 

@@ -18,8 +18,9 @@ from harness.client.base import ClientSettings
 LENGTH = Struct(">I")
 ROW = 0
 NEWS = 1
+TRAFFIC = 2
 
-News = Literal["ready", "loaded", "probed", "drained", "failed"]
+News = Literal["ready", "loaded", "probed", "drained", "failed", "idle"]
 
 
 class Begin(msgspec.Struct, tag_field="do", tag="begin"):
@@ -70,7 +71,17 @@ class Stop(msgspec.Struct, tag_field="do", tag="stop"):
     """Ends a load, a probe or a drain early, and the worker if it has nothing to do."""
 
 
-Order = Begin | Load | Probe | Drain | Stop
+class Idle(msgspec.Struct, tag_field="do", tag="idle"):
+    """Begin no further operation until `Wake`. With `leaves` leave the group first."""
+
+    leaves: bool
+
+
+class Wake(msgspec.Struct, tag_field="do", tag="wake"):
+    """Ends `Idle`."""
+
+
+Order = Begin | Load | Probe | Drain | Stop | Idle | Wake
 
 _to_frame = msgspec.msgpack.Encoder().encode
 _from_frame = msgspec.msgpack.Decoder().decode

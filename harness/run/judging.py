@@ -7,6 +7,7 @@ import logging
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +29,15 @@ from harness.run.outcome import BY_INVARIANTS, Outcome
 from harness.run.plan import Plan
 from harness.run.stage import racks_of
 from harness.run.survived import survived
-from harness.run.workload import deletes, workload_of
+from harness.run.workload import deletes, timestamp_type, workload_of
 from harness.store.inside import DamagedError, MissingError, refuse_strangers, write_inside
 from harness.store.results import Figures, NotJudged, to_json
 from harness.store.stored_run import RESULTS, read_results
 from reports import sentences
+from reports.calls import Calls
+from reports.faults import bands
 from reports.protocol_states import count_states
+from reports.served import served_again
 
 _LOG = logging.getLogger(__name__)
 _LACKS: Mapping[DoubtKind, Need] = {
@@ -49,6 +53,8 @@ _LACKS: Mapping[DoubtKind, Need] = {
 tried to read, or what a broker that has not caught up does not know yet."""
 
 
+_ONE_MACHINE = ("local", "netns", "sim")
+"""Places whose nodes read the wall clock of one machine, unless a nemesis moves it for some."""
 _OF_HISTORY = (DoubtKind.TOO_FEW_WRITES, DoubtKind.TORN)
 """Doubts that are found anew when a stored run is judged again."""
 
@@ -70,7 +76,7 @@ def judge(
     else:
         if history.is_torn:
             doubts = [*doubts, Doubt(DoubtKind.TORN)]
-        names, not_judged = _to_ask(plan, doubts)
+        names, not_judged = _to_ask(plan, doubts, history)
         calm = figures.get("calm")
         if calm is not None:  # a run that never came to its calm end has nothing to show of it
             names.append(AVAILABILITY)
@@ -90,8 +96,7 @@ def judge(
         figures=figures,
     )
     _write(outcome)
-    _write_page(directory)
-    return outcome
+    return _with_causes_and_page(outcome)
 
 
 def judge_crash(
@@ -143,9 +148,14 @@ def _in_calm(figures: Figures) -> int:
         return 0
 
 
-def _to_ask(plan: Plan, doubts: Sequence[Doubt]) -> tuple[list[str], list[NotJudged]]:
+def _to_ask(
+    plan: Plan, doubts: Sequence[Doubt], history: History
+) -> tuple[list[str], list[NotJudged]]:
     """The workload's checkers, and those of them that the run lacks something for."""
     lacking = {_LACKS[doubt.kind] for doubt in doubts if doubt.kind in _LACKS}
+    if history.timestamps is None or timestamp_type(plan) is None:
+        # Runs of older versions and of other clients have none, which is no reason for a doubt.
+        lacking.add(Need.TIMESTAMPS)
     names, not_judged = [], []
     for name in workload_of(plan).checkers:
         missing = [need for need in Need if need in all_checkers()[name].needs & lacking]
@@ -156,14 +166,23 @@ def _to_ask(plan: Plan, doubts: Sequence[Doubt]) -> tuple[list[str], list[NotJud
     return names, not_judged
 
 
-def _write_page(directory: Path) -> None:
-    """The verdict is written by now; a page that fails must not cost it."""
+def _with_causes_and_page(outcome: Outcome) -> Outcome:
+    """The verdict is written by now; causes and a page that fail must not cost it."""
     try:
-        from reports.html import write_report
+        from reports.html import write_page
+        from reports.material import load
+        from reports.placing import placed_causes
+        from reports.stories import as_figures
 
-        write_report(directory)
+        material = load(outcome.directory)
+        found = placed_causes(material)
+        if found.causes:
+            outcome = replace(outcome, causes=tuple(map(as_figures, found.causes)))
+            _write(outcome)
+        write_page(material, found)
     except Exception as failure:
         _LOG.warning("report.html could not be written: %r; the verdict stands", failure)
+    return outcome
 
 
 def judge_again(directory: Path, plan: Plan) -> Outcome:
@@ -192,6 +211,9 @@ def _survived(
     end_ns = int(times_ns[-1]) if len(times_ns) else 0
     try:
         figures = Figures(states=count_states(directory, end_ns))
+        calls = Calls(history)
+        struck = bands(nemesis, nodes, calls.end_of_all_ns)
+        figures["served_again"] = served_again(calls, struck, plan.concurrency)
         found = survived(directory, nemesis, times_ns[is_write], nodes, end_ns)
         if found:
             figures["survived"] = found
@@ -256,6 +278,8 @@ def contract_of(plan: Plan) -> Contract:
         faults=plan.faults,
         retention=deletes(plan) is not None,
         unsafe_faults=plan.unsafe_faults,
+        timestamp_type=timestamp_type(plan),
+        one_clock=plan.on in _ONE_MACHINE,
         judged_by="configured" if plan.contract == "configured" else "safe",
     )
 

@@ -10,21 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from harness.client.base import Client, Completion, Invocation
-from harness.history.op import OpType
+from harness.client.base import Beside, Client, Completion, Invocation, Preparing
+from harness.client.traffic import Metered, Traffic
+from harness.history.op import OpType, background_process
 from harness.run.clients import Left, Tried, asked
-from workloads.base import Workload
+from workloads.base import Membership, WithGroups, Workload
 
 _NS = 1_000_000_000
 _STUCK_NS = 10 * _NS
 """A reader without progress for so long is opened anew: its client may have got stuck."""
 _ASK_AGAIN_NS = 200_000_000
+_TELL_TRAFFIC_NS = _NS
 _SETTLE_NS = 3 * _NS
 """Before the last questions: a broker that was cut off asks again within a second or two, and then
 knows what the others do."""
 
-Emit = Callable[[int, int, OpType, str, Any, str | None, str | None], None]
-"""time_ns, process, type, f, value, error, node."""
+_POLL = Invocation("poll", [["poll"]])
+_POLLS_A_COMMIT = 4
+_LEAVE = Invocation("leave")
+_LOOK_AGAIN_NS = 50_000_000
+
+Emit = Callable[[int, int, OpType, str, Any, str | None, str | None, list[Any] | None], None]
+"""time_ns, process, type, f, value, error, node, timestamps."""
 
 
 class Clock(Protocol):
@@ -45,7 +52,10 @@ class Life:
         *,
         process: int | None = None,
         ordinal: int = 0,
+        on_traffic: Callable[[Traffic], None] = lambda _: None,
+        on_idle: Callable[[bool], None] = lambda is_idle: None,
     ) -> None:
+        """`on_traffic` is called about once a second of load with what was on the wire since."""
         self._number = number
         self._clients = clients
         self._workload = workload
@@ -58,10 +68,24 @@ class Life:
         """The ordinal after the last operation that the workload drew: a probe draws none."""
         self._client: Client | None = None
         self._is_stopped = False
+        self._on_traffic = on_traffic
+        self._traffic_told_ns = 0
+        self._is_to_idle = False
+        self._is_to_leave = False
+        self._on_idle = on_idle
+        self.is_idle = False
 
     def stop(self) -> None:
         """Ends a load or a drain after the operation under way."""
         self._is_stopped = True
+
+    def idle(self, *, leaves: bool) -> None:
+        """Under load it begins no operation until `wake`; with `leaves` it leaves its group."""
+        self._is_to_leave = leaves
+        self._is_to_idle = True
+
+    def wake(self) -> None:
+        self._is_to_idle = False
 
     async def open(self) -> None:
         self._client = self._make_client(self.process)
@@ -69,8 +93,16 @@ class Life:
 
     async def close(self) -> None:
         if self._client is not None:
+            self._tell_traffic()
             await self._client.close()
             self._client = None
+
+    def _tell_traffic(self) -> None:
+        self._traffic_told_ns = self._clock.now_ns()
+        if isinstance(self._client, Metered):
+            counted = self._client.traffic()
+            if counted:
+                self._on_traffic(counted)
 
     async def load(self, begin_ns: int, end_ns: int, interval_ns: int) -> None:
         """Not faster than `interval_ns`, and after a delay without making up for it."""
@@ -80,6 +112,8 @@ class Life:
             await self._retire()
         due_ns = begin_ns + (self._number * interval_ns) // max(1, self._clients)
         while not self._is_stopped:
+            if self._is_to_idle:
+                await self._stand_idle(end_ns)
             now_ns = clock.now_ns()
             if due_ns > now_ns:
                 if due_ns >= end_ns:
@@ -93,8 +127,29 @@ class Life:
             completion = await self._do(operation)
             if completion.type == "info":
                 await self._retire(until_ns=end_ns)
-            due_ns = max(due_ns + interval_ns, clock.now_ns())
+            now_ns = clock.now_ns()
+            if now_ns - self._traffic_told_ns >= _TELL_TRAFFIC_NS:
+                self._tell_traffic()
+            due_ns = max(due_ns + interval_ns, now_ns)
+        self._tell_traffic()
         self._is_stopped = False
+
+    async def _stand_idle(self, end_ns: int) -> None:
+        leaves = self._is_to_leave
+        if leaves and (await self._do(_LEAVE)).type == "info":
+            await self._reopen()
+        self._tell_idle(True)
+        while self._is_to_idle and not self._is_stopped and self._clock.now_ns() < end_ns:
+            await self._clock.sleep_until_ns(self._clock.now_ns() + _LOOK_AGAIN_NS)
+        self._tell_idle(False)
+        if leaves and not self._is_stopped:
+            opening = self._workload.opening(self._number, self.process)
+            if not await self._do_all(opening):
+                await self._retire(until_ns=end_ns)
+
+    def _tell_idle(self, is_idle: bool) -> None:
+        self.is_idle = is_idle
+        self._on_idle(is_idle)
 
     async def probe(self, keys: Collection[str], begin_ns: int, within_ns: int) -> dict[str, Tried]:
         """Writes to each of this client's keys until one write to it is acknowledged.
@@ -159,7 +214,43 @@ class Life:
             # Once more: what retention took meanwhile is not lost, and what lies beyond these ends
             # was not there yet when the log was read.
             await self._bounds(mine, deadline_ns)
-        return Left(records, await self._close_up(deadline_ns))
+        left = await self._catch_up(ends, deadline_ns)
+        return Left(records, [*left, *await self._close_up(deadline_ns)])
+
+    async def _catch_up(self, ends: Mapping[str, int], deadline_ns: int) -> list[str]:
+        """As a member of its group, until the group has committed the end of every partition.
+
+        Which member is given which partition is for the group to decide, so each asks what all of
+        them have committed. Returns what the group has not come to.
+        """
+        workload = self._workload
+        member = workload.membership(self._number) if isinstance(workload, WithGroups) else None
+        if member is None:
+            return []
+        is_joined = False
+        behind: Mapping[str, int] = ends
+        while not self._is_stopped and self._clock.now_ns() < deadline_ns:
+            if not is_joined:
+                await self._reopen()
+                is_joined = (await self._do(member.subscribe)).type == "ok"
+                continue
+            told = await self._poll_and_commit(member)
+            if told is None:
+                is_joined = False
+            elif told.type == "ok":
+                offsets = told.value["offsets"]
+                behind = {key: end for key, end in ends.items() if (offsets.get(key) or 0) < end}
+                if not behind:
+                    return []
+        return [f"group {member.group} has not committed the end of {key}" for key in behind]
+
+    async def _poll_and_commit(self, member: Membership) -> Completion | None:
+        """What the group has committed after some polls; None if this member is beyond use."""
+        for operation in (*(_POLL,) * _POLLS_A_COMMIT, Invocation("commit")):
+            if (await self._do(operation)).type == "info":
+                return None
+        told = await self._do(member.committed)
+        return None if told.type == "info" else told
 
     async def _read_back(self, ends: Mapping[str, int], deadline_ns: int) -> Mapping[str, int]:
         bounds = await self._bounds(ends, deadline_ns)
@@ -177,7 +268,7 @@ class Life:
                 if assigned.type != "ok":
                     progress_ns = 0
                     continue
-            completion = await self._do(Invocation("poll", [["poll"]]))
+            completion = await self._do(_POLL)
             if completion.type == "ok":
                 if _advance(reached, completion.value):
                     progress_ns = self._clock.now_ns()
@@ -232,9 +323,14 @@ class Life:
 
     async def _do(self, operation: Invocation) -> Completion:
         assert self._client is not None
-        f, value, process = operation.f, operation.value, self.process
-        self._emit(self._clock.now_ns(), process, "invoke", f, value, None, None)
+        process = self.process
+        if isinstance(self._client, Preparing):
+            operation, beside = self._client.prepare(operation)
+            self._emit_beside(beside)
+        f, value = operation.f, operation.value
+        self._emit(self._clock.now_ns(), process, "invoke", f, value, None, None, None)
         completion = await self._client.invoke(operation)
+        self._emit_beside(completion.beside)
         self._emit(
             self._clock.now_ns(),
             process,
@@ -243,8 +339,16 @@ class Life:
             completion.value,
             completion.error,
             completion.node,
+            completion.timestamps,
         )
         return completion
+
+    def _emit_beside(self, rows: Iterable[Beside]) -> None:
+        for row in rows:
+            process = self.process
+            if row.background is not None:
+                process = background_process(process, row.background)
+            self._emit(row.time_ns, process, row.type, row.f, row.value, row.error, None, None)
 
     async def _retire(self, until_ns: int | None = None) -> None:
         """Again with a new client, until what it does first has gone well.

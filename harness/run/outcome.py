@@ -12,7 +12,7 @@ from pathlib import Path
 
 from checkers.verdict import Anomaly, Validity, Verdict, worst
 from harness.doubts import Doubt
-from harness.store.results import Figures, NotJudged, RunResults
+from harness.store.results import CauseFigures, Figures, NotJudged, RunResults
 from reports import sentences
 
 BY_INVARIANTS = "invariants"
@@ -37,6 +37,7 @@ class Outcome:
     consistency: str = ""
     """What a valid run of the workload shows, in the terms of databases."""
     figures: Figures = field(default_factory=Figures)
+    causes: tuple[CauseFigures, ...] = ()
 
     @property
     def validity(self) -> Validity:
@@ -67,4 +68,5 @@ class Outcome:
             not_judged=self.not_judged,
             consistency=self.consistency if self.validity is Validity.VALID else "",
             figures=self.figures,
+            causes=self.causes,
         )

@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from harness.client.base import ClientSettings
 from harness.decisions import Decisions
@@ -33,6 +33,7 @@ from harness.run.calm import (
     cancelled,
     doubts_about_reading,
     doubts_about_replicas,
+    existing,
     rotate_leaders,
     why_not_rotated,
 )
@@ -40,6 +41,7 @@ from harness.run.clients import Clients
 from harness.run.cluster_watch import ClusterLog, watched
 from harness.run.environment import environment
 from harness.run.feasible import ground_of
+from harness.run.figures import figures_of
 from harness.run.gathering import gather
 from harness.run.interrupts import INTERRUPTS
 from harness.run.judging import anomaly_so_far, judge, judge_crash
@@ -51,9 +53,9 @@ from harness.run.stage import Stage, play, racks_of
 from harness.run.tally import Tally
 from harness.run.watchdog import stacks_on_request
 from harness.run.watching import Snapshot, Watcher
-from harness.run.workload import workload_of
+from harness.run.workload import memberships, workload_of
 from harness.schedule.schedule import Schedule
-from harness.store.results import FaultFigures, Figures
+from harness.store.results import Figures
 from harness.store.store import Store, running_out_of_room
 from nemesis import ALL, parse, unavailable
 from nemesis.base import Scene
@@ -174,7 +176,7 @@ class _Run:
         """Also of a run that crashes: what it knows by then."""
         doubts, figures = list(self._witnessed.doubts), self._witnessed.figures.copy()
         if self._tally is not None and self._conducted is not None:
-            figures |= _figures(self._tally, self._conducted)
+            figures |= figures_of(self._tally, self._conducted, self._workload)
             doubts += self._conducted.doubts
         return Witnessed(doubts, figures)
 
@@ -201,10 +203,12 @@ class _Run:
             yield
 
     def _conductor(self, tally: Tally) -> Conductor:
-        plan = self._plan
+        plan, members = self._plan, memberships(self._plan)
         scene = Scene(
             cluster=self._cluster,
             topics=self._topics,
+            members=tuple(members),
+            groups=tuple(sorted({each.group for each in members.values()})),
             replication_factor=plan.replication_factor,
             min_insync_replicas=plan.min_insync_replicas,
             topic_configs={topic.name: topic.configs for topic in self._workload.topics},
@@ -292,11 +296,12 @@ class _Run:
             figures["calm"]["not_rotated"] = not_rotated
             self._watcher.step(not_rotated)
         doubts += await rotate_leaders(self._cluster, self._topics)
-        keys = {
-            key: 0
+        drained = [
+            key
             for client in range(self._plan.concurrency)
             for key in self._workload.drained_keys(client)
-        }
+        ]
+        keys = dict.fromkeys(await existing(self._cluster, self._workload.topics, drained), 0)
         if self._plan.acks != "0":  # nobody ever acknowledges those
             async with self._ticking(conductor, tally, WRITE_WITHIN_S):
                 figures["calm"] = await with_writes(
@@ -378,15 +383,3 @@ def client_settings(plan: Plan, bootstrap: str) -> ClientSettings:
         producer_config=plan.producer_config,
         consumer_config=plan.consumer_config,
     )
-
-
-def _figures(tally: Tally, conductor: Conductor) -> Figures:
-    counts = tally.counts
-    return {
-        "ok": counts.ok,
-        "fail": counts.fail,
-        "info": counts.info,
-        "acknowledged": counts.sent,
-        "read": counts.read,
-        "faults": cast("list[FaultFigures]", conductor.told()),
-    }

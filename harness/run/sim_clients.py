@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from harness.client.base import Client, ClientSettings
-from harness.history.op import OpType
+from harness.history.op import BACKGROUND, OpType
 from harness.run.clients import Clients, Tried, Unsettled, tried_by_all, unsettled
 from harness.run.life import Life
 from harness.run.plan import Plan
@@ -66,11 +66,12 @@ class _Seat:
         value: Any,
         error: str | None,
         node: str | None,
+        timestamps: list[Any] | None,
     ) -> None:
-        if type_ == "invoke":
+        if type_ == "invoke" and process < BACKGROUND:
             self.process = process
             self.invocations += 1
-        self._tally.row(time_ns, process, type_, f, value, error, node)
+        self._tally.row(time_ns, process, type_, f, value, error, node, timestamps)
 
     def kill(self, now_ns: int) -> None:
         self.host.kill()
@@ -120,6 +121,7 @@ class SimClients:
                     seat.emit,
                     process=seat.process,
                     ordinal=seat.ordinal,
+                    on_traffic=lambda counted: tally.add_traffic(number, counted),
                 )
 
             return _Seat(number, host, tally, life_of)
@@ -183,6 +185,16 @@ class SimClients:
 
     async def resume(self, client: str) -> None:
         self._seats[client].host.resume()
+
+    async def idle(self, client: str, *, leaves: bool) -> None:
+        self._seats[client].life.idle(leaves=leaves)
+
+    async def wake(self, client: str) -> None:
+        self._seats[client].life.wake()
+
+    async def is_idle(self, client: str) -> bool:
+        seat = self._seats[client]
+        return seat.is_running and seat.life.is_idle
 
     async def is_running(self, client: str) -> bool:
         return self._seats[client].is_running

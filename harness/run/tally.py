@@ -7,10 +7,12 @@ the run, which has to know how far each key was acknowledged and read.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.client.traffic import Traffic
 from harness.history.op import NEMESIS, OpType
 from harness.history.operations import MICRO_OPERATIONS, OPERATIONS
 from harness.history.recorder import Recorder
@@ -71,6 +73,10 @@ class Tally:
         """By key: the offset after the last that anybody was told of."""
         self.seen: dict[str, int] = {}
         """By key: the offset after the last that was read."""
+        self.sent_by_key: Counter[str] = Counter()
+        """Acknowledged records of each key."""
+        self.traffic: dict[int, Traffic] = {}
+        """By the client's number, from 0: what it had on the wire."""
 
     def row(
         self,
@@ -81,8 +87,18 @@ class Tally:
         value: Any,
         error: str | None = None,
         node: str | None = None,
+        timestamps: list[Any] | None = None,
     ) -> None:
-        self._recorder.record(time_ns - self._start_ns, process, type_, f, value, error, node)
+        self._recorder.record(
+            time_ns - self._start_ns,
+            process,
+            type_,
+            f,
+            value,
+            error,
+            node,
+            timestamps=timestamps,
+        )
         if type_ == "invoke":
             self._open[process] = (time_ns, f, value)
             return
@@ -98,6 +114,9 @@ class Tally:
         else:
             counts.info += 1
             self._learn_acknowledged(f, value)
+
+    def add_traffic(self, client: int, counted: Traffic) -> None:
+        self.traffic.setdefault(client, Traffic()).add(counted)
 
     def note(self, time_ns: int, f: str, value: Any) -> None:
         """What the nemesis did."""
@@ -144,6 +163,7 @@ class Tally:
                     self._see(micro)
                 elif name in _UNPLACED:
                     self.counts.sent += 1
+                    self.sent_by_key[micro[1]] += 1
         elif f == "end-offsets" and value is not None:
             for key, end in (value.get("high") or {}).items():
                 if end > self.known.get(key, 0):
@@ -158,6 +178,7 @@ class Tally:
 
     def _acknowledge(self, key: str, placed: Any) -> None:
         self.counts.sent += 1
+        self.sent_by_key[key] += 1
         if not isinstance(placed, list) or placed[0] is None:
             return
         end = placed[0] + 1

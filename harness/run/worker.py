@@ -18,9 +18,24 @@ from typing import Any
 
 from harness.client.base import Client
 from harness.client.make import make_client
+from harness.client.traffic import Traffic
 from harness.history.op import OpType
 from harness.plugins import load_plugins
-from harness.run.frames import NEWS, ROW, Begin, Drain, Load, Order, Probe, Stop, framed, read_order
+from harness.run.frames import (
+    NEWS,
+    ROW,
+    TRAFFIC,
+    Begin,
+    Drain,
+    Idle,
+    Load,
+    Order,
+    Probe,
+    Stop,
+    Wake,
+    framed,
+    read_order,
+)
 from harness.run.life import Life
 from workloads import make_workload
 from workloads.base import Load as WorkloadLoad
@@ -43,14 +58,20 @@ class Pen:
         value: Any,
         error: str | None,
         node: str | None,
+        timestamps: list[Any] | None,
     ) -> None:
-        self._kept.append(framed((ROW, time_ns, process, type_, f, value, error, node)))
+        row = (ROW, time_ns, process, type_, f, value, error, node, timestamps)
+        self._kept.append(framed(row))
         if type_ == "invoke":
             self.flush()
 
     def news(self, what: str, detail: Any = None) -> None:
         self._kept.append(framed((NEWS, what, detail)))
         self.flush()
+
+    def traffic(self, counted: Traffic) -> None:
+        """Waits as completions do."""
+        self._kept.append(framed((TRAFFIC, counted)))
 
     def flush(self) -> None:
         data = b"".join(self._kept)
@@ -108,6 +129,8 @@ class Worker:
             pen.row,
             process=begin.process,
             ordinal=begin.ordinal,
+            on_traffic=pen.traffic,
+            on_idle=lambda is_idle: pen.news("idle", is_idle),
         )
 
     def take(self, order: Order) -> None:
@@ -115,6 +138,10 @@ class Worker:
         if isinstance(order, Stop):
             self._stopped = self._taken
             self.life.stop()
+        elif isinstance(order, Idle):
+            self.life.idle(leaves=order.leaves)
+        elif isinstance(order, Wake):
+            self.life.wake()
         else:
             self._taken += 1
             self._orders.put((self._taken, order))

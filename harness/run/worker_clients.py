@@ -15,7 +15,7 @@ from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
 from harness.plugins import resolved
 from harness.run.clients import Clients, Left, Tried, Unsettled, asked, tried_by_all, unsettled
-from harness.run.frames import Begin, Drain, Load, Probe, Stop
+from harness.run.frames import Begin, Drain, Idle, Load, Probe, Stop, Wake
 from harness.run.plan import Plan
 from harness.run.tally import Tally
 from harness.run.worker_process import RowFrame, WorkerProcess
@@ -179,6 +179,16 @@ class WorkerClients:
     async def is_paused(self, client: str) -> bool:
         return await self._worker(client).is_paused()
 
+    async def idle(self, client: str, *, leaves: bool) -> None:
+        self._worker(client).order(Idle(leaves))
+
+    async def wake(self, client: str) -> None:
+        self._worker(client).order(Wake())
+
+    async def is_idle(self, client: str) -> bool:
+        worker = self._worker(client)
+        return worker.is_open and worker.is_idle
+
     def _worker(self, client: str) -> WorkerProcess:
         return self._workers[int(client.removeprefix("c")) - 1]
 
@@ -213,7 +223,9 @@ class WorkerClients:
             ordinal=ordinal,
         )
         log = self._logs / f"c{number + 1}.log"
-        return WorkerProcess(self._place, begin, log, self._take, self._replace)
+        return WorkerProcess(
+            self._place, begin, log, self._take, self._replace, self._tally.add_traffic
+        )
 
     def _take(self, frame: RowFrame) -> None:
         self._tally.row(*frame[1:])

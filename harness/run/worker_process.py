@@ -13,10 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from harness.client.traffic import Traffic
 from harness.cluster.base import Place
 from harness.cluster.process_table import is_alive, is_stopped, living_members
 from harness.cluster.waiting import wait_until
-from harness.run.frames import ROW, Begin, FrameReader, Order, order_line
+from harness.history.op import BACKGROUND
+from harness.run.frames import ROW, TRAFFIC, Begin, FrameReader, Order, order_line
 
 _PIPE_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
@@ -34,6 +36,7 @@ class WorkerProcess:
         log: Path,
         on_row: Callable[[RowFrame], None],
         on_end: Callable[[WorkerProcess], None],
+        on_traffic: Callable[[int, Traffic], None],
     ) -> None:
         """`on_end` is called when it has ended by itself, or was killed by somebody else."""
         self.number = begin.number
@@ -45,8 +48,10 @@ class WorkerProcess:
         self.failure: str | None = None
         """What it could not go on with; who is killed has no time to tell."""
         self.is_to_stand_still = False
+        self.is_idle = False
         self._on_row = on_row
         self._on_end = on_end
+        self._on_traffic = on_traffic
         self._loop = asyncio.get_running_loop()
         self._news: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         self._frames = FrameReader()
@@ -101,13 +106,18 @@ class WorkerProcess:
         for frame in self._frames.feed(data):
             if frame[0] == ROW:
                 if frame[3] == "invoke":
-                    self.process = frame[2]
+                    if frame[2] < BACKGROUND:
+                        self.process = frame[2]
                     self.invocations += 1
-                elif frame[4] != "assign":
+                elif frame[4] not in ("assign", "subscribe"):
                     self.completed += 1
                 on_row(frame)
+            elif frame[0] == TRAFFIC:
+                self._on_traffic(self.number, Traffic.read(frame[1]))
             elif frame[1] == "failed":
                 self.failure = frame[2]
+            elif frame[1] == "idle":
+                self.is_idle = frame[2]
             else:
                 self._news.put_nowait((frame[1], frame[2]))
 

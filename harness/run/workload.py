@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast, get_args
 
+from checkers.contract import TimestampType
+from harness.registry import KAFKA, REGISTRY
 from harness.run.plan import Plan
 from workloads import make_workload
-from workloads.base import Load, Workload
+from workloads.base import Load, Membership, WithGroups, Workload
 
 _MS = {
     "retention.ms": 1,
@@ -37,6 +40,15 @@ def workload_of(plan: Plan) -> Workload:
     )
 
 
+def memberships(plan: Plan) -> dict[str, Membership]:
+    """By client (c1, c2, ...): those that are members of consumer groups."""
+    workload = workload_of(plan)
+    if not isinstance(workload, WithGroups):
+        return {}
+    found = {f"c{at + 1}": workload.membership(at) for at in range(plan.concurrency)}
+    return {client: each for client, each in found.items() if each is not None}
+
+
 def deletes(plan: Plan) -> str | None:
     """The setting by which records may be deleted while the run goes on."""
     for topic in workload_of(plan).topics:
@@ -59,6 +71,21 @@ def _below(configs: Mapping[str, str], units: Mapping[str, int], enough: float) 
             except ValueError:  # which the brokers will refuse
                 return None
             return f"{name}={configs[name]}" if 0 <= kept < enough else None
+    return None
+
+
+def timestamp_type(plan: Plan) -> TimestampType | None:
+    """message.timestamp.type of the workload's topics; None if the plan does not decide it.
+
+    A cluster that runs already, or that speaks another protocol, may have another default.
+    """
+    is_ours = plan.on != "running" and REGISTRY.systems[plan.system].protocol == KAFKA
+    default = plan.broker_config.get("log.message.timestamp.type", "CreateTime" if is_ours else "")
+    configs = [topic.configs for topic in workload_of(plan).topics]
+    found = {each.get("message.timestamp.type", default) for each in configs}
+    for known in get_args(TimestampType):
+        if found == {known}:
+            return cast("TimestampType", known)
     return None
 
 

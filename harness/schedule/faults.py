@@ -71,6 +71,15 @@ class PauseClient(Fault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IdleClient(Fault):
+    """This client begins no operation: it does not poll, while its library goes on in the
+    background. With `leaves` it leaves its consumer group before, and joins again at the end."""
+
+    client: str
+    leaves: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cut(Fault):
     links: Links
 
@@ -244,6 +253,7 @@ FAULTS: dict[str, type[Fault]] = {
     "tamper_messages": TamperMessages,
     "kill_client": KillClient,
     "pause_client": PauseClient,
+    "idle_client": IdleClient,
 }
 """By the word in a schedule file."""
 

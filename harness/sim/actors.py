@@ -15,7 +15,7 @@ from harness.sim.client_produce_queue import Outcome
 from harness.sim.client_reader import FetchSettings, Reader
 from harness.sim.client_settings import ClientSettings
 from harness.sim.operations import REPLICAS, TOPIC
-from harness.sim.record import Record, Seen, Sent
+from harness.sim.record import Commit, Record, Seen, Sent
 from harness.sim.stage import Stage
 
 _START_MS = 1_700_000_000_000
@@ -47,6 +47,7 @@ class Actor:
         self._do: dict[str, Callable[[Operation], Awaitable[None]]] = {
             "send": self._send,
             "poll": self._poll,
+            "commit": self._commit,
             "move": self._move,
             "reassign": self._reassign,
         }
@@ -95,6 +96,17 @@ class Actor:
 
     def _note(self, partition: int, offset: int, value: str) -> None:
         self._record.seen.append(Seen(partition, offset, value, self.name, self._loop.time()))
+
+    async def _commit(self, operation: Operation) -> None:
+        """For a group of the client's own name."""
+        partition, offset = operation.arguments["partition"], operation.arguments["offset"]
+        commit = Commit(self.name, partition, offset)
+        self._record.commits.append(commit)
+        try:
+            await self._client.offsets.commit(self.name, TOPIC, partition, offset)
+        except ClientError:
+            return  # it may have been kept all the same
+        commit.is_acknowledged = True
 
     async def _move(self, operation: Operation) -> None:
         """Another replica becomes the preferred one, and is elected."""
@@ -167,6 +179,15 @@ class Actor:
             while position < end:
                 position = await read_from(self._reader, partition, position, None, note)
             self._record.last_reading[partition] = found
+
+    async def read_commits(self) -> None:
+        """What every client has committed, by the coordinators' word."""
+        for commit in self._record.commits:
+            place = (commit.client, commit.partition)
+            if place not in self._record.last_commits:
+                self._record.last_commits[place] = await self._client.offsets.fetch(
+                    commit.client, TOPIC, commit.partition
+                )
 
 
 def _elected(told: Mapping[tuple[str, int], ErrorCode], key: tuple[str, int]) -> bool:

@@ -2,7 +2,7 @@
 
 It uses only what it is handed: the running loop, a `Network`, a clock for timestamps, randomness
 for its back-offs. Every outcome is told apart: done, certainly not done, unknown. Transactions and
-groups are for other files that use this one.
+members of groups are for other files that use this one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from harness.sim.client_admin import Admin
 from harness.sim.client_errors import ClientError, NodeUnreachableError, RequestTimedOutError
 from harness.sim.client_metadata import Metadata
 from harness.sim.client_nodes import Nodes
+from harness.sim.client_offsets import Offsets
 from harness.sim.client_producer import Producer, ProducerSettings
 from harness.sim.client_reader import Reader
 from harness.sim.client_settings import Backoff, ClientSettings
@@ -45,6 +46,7 @@ class Client:
         self.nodes = Nodes(network, bootstrap, self.settings, random)
         self.metadata = Metadata(self.nodes, self.settings)
         self.admin = Admin(self)
+        self.offsets = Offsets(self)
         self._backoff = Backoff(
             self.settings.retry_backoff_s, self.settings.retry_backoff_max_s, random
         )

@@ -89,6 +89,14 @@ class Admin:
         topic_id: bytes = created.topic_id
         return topic_id
 
+    async def create_partitions(self, name: str, count: int) -> None:
+        """So many in all."""
+        topic = m.CreatePartitionsTopic(name=name, count=count, assignments=None)
+        body = m.CreatePartitionsRequest(topics=[topic], timeout_ms=self._timeout_ms)
+        (grown,) = (await self._ask_controller(ApiKey.CREATE_PARTITIONS, body)).results
+        check(grown.error_code, grown.error_message, place=name)
+        self._client.metadata.invalidate()
+
     async def delete_topic(self, name: str) -> None:
         body = m.DeleteTopicsRequest(
             topics=[m.DeleteTopicState(name=name)], topic_names=[name], timeout_ms=self._timeout_ms
@@ -246,7 +254,8 @@ class Admin:
 
 def _codes(answer: Any) -> list[int]:
     """Of the whole answer and of the topics in it; which of them there are depends on the API."""
-    parts = [answer, *getattr(answer, "topics", ()), *getattr(answer, "responses", ())]
+    named = ("topics", "responses", "results")
+    parts = [answer, *(part for name in named for part in getattr(answer, name, ()))]
     return [part.error_code for part in parts if hasattr(part, "error_code")]
 
 

@@ -19,6 +19,7 @@ from broker.protocol.compression import Codec
 from broker.protocol.errors import ErrorCode
 from broker.protocol.records import Record, build_batch
 from broker.protocol.schema import ZERO_UUID
+from harness.client.traffic import Meter
 from harness.sim.client_connection import BrokerConnection
 from harness.sim.client_errors import ClientClosedError, ClientError, check, known_code
 from harness.sim.client_metadata import Leader
@@ -72,6 +73,7 @@ class Producer:
         self._lane = lane
         self._senders: dict[tuple[str, int], PartitionSender] = {}
         self._closed = False
+        self.meter = Meter()
 
     @property
     def resets(self) -> int:
@@ -84,20 +86,24 @@ class Producer:
         partition: int,
         pairs: Sequence[KeyAndValue],
         *,
-        timestamp_ms: int | None = None,
+        timestamps_ms: Sequence[int] | None = None,
     ) -> asyncio.Future[Outcome]:
-        """One batch. The order of calls is the order in the log, for an idempotent producer."""
+        """One batch. The order of calls is the order in the log, for an idempotent producer.
+
+        Each record has its timestamp; without `timestamps_ms` it is the client's time.
+        """
         if self._closed:
             raise ClientClosedError("the producer is closed")
         if not pairs:
             raise ValueError("a batch needs at least one record")
-        if timestamp_ms is None:
-            timestamp_ms = self._client.now_ms()
-        records = [Record(at, timestamp_ms, key, value) for at, (key, value) in enumerate(pairs)]
+        if timestamps_ms is None:
+            timestamps_ms = [self._client.now_ms()] * len(pairs)
+        stamped = zip(pairs, timestamps_ms, strict=True)
+        records = [Record(at, stamp, *pair) for at, (pair, stamp) in enumerate(stamped)]
         sender = self._senders.get((topic, partition))
         if sender is None:
             sender = self._senders[topic, partition] = PartitionSender(
-                self._client, self.settings, self._lane, topic, partition
+                self._client, self.settings, self._lane, topic, partition, self.meter
             )
         return sender.submit(Batch(records))
 
@@ -120,8 +126,15 @@ class Producer:
 
 class PartitionSender:
     def __init__(
-        self, client: Client, settings: ProducerSettings, lane: str, topic: str, partition: int
+        self,
+        client: Client,
+        settings: ProducerSettings,
+        lane: str,
+        topic: str,
+        partition: int,
+        meter: Meter,
     ) -> None:
+        self._meter = meter
         self.queue = ProduceQueue(
             idempotent=settings.idempotent,
             in_flight_max=settings.in_flight_max,
@@ -234,6 +247,8 @@ class PartitionSender:
             version = connection.version_of(ApiKey.PRODUCE, at_most=_LAST_VERSION_BY_NAME)
         self.queue.sent(batch)
         body = self._request(batch, topic_id)
+        size = [(len(batch.records), len(self._bytes_of(batch)))]
+        self._meter.sent(size)
         if self._settings.acks == ACKS_NONE:
             try:
                 connection.tell(ApiKey.PRODUCE, version, body)
@@ -242,11 +257,12 @@ class PartitionSender:
             else:
                 self._tell(batch, self.queue.accepted(batch, NO_OFFSET))
                 self._wake.set()  # no answer will, and there is room for the next
+            self._meter.ended(size)
             return
         answer = connection.ask(
             ApiKey.PRODUCE, version, body, self._client.settings.request_timeout_s
         )
-        answer.add_done_callback(lambda done: self._answered(batch, done))
+        answer.add_done_callback(lambda done: self._answered(batch, size, done))
 
     def _request(self, batch: Batch, topic_id: bytes) -> m.ProduceRequest:
         data = m.PartitionProduceData(index=self._partition, records=self._bytes_of(batch))
@@ -276,7 +292,10 @@ class PartitionSender:
         self._encoded[batch] = (batch.identity, encoded)
         return encoded
 
-    def _answered(self, batch: Batch, done: asyncio.Future[Any]) -> None:
+    def _answered(
+        self, batch: Batch, size: Sequence[tuple[int, int]], done: asyncio.Future[Any]
+    ) -> None:
+        self._meter.ended(size)
         if done.cancelled():
             self._lost(batch, ClientClosedError("given up"))
             return

@@ -22,6 +22,8 @@ class ReadRecord(NamedTuple):
     key: bytes | None
     value: bytes | None
     leader_epoch: int
+    timestamp_ms: int
+    """The producer's, or under LogAppendTime that of its batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def _records(view: memoryview, header: BatchHeader, from_offset: int) -> tuple[R
     if header.is_control:
         return ()
     return tuple(
-        ReadRecord(record.offset, record.key, record.value, header.leader_epoch)
+        ReadRecord(record.offset, record.key, record.value, header.leader_epoch, record.timestamp)
         for record in iterate_records(view, header, max_bytes=_DECOMPRESSED_BYTES_MAX)
         if record.offset >= from_offset
     )

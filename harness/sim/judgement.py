@@ -17,7 +17,23 @@ def problems(record: Record) -> Iterator[str]:
     for sent in record.sends:
         if sent.partition not in record.last_reading:
             yield f"partition {sent.partition} was never read back"
-            return
+            break
+    yield from _of_commits(record)
+
+
+def _of_commits(record: Record) -> Iterator[str]:
+    """The last one that was acknowledged stands, unless one of unknown outcome does."""
+    for (client, partition), found in sorted(record.last_commits.items()):
+        own = [
+            each for each in record.commits if (each.client, each.partition) == (client, partition)
+        ]
+        acknowledged = [each.offset for each in own if each.is_acknowledged]
+        expected: int | None = acknowledged[-1] if acknowledged else None
+        if found != expected and found not in [e.offset for e in own if not e.is_acknowledged]:
+            yield (
+                f"lost: {client} committed {expected} for partition {partition}, acknowledged, and "
+                f"{'nothing' if found is None else found} is committed now"
+            )
 
 
 def _of_partition(record: Record, partition: int, reading: list[Seen]) -> Iterator[str]:

@@ -24,6 +24,12 @@ class Poll:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
     partition: int
     replica: int = 0
@@ -40,12 +46,18 @@ class _Where:
     partition: int
 
 
-Form = Send | Poll | Move | Reassign
+Form = Send | Poll | Commit | Move | Reassign
 
 PARTITIONS = 3
 """At least."""
 
-FORMS: dict[str, type[Form]] = {"send": Send, "poll": Poll, "move": Move, "reassign": Reassign}
+FORMS: dict[str, type[Form]] = {
+    "send": Send,
+    "poll": Poll,
+    "commit": Commit,
+    "move": Move,
+    "reassign": Reassign,
+}
 
 
 def check_operations(schedule: Schedule) -> None:
@@ -104,5 +116,7 @@ def _check(form: Form, nodes: int, where: str) -> None:
     for node in named:
         if not 1 <= node <= nodes:
             raise ScheduleError(f"{where}: there is no node {node}; known are 1 to {nodes}")
+    if isinstance(form, Commit) and form.offset < 0:
+        raise ScheduleError(f"{where}: offset is {form.offset}; they are counted from 0")
     if isinstance(form, Move) and form.replica < 0:
         raise ScheduleError(f"{where}: replica is {form.replica}; try 0")

@@ -1,4 +1,4 @@
-"""Draws what the clients of a run do: writers send, readers poll, movers move leaderships."""
+"""Draws what clients do: writers send, readers poll and commit, movers move leaderships."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Load:
     readers: int = 2
     sends_per_s: float = 10.0
     polls_per_s: float = 10.0
+    commits_per_s: float = 3.0
     moves_per_s: float = 0.2
     begin_ms: float
     end_ms: float
@@ -41,17 +42,18 @@ def draw_operations(decisions: Decisions, load: Load) -> Operations:
         if client.startswith("writer"):
             drawn[client] = _sends(decisions, client, load)
         elif client.startswith("reader"):
-            drawn[client] = _polls(decisions, client, load)
+            both = (*_polls(decisions, client, load), *_commits(decisions, client, load))
+            drawn[client] = tuple(sorted(both, key=lambda operation: operation.at_ms))
         else:
             drawn[client] = _moves(decisions, client, load)
     return drawn
 
 
-def _moments(decisions: Decisions, client: str, load: Load, per_s: float) -> list[float]:
+def _moments(decisions: Decisions, name: str, load: Load, per_s: float) -> list[float]:
     """Each operation's own decision: taking one away moves no other."""
     span_ms = load.end_ms - load.begin_ms
     count = int(span_ms / 1000 * per_s)
-    at = decisions.of("moment", client)
+    at = decisions.of("moment", name)
     return sorted(round(load.begin_ms + at.at(number) * span_ms, 3) for number in range(count))
 
 
@@ -84,6 +86,21 @@ def _polls(decisions: Decisions, client: str, load: Load) -> tuple[Operation, ..
             arguments["node"] = choice + 1
         polls.append(Operation(at_ms=at_ms, do="poll", arguments=arguments))
     return tuple(polls)
+
+
+def _commits(decisions: Decisions, client: str, load: Load) -> tuple[Operation, ...]:
+    """Each commits another offset, so that it can be told which one was kept."""
+    name = f"{client} commits"
+    where = decisions.of("partition", name)
+    moments = _moments(decisions, name, load, load.commits_per_s / load.readers)
+    return tuple(
+        Operation(
+            at_ms=at_ms,
+            do="commit",
+            arguments={"partition": int(where.at(number) * load.partitions), "offset": number},
+        )
+        for number, at_ms in enumerate(moments)
+    )
 
 
 def _moves(decisions: Decisions, client: str, load: Load) -> tuple[Operation, ...]:

@@ -29,9 +29,24 @@ class Seen:
 
 
 @dataclass(slots=True)
+class Commit:
+    """An offset that a client has committed for its own group, in this order."""
+
+    client: str
+    partition: int
+    offset: int
+    """Another one each time."""
+    is_acknowledged: bool = False
+    """Otherwise it may have been kept or not."""
+
+
+@dataclass(slots=True)
 class Record:
     sends: list[Sent] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
+    commits: list[Commit] = field(default_factory=list)
+    last_commits: dict[tuple[str, int], int | None] = field(default_factory=dict)
+    """By client and partition: what the coordinators told when all was healed and settled."""
     last_reading: dict[int, list[Seen]] = field(default_factory=dict)
     """By partition: everything, read when all was healed and settled."""
     asked_again_s: float | None = None

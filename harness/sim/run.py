@@ -21,7 +21,7 @@ from harness.sim.judgement import problems
 from harness.sim.loop import SimulationError
 from harness.sim.node_errors import PropertiesError
 from harness.sim.operation_forms import PARTITIONS, check_operations, partitions_of
-from harness.sim.operations import Load, draw_operations
+from harness.sim.operations import REPLICAS, Load, draw_operations
 from harness.sim.processes import SimProcess
 from harness.sim.purposes import check_overrides
 from harness.sim.record import Record
@@ -70,7 +70,7 @@ def draw_schedule(seed: int, *, nodes: int = NODES, length_ms: float = LENGTH_MS
         seed=seed,
         nodes=nodes,
         length_ms=length_ms,
-        properties=_properties(decisions),
+        properties=_properties(decisions, nodes),
         operations=draw_operations(decisions, load),
     )
     setting = Setting(
@@ -82,9 +82,13 @@ def draw_schedule(seed: int, *, nodes: int = NODES, length_ms: float = LENGTH_MS
     return with_swarm(schedule, setting)
 
 
-def _properties(decisions: Decisions) -> dict[str, str]:
+def _properties(decisions: Decisions, nodes: int) -> dict[str, str]:
     """Half of the seeds with Kafka's own intervals, half with short ones: more happens."""
-    properties = {"min.insync.replicas": "2"}
+    properties = {
+        "min.insync.replicas": "2",
+        "offsets.topic.num.partitions": "1",
+        "offsets.topic.replication.factor": str(min(REPLICAS, nodes)),
+    }
     if decisions.of("swarm_mix", "short intervals").at(0) < 0.5:
         properties |= {
             "broker.session.timeout.ms": "1500",
@@ -201,6 +205,7 @@ async def _play(stage: Stage, record: Record) -> None:
     await processes["judge"].start(judge.ask_again(partitions))
     try:
         await processes["judge"].start(judge.read_everything(partitions))
+        await processes["judge"].start(judge.read_commits())
     except ClientError:
         # What cannot be read may be a cluster that does not come back, and that is a finding.
         await await_comeback(stage)

@@ -28,17 +28,21 @@ from harness.client.driver import (
     Whole,
     place_of,
 )
+from harness.client.group_driver import (
+    Committed,
+    GroupDriver,
+    Membership,
+    Notice,
+    Subscription,
+)
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
+from harness.client.partitioners import OTHERS
+from harness.client.traffic import Traffic
 from harness.errors import EnvironmentFailure
 from harness.sim.client import Client
-from harness.sim.client_errors import (
-    BrokerError,
-    ClientError,
-    NoLeaderError,
-    OffsetOutOfRangeError,
-    check,
-)
+from harness.sim.client_errors import BrokerError, ClientError, OffsetOutOfRangeError, check
+from harness.sim.client_partitions import PartitionChoice
 from harness.sim.client_produce_queue import NO_OFFSET, Delivered, Failed
 from harness.sim.client_produce_queue import Outcome as BatchOutcome
 from harness.sim.client_producer import ACKS_ALL, ACKS_LEADER, ACKS_NONE, Producer, ProducerSettings
@@ -50,8 +54,12 @@ from harness.sim.client_reader import (
     FetchSettings,
     Reader,
 )
+from harness.sim.client_records import ReadRecord
 from harness.sim.client_settings import ClientSettings
 from harness.sim.clock import START_MS
+from harness.sim.sim_batches import batches_of
+from harness.sim.sim_errors import driver_error
+from harness.sim.sim_group import SimMembership
 from harness.sim.simulation import Simulation
 
 _T = TypeVar("_T")
@@ -60,8 +68,6 @@ _ACKS = {"0": ACKS_NONE, "1": ACKS_LEADER, "all": ACKS_ALL}
 _TOPIC_RESOURCE = 2
 _OWN_SETTING = 1
 """DYNAMIC_TOPIC_CONFIG, of Kafka's sources of settings."""
-_RECORD_BYTES = 8
-"""Numbers and lengths of a record, beside its key and value."""
 
 
 class SimClient(KafkaClient):
@@ -69,7 +75,16 @@ class SimClient(KafkaClient):
         self, simulation: Simulation, host: str, settings: RunSettings, client_id: str
     ) -> None:
         """`client_id` decides about the client's dice, so it must be nobody else's."""
-        super().__init__(SimDriver(simulation, host, settings, client_id))
+        super().__init__(
+            SimDriver(simulation, host, settings, client_id),
+            now_ms=lambda: _now_ms(simulation),
+            now_ns=lambda: simulation.loop.now_ns,
+        )
+
+
+def _now_ms(simulation: Simulation) -> int:
+    """Clients have a clock that no fault touches."""
+    return START_MS + int(simulation.now_s * 1000)
 
 
 class SimDriver:
@@ -81,6 +96,7 @@ class SimDriver:
         self._host = host
         self._settings = settings
         self._client_id = client_id
+        self.partitioner = OTHERS[settings.batching.partitioner]
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._isolation = (
             READ_COMMITTED if settings.isolation_level == "read_committed" else READ_UNCOMMITTED
@@ -97,7 +113,7 @@ class SimDriver:
             simulation.network.of(self._host),
             [_address(each) for each in settings.bootstrap.split(",")],
             random=simulation.decisions.random("client", self._client_id),
-            now_ms=lambda: START_MS + int(simulation.now_s * 1000),
+            now_ms=lambda: _now_ms(simulation),
             settings=ClientSettings(
                 client_id=self._client_id,
                 connect_timeout_s=request_s,
@@ -109,6 +125,15 @@ class SimDriver:
         )
         self._producer: Producer = self._client.producer(self._producer_settings())
         self._reader: Reader = self._client.reader()
+        self._group = SimMembership(
+            self._client,
+            self._fetch,
+            lambda: simulation.loop.now_ns,
+            poll_s=settings.poll_ms / 1000,
+        )
+        self._choice = PartitionChoice(
+            self._client, self.partitioner, settings.metadata_max_age_ms / 1000
+        )
 
     def _producer_settings(self) -> ProducerSettings:
         settings = self._settings
@@ -125,6 +150,7 @@ class SimDriver:
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
+            await self._group.stop()
             await client.close()
 
     # Writing
@@ -133,17 +159,33 @@ class SimDriver:
         batching = self._settings.batching
         if batching.linger_ms:
             await asyncio.sleep(batching.linger_ms / 1000)
-        batches = _batches(records, batching.batch_bytes)
+        ends: dict[int, Stored | DriverError] = {}
+        placed: dict[int, ToStore] = {}
+        for at, record in enumerate(await self._choice.placed(records)):
+            if isinstance(record, ClientError):
+                told = driver_error(record)
+                ends[at] = DriverError(told.name, told.message, harmless=True)
+            else:
+                placed[at] = record
+        batches = batches_of(placed, batching.batch_bytes)
         under_way = [
             self._producer.submit(
-                place.topic, place.partition, [(records[at][1], records[at][2]) for at in ats]
+                place.topic,
+                place.partition,
+                [(placed[at].key, placed[at].payload) for at in ats],
+                timestamps_ms=[placed[at].timestamp_ms for at in ats],
             )
             for place, ats in batches
         ]
-        ends: dict[int, Stored | DriverError] = {}
         for (place, ats), outcome in zip(batches, under_way, strict=True):
             ends |= zip(ats, self._ends_of(place, len(ats), await outcome), strict=True)
         return [ends[at] for at in range(len(records))]
+
+    async def partitions_of(self, topic: str) -> int:
+        return await _told(self._choice.count(topic))
+
+    def traffic(self) -> Traffic:
+        return self._producer.meter.take()
 
     def _ends_of(
         self, place: Place, count: int, outcome: BatchOutcome
@@ -151,12 +193,13 @@ class SimDriver:
         """The end of each record of one batch: a batch is written as a whole or not at all."""
         if not isinstance(outcome, Delivered):
             name = "NETWORK_EXCEPTION" if outcome.error is None else outcome.error.name
-            is_certain = isinstance(outcome, Failed)
-            return [DriverError(name, outcome.reason, harmless=is_certain)] * count
+            is_certain, partition = isinstance(outcome, Failed), place.partition
+            error = DriverError(name, outcome.reason, harmless=is_certain, partition=partition)
+            return [error] * count
         leader = self._leader(place)
         if outcome.offset == NO_OFFSET:
-            return [Stored(None, leader)] * count
-        return [Stored(outcome.offset + at, leader) for at in range(count)]
+            return [Stored(None, leader, place.partition)] * count
+        return [Stored(outcome.offset + at, leader, place.partition) for at in range(count)]
 
     def _leader(self, place: Place) -> str | None:
         """As far as is known without asking; it has just answered."""
@@ -186,7 +229,7 @@ class SimDriver:
             except TimeoutError:
                 return Polled()
             except ClientError as error:
-                return Polled(error=_driver_error(error))
+                return Polled(error=driver_error(error))
             if records:
                 return Polled({key: records})
         await asyncio.sleep(max(0.0, deadline - loop.time()))
@@ -204,7 +247,7 @@ class SimDriver:
             self._positions[key] = None
             return []
         self._positions[key] = fetched.next_offset
-        return [Read(each.offset, each.key, each.value) for each in fetched.records]
+        return _reads(fetched.records)
 
     async def read_all(self, place: Place) -> Whole:
         found: list[Read] = []
@@ -215,7 +258,7 @@ class SimDriver:
         except TimeoutError:
             raise DriverError("_TIMED_OUT", f"read {len(found)} records, not all of them") from None
         except ClientError as error:
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
 
     async def _read_into(self, found: list[Read], place: Place) -> int:
         """Where the log ended, as it was told last."""
@@ -224,7 +267,7 @@ class SimDriver:
         while position < end:
             fetched = await self._reader.fetch(place.topic, place.partition, position, self._fetch)
             position = fetched.next_offset
-            found += [Read(each.offset, each.key, each.value) for each in fetched.records]
+            found += _reads(fetched.records)
             committed = self._isolation == READ_COMMITTED
             told = fetched.last_stable_offset if committed else fetched.high_watermark
             end = max(end, told)
@@ -243,7 +286,7 @@ class SimDriver:
                     key: await self._offset(place_of(key), at, isolation) for key in keys
                 }
         except ClientError as error:
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
         return found
 
     async def _offset(self, place: Place, at: int, isolation: int) -> int:
@@ -251,6 +294,35 @@ class SimDriver:
             place.topic, place.partition, at, isolation=isolation
         )
         return found.offset
+
+    # A member of a group
+
+    async def subscribe(self, subscription: Subscription) -> Subscription:
+        return await self._group.subscribe(subscription)
+
+    async def leave(self) -> None:
+        await self._group.leave()
+
+    def membership(self) -> Membership:
+        return self._group.membership()
+
+    async def poll_group(self) -> Polled:
+        return await self._group.poll()
+
+    async def commit(self, offsets: Mapping[str, int]) -> None:
+        await self._group.commit(offsets)
+
+    def commit_later(self, offsets: Mapping[str, int]) -> None:
+        self._group.commit_later(offsets)
+
+    async def committed(self, keys: Sequence[str]) -> dict[str, int | None]:
+        return await self._group.committed(keys)
+
+    def notices(self) -> list[Notice]:
+        return self._group.notices()
+
+    def committed_since(self) -> list[Committed]:
+        return self._group.committed_since()
 
     # Administration
 
@@ -266,6 +338,9 @@ class SimDriver:
                 configs=configs,
             )
         )
+
+    async def create_partitions(self, topic: str, count: int) -> None:
+        await _told(self._known.admin.create_partitions(topic, count))
 
     async def delete_topic(self, topic: str) -> None:
         await _told(self._known.admin.delete_topic(topic))
@@ -283,7 +358,7 @@ class SimDriver:
                 and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             ):
                 return None
-            raise _driver_error(error) from error
+            raise driver_error(error) from error
         return {"partitions": len(view.partitions), "configs": configs}
 
     async def _own_settings(self, topic: str) -> dict[str, str]:
@@ -303,35 +378,15 @@ class SimDriver:
         return self._client
 
 
-def _batches(records: Sequence[ToStore], batch_bytes: int) -> list[tuple[Place, list[int]]]:
-    """The records of each partition in batches, by their numbers, in the order of the calls."""
-    batches: list[tuple[Place, list[int]]] = []
-    open_ones: dict[Place, tuple[list[int], int]] = {}
-    for at, (place, key, payload) in enumerate(records):
-        size = _RECORD_BYTES + len(key or b"") + len(payload or b"")
-        partition = place._replace(name=None)
-        batch, filled = open_ones.get(partition, ([], 0))
-        if not batch or filled + size > batch_bytes:
-            batch, filled = [], 0
-            batches.append((partition, batch))
-        batch.append(at)
-        open_ones[partition] = (batch, filled + size)
-    return batches
+def _reads(records: Sequence[ReadRecord]) -> list[Read]:
+    return [Read(each.offset, each.key, each.value, each.timestamp_ms) for each in records]
 
 
 async def _told(change: Awaitable[_T]) -> _T:
     try:
         return await change
     except ClientError as error:
-        raise _driver_error(error) from error
-
-
-def _driver_error(error: ClientError) -> DriverError:
-    """What a broker's refusal proves is judged by the table, as for every client."""
-    if isinstance(error, BrokerError):
-        return DriverError(error.code.name, str(error))
-    name = "LEADER_NOT_AVAILABLE" if isinstance(error, NoLeaderError) else "NETWORK_EXCEPTION"
-    return DriverError(name, str(error), harmless=error.is_definite)
+        raise driver_error(error) from error
 
 
 def _address(text: str) -> Address:
@@ -339,6 +394,6 @@ def _address(text: str) -> Address:
     return Address(host, int(port))
 
 
-def _check(driver: SimDriver) -> Driver:
-    """Has mypy hold it to what clients expect."""
-    return driver
+def _check(driver: SimDriver) -> tuple[Driver, GroupDriver]:
+    """Static check: this class implements both protocols."""
+    return driver, driver

@@ -15,6 +15,7 @@ _METADATA = "__cluster_metadata"
 @dataclass(slots=True)
 class Totals:
     acknowledged_writes: int = 0
+    acknowledged_commits: int = 0
     records_read: int = 0
     records_read_from_followers: int = 0
     moves: int = 0
@@ -37,6 +38,7 @@ class Totals:
         totals = cls(
             messages_cut=messages_cut,
             acknowledged_writes=sum(isinstance(sent.outcome, Delivered) for sent in record.sends),
+            acknowledged_commits=sum(each.is_acknowledged for each in record.commits),
             records_read=len(record.seen),
             records_read_from_followers=record.follower_reads,
             moves=record.moves - record.failed_moves,

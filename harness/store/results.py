@@ -42,6 +42,50 @@ class SurvivedFigures(TypedDict):
     leaders_cut_off: NotRequired[int]
 
 
+class ServedFigures(TypedDict):
+    """How soon clients were served again when a fault ended (reports/served.py)."""
+
+    fault: str
+    label: str
+    ended_ms: float
+    """Time of the history at which its healing was confirmed."""
+    clients: dict[str, float | None]
+    """Seconds by client; None: never before the end of the run."""
+
+
+class BatchRecords(TypedDict):
+    """Records in the batches of a client."""
+
+    mean: float
+    p50: int
+    p99: int
+    most: int
+
+
+class TrafficFigures(TypedDict):
+    """What one client's producer had on the wire (harness/client/traffic.py)."""
+
+    linger_ms: int
+    batch_bytes: int
+    codec: str
+    requests_in_flight_max: int
+    batches_in_flight_max: int
+    records_in_flight_max: int
+    batches: int
+    records: int
+    batch_records: BatchRecords
+    batch_bytes_mean: float
+    batch_bytes_max: int
+    sampled: bool
+    """Whether the maxima are of samples and the percentiles estimates."""
+
+
+class PartitionFigures(TypedDict):
+    acknowledged: int
+    share: float
+    """Of the records of its topic."""
+
+
 class Figures(TypedDict, total=False):
     """Counts of a run. A run that came to no end has none."""
 
@@ -51,7 +95,13 @@ class Figures(TypedDict, total=False):
     acknowledged: int
     read: int
     client_deaths: int
+    partitions: dict[str, PartitionFigures]
+    """By key."""
+    traffic: dict[str, TrafficFigures]
+    """By client."""
     faults: list[FaultFigures]
+    served_again: list[ServedFigures]
+    """For each fault that took hold."""
     survived: SurvivedFigures | None
     states: dict[str, int | None]
     """States of the protocol by name (reports/protocol_states.py); None: not shown by the place."""
@@ -59,6 +109,24 @@ class Figures(TypedDict, total=False):
     """The cluster after the last fault, as harness/run/aftermath.py describes it."""
     crash: dict[str, Any]
     """The exception that ended the run."""
+
+
+class CauseFigures(TypedDict):
+    """Findings of one cause, as reports/causes.py groups them."""
+
+    sentence: str
+    """What happened, as on the terminal and on the page."""
+    types: list[str]
+    findings: int
+    partition: str | None
+    lost: int
+    """Acknowledged records that are gone."""
+    lost_is_all: bool
+    """Whether `lost` counts all of them; otherwise there may be more."""
+    elected_ms: float | None
+    """When the leader was elected that does not have them."""
+    fault: str | None
+    """The name of the fault behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +149,8 @@ class RunResults:
     """The consistency that the run has passed; empty unless it is valid."""
     not_judged: tuple[NotJudged, ...] = ()
     figures: Figures = field(default_factory=Figures)
+    causes: tuple[CauseFigures, ...] = ()
+    """Of the anomalies; empty if there are none, or if the run was judged by an older version."""
 
     @property
     def anomalies(self) -> tuple[Anomaly, ...]:
@@ -114,6 +184,7 @@ def to_json(results: RunResults) -> dict[str, Any]:
         "consistency": results.consistency,
         "not-judged": [{"checker": each.checker, "need": each.need} for each in results.not_judged],
         "figures": dict(results.figures),
+        "causes": [dict(each) for each in results.causes],
         "checks": [
             {"checker": verdict.checker, "model": verdict.model, **verdict.as_json()}
             for verdict in results.verdicts
@@ -135,6 +206,7 @@ def from_json(found: Mapping[str, Any]) -> RunResults:
         consistency=found["consistency"],
         not_judged=tuple(NotJudged(each["checker"], each["need"]) for each in found["not-judged"]),
         figures=found["figures"],
+        causes=tuple(found.get("causes", ())),
     )
 
 

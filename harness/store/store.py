@@ -10,6 +10,7 @@ Links are relative, so that the tree can be moved.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ from pathlib import Path
 from harness.errors import EnvironmentFailure
 
 _TIME = re.compile(r"\d{8}T\d{6}\.\d{3}Z(-\d+)?")
-
+RUNNING = ".running"
+"""A file of a run that its process holds a lock on until the run has ended."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
@@ -39,12 +41,28 @@ def running_out_of_room(directory: Path) -> Iterator[None]:
         ) from error
 
 
+def is_under_way(directory: Path) -> bool:
+    """Whether a living process works on this run. A run that was killed is not under way."""
+    try:
+        descriptor = os.open(directory / RUNNING, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 class Store:
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._running: dict[Path, int] = {}
 
     def new_run(self, name: str, at: datetime) -> Path:
-        """Its directory, empty; `current` points there."""
+        """Its directory; `current` points there, and this process holds a lock in it."""
         stamp = at.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z"
         for attempt in range(100):
             directory = self.root / name / (f"{stamp}-{attempt}" if attempt else stamp)
@@ -57,12 +75,17 @@ class Store:
                     f"{error.filename}: {error.strerror}; --store names another directory"
                 ) from None
             with running_out_of_room(directory):
+                self._running[directory] = _locked(directory / RUNNING)
                 _link(self.root / "current", directory)
             return directory
         raise EnvironmentFailure(f"{self.root / name} has a hundred runs of {stamp}")
 
     def end_run(self, directory: Path) -> None:
         """It is the latest now."""
+        (directory / RUNNING).unlink(missing_ok=True)
+        descriptor = self._running.pop(directory, None)
+        if descriptor is not None:
+            os.close(descriptor)
         _link(self.root / "latest", directory)
         _link(directory.parent / "latest", directory)
         with suppress(FileNotFoundError):
@@ -93,6 +116,13 @@ class Store:
         raise EnvironmentFailure(
             f"{said} is no run; give its directory, or latest, or -1; harness ls lists them"
         )
+
+
+def _locked(path: Path) -> int:
+    """The kernel frees the lock when the process ends, however it ends."""
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor
 
 
 def _link(link: Path, target: Path) -> None:

@@ -18,7 +18,14 @@ import msgspec
 from harness.doubts import DoubtKind
 from harness.store.inside import DamagedError, MissingError, read_inside
 from harness.store.older_results import modernized
-from harness.store.results import SCHEMA, RunResults, from_json
+from harness.store.results import (
+    SCHEMA,
+    PartitionFigures,
+    RunResults,
+    ServedFigures,
+    TrafficFigures,
+    from_json,
+)
 
 RESULTS = "results.json"
 PLAN = "plan.json"
@@ -95,7 +102,10 @@ class _Figures(TypedDict):
     info: NotRequired[_Count]
     acknowledged: NotRequired[_Count]
     read: NotRequired[_Count]
+    partitions: NotRequired[dict[str, PartitionFigures]]
+    traffic: NotRequired[dict[str, TrafficFigures]]
     faults: NotRequired[list[_Fault]]
+    served_again: NotRequired[list[ServedFigures]]
     survived: NotRequired[_Survived | None]
     states: NotRequired[dict[str, _Count | None]]
 
@@ -109,6 +119,10 @@ class _Doubt(TypedDict):
 class _NotJudged(TypedDict):
     checker: str
     need: str
+
+
+class _Cause(TypedDict):
+    sentence: str
 
 
 class _OlderResults(TypedDict):
@@ -132,6 +146,7 @@ _Results = TypedDict(
         "consistency": str,
         "not-judged": list[_NotJudged],
         "figures": _Figures,
+        "causes": NotRequired[list[_Cause]],
         "checks": list[_Check],
     },
 )

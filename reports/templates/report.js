@@ -51,8 +51,7 @@ for (const svg of all("svg.strip[data-from]")) {
   };
   // Bars without room for words have none; at another scale they may have some.
   for (const bar of bars) if (!bar.nextElementSibling && !bar.classList.contains("b-guilty")) {
-    const words = bar.firstElementChild.textContent.replace(/^[^:]*: /, "");
-    const label = text([0, Number(bar.getAttribute("y")) + 13], words, bar.classList.contains("b-info") ? "fits" : "on fits");
+    const label = text([0, Number(bar.getAttribute("y")) + 13], bar.dataset.label, bar.classList.contains("b-info") ? "fits" : "on fits");
     Object.assign(label.dataset, { b: bar.dataset.b, e: bar.dataset.e });
     bar.after(label);
   }
@@ -84,6 +83,11 @@ for (const svg of all("svg.strip[data-from]")) {
       } else if (part.tagName === "line") {
         part.setAttribute("x1", left);
         part.setAttribute("x2", part.dataset.b === part.dataset.e ? left : right);
+      } else if (part.matches(".beside")) {
+        // On the side of its bar that has room for it.
+        const isLeft = right + 5 + part.textContent.length * 7.3 > WIDTH && left - LEFT > WIDTH - right;
+        part.setAttribute("x", isLeft ? left - 5 : Math.max(right, left + 2) + 5);
+        part.setAttribute("text-anchor", isLeft ? "end" : "start");
       } else {
         part.setAttribute("x", left + 5);
         if (part.matches(".on, .fits, .room")) part.style.display = width > part.textContent.length * 7.3 + 8 ? "" : "none";
@@ -111,7 +115,7 @@ for (const svg of all("svg.strip[data-from]")) {
     to = from + length;
     draw();
   };
-  const button = svg.parentElement.querySelector("button[data-even]");
+  const button = svg.closest(".card").querySelector("button[data-even]");
   const turn = () => {
     isEven = !isEven && times.length > 1;
     button.setAttribute("aria-pressed", isEven);
@@ -151,6 +155,14 @@ for (const svg of all("svg.strip[data-from]")) {
   });
 }
 
+// A narrow screen shows part of a timeline: the part that it is about, not its beginning.
+const bringIntoView = (svg) => {
+  const pan = svg.closest(".pan"), line = svg.querySelector(".now");
+  if (line) pan.scrollLeft = Number(line.getAttribute("x1")) / WIDTH * svg.getBoundingClientRect().width - pan.clientWidth / 2;
+};
+for (const svg of all("svg.strip")) bringIntoView(svg);
+for (const part of all("details.one")) part.addEventListener("toggle", () => { for (const svg of all("svg.strip", part)) bringIntoView(svg); });
+
 // The edges of a ring show their reasons, and their two operations on the time axis.
 for (const edge of all(".edge[data-reason]")) {
   const light = (isLit) => () => {
@@ -186,7 +198,7 @@ for (const form of all("form[data-filters]")) {
       row.hidden = !isShown;
       shown += isShown;
     }
-    count.value = `${shown} of ${rows.length}`;
+    count.value = `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} ${form.dataset.rows}`;
   };
   form.addEventListener("input", apply);
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -204,6 +216,19 @@ for (const button of all("button[data-sort]")) {
     const rows = all("tbody tr", table).sort((a, b) => sign * text(a).localeCompare(text(b), "en", { numeric: true }));
     table.tBodies[0].append(...rows);
   });
+}
+
+// A form that needs so many picks says how many are missing, and cannot be sent before.
+for (const form of all("form[data-pick]")) {
+  const wanted = Number(form.dataset.pick), button = form.querySelector("button[type=submit]"), said = form.querySelector("output");
+  const apply = () => {
+    const picked = all("input:checked", form).length;
+    button.disabled = picked !== wanted;
+    said.value = picked > wanted ? `${picked} are picked: take ${picked - wanted} back` : picked < wanted ? `${picked} of ${wanted} picked` : "";
+  };
+  form.addEventListener("change", apply);
+  addEventListener("pageshow", apply);
+  apply();
 }
 
 // j and k go from anomaly to anomaly, / to the filter.

@@ -1,5 +1,6 @@
 """The page in a real browser: opened from a file, in the dark, on a phone, by keyboard."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from itertools import combinations
@@ -9,7 +10,16 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from reports.html import write_report
-from tests.unit.reports.stored_runs import COMMAND, HOSTILE, Rows, cycle, lost_write, stored
+from tests.unit.reports.stored_runs import (
+    COMMAND,
+    HOSTILE,
+    KEY,
+    Rows,
+    cycle,
+    lost_write,
+    stored,
+    write_cluster,
+)
 
 pytestmark = [
     pytest.mark.browser,
@@ -78,6 +88,61 @@ def test_it_fits_and_can_be_read(browser: Browser, report: str, width: int, sche
     )
     assert contrast(ink, paper) > 7
     assert (luminance(paper) < 0.2) == (scheme == "dark")
+
+
+def test_a_phone_shows_the_part_of_a_timeline_that_it_is_about(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """An election that comes late in the run."""
+    run = lost_write(tmp_path)
+    rows = [json.loads(line) for line in (run / "cluster.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["time_ns"] += (row["time_ns"] > 1_000_000_000) * 1_700_000_000
+    (run / "cluster.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = write_report(run).as_uri()
+    page = opened(browser, report, 360)
+    line = page.locator("#run svg.strip .now").first
+    assert 0 < line.evaluate("line => line.getBoundingClientRect().left") < 360
+
+
+def test_a_label_at_the_right_edge_stands_on_the_left_of_its_bar(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Also when the script draws it at another scale."""
+    rows = Rows()
+    for number in range(4):
+        rows.send(400 * number, 0, 9 << 32 | number, number)
+    last = rows.send(2400, 1, 9 << 32 | 4, 4)
+    anomaly = {"ops": [last], "because": "it is gone", "severity": "error", "contract": "",
+               "witness": {"key": KEY, "value": 9 << 32 | 4, "offset": 4}}  # fmt: skip
+    run = stored(tmp_path, rows, {"lost-write": [anomaly]})
+    write_cluster(run)
+    page = opened(browser, write_report(run).as_uri())
+    strip = page.locator(".one svg.strip").first
+    strip.focus()
+    label = strip.locator("text.beside")
+    for key in ("0", "+", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+        assert label.evaluate("label => label.getBBox().x + label.getBBox().width") <= 1061
+    assert label.get_attribute("text-anchor") == "end"
+
+
+def test_hot_stands_beside_its_bar(browser: Browser, tmp_path: Path) -> None:
+    rows = Rows()
+    for number in range(8):
+        rows.send(10 * number, 0, number, number, "busy-0")
+    for key in ("calm-0", "calm-1"):
+        rows.send(100, 1, key, 0, key)
+    page = opened(browser, write_report(stored(tmp_path, rows, {})).as_uri())
+    for width in (360, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        bar, word = (
+            page.locator(f"tr:has(.hot) .{name}").bounding_box() for name in ("bar", "hot")
+        )
+        assert bar is not None
+        assert word is not None
+        assert bar["x"] + bar["width"] <= word["x"]
+        assert abs(bar["y"] - word["y"]) < 20
 
 
 def luminance(color: str) -> float:

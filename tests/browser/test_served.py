@@ -57,14 +57,24 @@ def test_runs_are_filtered_sorted_opened_and_compared(address: str) -> None:
         page.locator("input[name=words]").fill("lost")
         assert rows.count() == 1
         page.locator("input[name=words]").fill("")
+        button = page.get_by_role("button", name="compare")
         for box in page.locator("input[name=run]").all():
+            assert button.is_disabled()
             box.check()
-        page.get_by_role("button", name="side by side").click()
-        page.get_by_text("What differs is marked.").wait_for()
+        button.click()
+        page.get_by_text("Texts that differ are marked.").wait_for()
+        assert page.locator("thead a").all_inner_texts() == [
+            "append none, 2026-11-16 00:15:31",
+            "queue kill, 2026-11-16 00:15:30",
+        ]
         assert "81.82 %" in page.locator("table").inner_text()
         assert page.locator("b.better, b.worse").count() > 1
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        page.set_viewport_size({"width": 360, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
         page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        page.set_viewport_size({"width": 1280, "height": 800})
         page.get_by_role("link", name="2026-11-16 00:15:30").click()
         page.locator("#lost-write-1").wait_for()
         browser.close()

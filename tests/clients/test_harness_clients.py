@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.client.base import Client, ClientSettings, Completion, Invocation
+from harness.client.base import (
+    Batching,
+    Client,
+    ClientSettings,
+    Completion,
+    Invocation,
+    Partitioner,
+)
 from harness.client.make import make_client
+from harness.client.partitioners import BY_NAME
+from harness.client.traffic import Metered, Traffic
 from harness.cluster import Cluster
 from harness.cluster.parts import the
 from harness.cluster.waiting import wait_until
@@ -79,6 +89,7 @@ async def test_what_clients_do(library: str, tmp_path: Path) -> None:
             await the_reading_of_whole_partitions(client)
             await what_does_not_fit(client, cluster)
             await the_topics(client)
+            await the_time_of_appending(client)
         for number in range(4):
             batching = batching_of(Decisions(number), number, None)
             async with opened(library, cluster.bootstrap(), batching=batching) as client:
@@ -111,6 +122,62 @@ async def a_burst(client: Client, first: int) -> None:
         assert [value for _, value in placed] == list(range(first + partition, first + 200, 2))
         begin = placed[0][0]
         assert [offset for offset, _ in placed] == list(range(begin, begin + 100))
+    await the_traffic_of(client, 200)
+    sent = [stamp for (_, key, _), stamp in zip(told.value, told.timestamps or (), strict=True)
+            if key == "t-0"]  # fmt: skip
+    first_offset = told.value[0][2][0]
+    assert await stamped(client, "t-0", first_offset, 100) == sent, "CreateTime keeps them"
+    assert len(set(sent)) > 1
+
+
+async def the_traffic_of(client: Client, records: int) -> None:
+    """All of them were on the wire once, in batches whose sizes add up where all is exact."""
+    assert isinstance(client, Metered)
+    counted = Traffic()
+
+    async def are_counted() -> bool:
+        counted.add(client.traffic())
+        return counted.records >= records
+
+    await wait_until(are_counted, within_s=30, what="librdkafka tells of every batch")
+    assert counted.records == records
+    assert counted.requests_max >= 1
+    assert max(counted.batches) <= counted.records_max <= records
+    assert counted.bytes_max <= counted.bytes_total
+    if not counted.is_sampled:
+        assert sum(size * count for size, count in counted.batches.items()) == records
+
+
+async def stamped(client: Client, key: str, first: int, count: int) -> list[int]:
+    """Timestamps of these records, as polls return them."""
+    assert (await do(client, "assign", {key: first})).type == "ok"
+    found: list[int] = []
+
+    async def are_there() -> bool:
+        completion = await do(client, "poll", [["poll"]])
+        assert completion.type == "ok", completion
+        found.extend((completion.timestamps or [{}])[0].get(key, ()))
+        return len(found) >= count
+
+    await wait_until(are_there, within_s=30, what=f"{count} records of {key} are polled")
+    return found
+
+
+async def the_time_of_appending(client: Client) -> None:
+    """LogAppendTime: the leader's clock, one time for each batch, whatever the producer sent."""
+    configs = {"message.timestamp.type": "LogAppendTime"}
+    topic = {"topic": "stamped", "partitions": 1, "replication": 3, "configs": configs}
+    await well(client, "create", topic)
+    begun_ms = time.time_ns() // 1_000_000
+    sends = []
+    for first in (0, 50):
+        sends.append([["send", "stamped-0", first + at] for at in range(50)])
+        await well(client, "send", sends[-1])
+    found = await stamped(client, "stamped-0", 0, 100)
+    assert found == sorted(found)
+    assert begun_ms <= found[0] <= found[-1] <= time.time_ns() // 1_000_000
+    # Producers send times out of order, so none of these are theirs.
+    assert len(set(found)) < 100
 
 
 async def the_reading_of_whole_partitions(client: Client) -> None:
@@ -155,6 +222,50 @@ async def the_topics(client: Client) -> None:
     assert (await do(client, "create", new)).type == "info"
     assert await well(client, "delete", {"topic": "n"}) == {"topic": "n"}
     await described(client, {"partitions": None})
+
+
+@EACH
+async def test_clients_choose_partitions_by_keys(library: str, tmp_path: Path) -> None:
+    """Each library by its own hash, and again when there are more partitions."""
+    chosen: tuple[Partitioner, ...] = ("default", "murmur2", "custom")
+    async with running(tmp_path, 1) as (cluster, _):
+        for partitioner in chosen:
+            await create_topic(cluster, partitioner, partitions=3, replicas=1)
+            batching = Batching(partitioner=partitioner)
+            async with opened(library, cluster.bootstrap(), batching=batching) as client:
+                await a_topic_that_grows(client, partitioner)
+
+
+async def a_topic_that_grows(client: Client, topic: str) -> None:
+    choose = BY_NAME[await well(client, "partitioner")]
+    await keyed_burst(client, topic, choose, 3)
+    assert await well(client, "assign", [topic]) == [f"{topic}-{index}" for index in range(3)]
+    more = {"topic": topic, "partitions": 5}
+    assert await well(client, "create-partitions", more) == more
+    assert (await do(client, "create-partitions", more)).type == "fail"
+    moving = next(n for n in range(99) if choose(b"k%d" % n, 5) >= 3)
+
+    async def has_moved() -> bool:
+        ((_, key, _),) = await well(client, "send", [["send", f"{topic}/k{moving}", 1]])
+        return bool(key == f"{topic}-{choose(b'k%d' % moving, 5)}")
+
+    await wait_until(has_moved, within_s=30, what="a key is where 5 partitions put it")
+    await keyed_burst(client, topic, choose, 5)
+
+    async def knows_of_five() -> bool:
+        return len(await well(client, "assign", [topic])) == 5
+
+    await wait_until(knows_of_five, within_s=30, what="the client knows of 5 partitions")
+
+
+async def keyed_burst(
+    client: Client, topic: str, choose: Callable[[bytes, int], int], count: int
+) -> None:
+    told = await well(client, "send", [["send", f"{topic}/k{n}", n] for n in range(40)])
+    assert [key for _, key, _ in told] == [
+        f"{topic}-{choose(b'k%d' % n, count)}" for n in range(40)
+    ]
+    assert [placed[1] for _, _, placed in told] == list(range(40))
 
 
 async def described(client: Client, wanted: dict[str, Any]) -> None:

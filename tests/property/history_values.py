@@ -6,7 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from harness.history.flatten import flatten
 from harness.history.op import TYPES, Op
+from harness.history.timestamps import by_element
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 OFFSETS = st.none() | st.integers(0, 1000) | INT64
@@ -77,12 +79,42 @@ def named_values(keys: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[str, A
     )
 
 
+STAMPS = st.none() | st.integers(0, 5) | st.integers(0, (1 << 63) - 1)
+
+
+def timestamps_of(draw: st.DrawFn, value: Any) -> Any:
+    """Timestamps of most of its records, some of them not known; or None."""
+    if not isinstance(value, list) or not draw(st.booleans()):
+        return None
+    found: list[Any] = []
+    for micro_op in value:
+        name = micro_op[0] if isinstance(micro_op, list) and micro_op else None
+        if name in ("send", "append", "w", "put"):
+            found.append(draw(STAMPS))
+        elif name == "poll" and len(micro_op) == 2 and isinstance(micro_op[1], dict):
+            polled = {
+                key: [draw(STAMPS) for _ in records]
+                for key, records in micro_op[1].items()
+                if isinstance(records, list) and records
+            }
+            is_known = any(stamp is not None for each in polled.values() for stamp in each)
+            found.append(polled if is_known else None)
+        else:
+            found.append(None)
+    return found if any(each is not None for each in found) else None
+
+
 @st.composite
 def operations(draw: st.DrawFn, keys: st.SearchStrategy[Any] = KEYS) -> list[Op]:
     """In any order of times, which are few, so that many are the same."""
     ops = []
     for index in range(draw(st.integers(0, 12))):
         f, value = draw(named_values(keys))
+        timestamps = timestamps_of(draw, value)
+        extra = draw(st.none() | st.dictionaries(st.sampled_from("ab"), JSON, min_size=1))
+        if timestamps is not None and by_element(flatten(f, value), timestamps) is None:
+            # Beside a value that has no shape they are but another field.
+            timestamps, extra = None, {**(extra or {}), "timestamps": timestamps}
         ops.append(
             Op(
                 index,
@@ -93,7 +125,8 @@ def operations(draw: st.DrawFn, keys: st.SearchStrategy[Any] = KEYS) -> list[Op]
                 value,
                 draw(st.none() | st.sampled_from(["E: x", "TIMED_OUT", ""])),
                 draw(st.none() | st.sampled_from(["n1", "n2"])),
-                draw(st.none() | st.dictionaries(st.sampled_from("ab"), JSON, min_size=1)),
+                extra,
+                timestamps,
             )
         )
     return ops

@@ -62,7 +62,7 @@ def test_recorded_in_chunks_and_written_as_parquet(ops: list[Op], flushes: set[i
                     recorder.flush()
                 recorder.record(
                     *(op.time_ns, op.process, op.type, op.f, op.value),
-                    *(op.error, op.node, op.extra),
+                    *(op.error, op.node, op.extra, op.timestamps),
                 )
         from_chunks = finish(directory)
         from_parquet = History.load(Path(scratch))

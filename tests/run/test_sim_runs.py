@@ -51,6 +51,8 @@ PAIRS = [
     ("register", "kill"),
     ("admin", "partition"),
     ("latest", "pause"),
+    ("keyed", "partition"),
+    ("keyed", "client,kill"),
     ("queue", "partition,kill,pause,power"),
 ]
 QUICK = {("queue", "partition"), ("register", "compact")}

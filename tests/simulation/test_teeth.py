@@ -6,12 +6,19 @@ from collections.abc import Callable
 
 import pytest
 
+from broker.coordination import loading
+from broker.coordination.shard import Shard
+from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket
+from broker.groups.machine import GroupMachine
 from broker.log import truncation
 from broker.log.breather import Breather
 from broker.log.broker_life import Life
 from broker.log.log import Log
 from broker.log.log_directory import LogDirectory
+from broker.protocol import messages as m
+from broker.protocol.batch import iterate_headers
 from broker.protocol.errors import ErrorCode
+from broker.protocol.records import iterate_records
 from broker.raft import elections
 from broker.raft.events import QuorumState
 from broker.raft.member_state import MemberState
@@ -117,12 +124,61 @@ def remembers_what_was_cut_off(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(truncation, "rebuild_producers", rebuild)
 
 
+def loads_the_last_batch_of_each_read(patch: pytest.MonkeyPatch) -> None:
+    """G02, KAFKA-5600: what stands before it in the same read is not applied."""
+
+    async def replay(
+        data: memoryview,
+        offset: int,
+        apply: Callable[[CoordinatorRecord], None],
+        breather: Breather,
+    ) -> int:
+        position, header = list(iterate_headers(data))[-1]
+        last = data[position : position + header.size]
+        for record in iterate_records(last, header, max_bytes=1 << 20):
+            assert record.key is not None
+            apply(CoordinatorRecord(record.key, record.value))
+        return header.last_offset + 1
+
+    patch.setattr(loading, "_replay_batches", replay)
+
+
+def commits_in_memory_only(patch: pytest.MonkeyPatch) -> None:
+    """And never in the log."""
+    real = GroupMachine.offset_commit
+
+    def commit(
+        self: GroupMachine, ticket: Ticket, body: m.OffsetCommitRequest, version: int, now: Now
+    ) -> Step:
+        step = real(self, ticket, body, version, now)
+        for record in step.records:
+            self.replay(record)
+        return Step(replies=step.replies)
+
+    patch.setattr(GroupMachine, "offset_commit", commit)
+
+
+def acknowledges_commits_at_once(patch: pytest.MonkeyPatch) -> None:
+    """G10: before the high watermark has passed them."""
+    real = Shard._release_when_committed
+
+    def release(self: Shard[GroupMachine], replies: list[Reply]) -> None:
+        for reply in replies:
+            self.partition.acknowledged(self._end_offset)
+            self._answer(reply.ticket, reply.response)
+        real(self, [])
+
+    patch.setattr(Shard, "_release_when_committed", release)
+
+
 LACKING = ("W-CAND", "W-LEADC", "W-SUPERSET", "W-HWACK", "lost")
 """Somebody who counts for complete is not."""
 
 QUICKLY_FOUND: list[tuple[Break, Findings]] = [
     (leader_commits_alone, LACKING),
     (diverging_fetch_counts, (*LACKING, "W-LOGMATCH")),
+    (loads_the_last_batch_of_each_read, ("W-OFFMAT", "W-SMEQ")),
+    (commits_in_memory_only, ("W-OFFMAT", "W-SMEQ")),
 ]
 FOUND: list[tuple[Break, Findings]] = [
     (compares_offsets_alone, (*LACKING, "W-LOGMATCH")),
@@ -131,6 +187,7 @@ FOUND: list[tuple[Break, Findings]] = [
     (forgets_its_vote_at_a_start, ("W-ELECT",)),
     (remembers_what_was_cut_off, ("W-SEQ",)),
     (trusts_what_a_power_loss_left, LACKING),
+    (acknowledges_commits_at_once, ("W-OFFMAT", "lost")),
     (a_deposed_leader_says_that_it_is_done, (*LACKING, "W-DURABLE")),
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from broker.config.definitions import BROKER_PROPERTIES
-from broker.config.property import Kind, Property, Value, without_meaning
+from broker.config.property import Check, Kind, Property, Value, without_meaning
 
 _HOUR_MS = 3600000
 _MINUTE_MS = 60000
@@ -79,9 +79,11 @@ def _from_synonyms(name: str, synonyms: tuple[Synonym, ...]) -> Property:
 _NO_REMOTE = "records are stored in log.dirs only"
 _ONE_NODE = "takes effect with more than one node; this broker runs alone"
 
+_REPLICAS = Check(form=r"\*|\d+:\d+", about_form="pairs of partition:broker, or *")
+
 _WITHOUT_SYNONYM = (
-    without_meaning("follower.replication.throttled.replicas", Kind.LIST, (), _ONE_NODE),
-    without_meaning("leader.replication.throttled.replicas", Kind.LIST, (), _ONE_NODE),
+    without_meaning("follower.replication.throttled.replicas", Kind.LIST, (), _ONE_NODE, _REPLICAS),
+    without_meaning("leader.replication.throttled.replicas", Kind.LIST, (), _ONE_NODE, _REPLICAS),
     without_meaning("local.retention.bytes", Kind.LONG, -2, _NO_REMOTE),
     without_meaning("local.retention.ms", Kind.LONG, -2, _NO_REMOTE),
     without_meaning("remote.log.copy.disable", Kind.BOOLEAN, False, _NO_REMOTE),

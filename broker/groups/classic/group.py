@@ -19,10 +19,12 @@ from broker.groups import records
 from broker.groups.classic.context import ClassicContext
 from broker.groups.classic.member import Member
 from broker.groups.classic.membership import Membership
+from broker.groups.classic.seen import seen_group
 from broker.groups.classic.state import State
 from broker.groups.classic.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
 from broker.groups.classic.timers import GroupTimers
 from broker.groups.group import GroupKind
+from broker.groups.seen import SeenGroup
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
@@ -47,6 +49,8 @@ class ClassicGroup:
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.members = Membership(context.waiting)
+        self.stored: m.GroupMetadataValue | None = None
+        """The last record."""
         self.subscribed_topics: frozenset[str] | None = None
         """Of the members of this generation; None while they are not known."""
 
@@ -61,6 +65,7 @@ class ClassicGroup:
     # What is stored
 
     def replay(self, value: m.GroupMetadataValue) -> None:
+        self.stored = value
         if self.state is State.PREPARING and self.members and not value.members:
             return  # written by the first JoinGroup of a new group, without the member that joins
         self.generation = value.generation
@@ -251,6 +256,9 @@ class ClassicGroup:
         # A rebalance says nothing about who will read what (KAFKA-13636).
         is_known = self.subscribed_topics is not None and self.state is State.STABLE
         return commit_timestamp_ms if is_known else None
+
+    def seen(self) -> SeenGroup:
+        return seen_group(self)
 
     def described(self) -> m.DescribeGroupsResponseDescribedGroup:
         """What members subscribe to is only said of a stable group, as in Kafka."""

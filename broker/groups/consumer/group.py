@@ -8,7 +8,9 @@ from broker.groups.consumer.around import JOIN, KINDS, REBALANCE, SESSION, SYNC,
 from broker.groups.consumer.group_state import GroupState
 from broker.groups.consumer.member import Member, MemberState
 from broker.groups.consumer.regex_search import RegexSearch
+from broker.groups.consumer.seen import seen_group
 from broker.groups.group import GroupKind
+from broker.groups.seen import SeenGroup
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
@@ -105,6 +107,9 @@ class ConsumerGroup:
 
     def check_delete(self) -> ErrorCode:
         return ErrorCode.NON_EMPTY_GROUP if self.state.members else ErrorCode.NONE
+
+    def seen(self) -> SeenGroup:
+        return seen_group(self)
 
     def described(self) -> m.DescribeGroupsResponseDescribedGroup | None:
         return None

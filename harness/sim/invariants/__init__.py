@@ -7,6 +7,7 @@ from harness.sim.invariants.base import Invariant
 from harness.sim.invariants.candidates_have_all import CandidatesHaveAll
 from harness.sim.invariants.durable_commits import DurableCommits
 from harness.sim.invariants.epochs_fence import EpochsFence
+from harness.sim.invariants.equal_groups import EqualGroups
 from harness.sim.invariants.equal_images import EqualImages
 from harness.sim.invariants.equal_logs import EqualLogs
 from harness.sim.invariants.kept_places import KeptPlaces
@@ -18,6 +19,7 @@ from harness.sim.invariants.marks_rise import MarksRise
 from harness.sim.invariants.marks_wait import MarksWait
 from harness.sim.invariants.no_surrender import NoSurrender
 from harness.sim.invariants.offsets_in_order import OffsetsInOrder
+from harness.sim.invariants.offsets_match import OffsetsMatch
 from harness.sim.invariants.one_leader import OneLeader
 from harness.sim.invariants.rising_epochs import RisingEpochs
 from harness.sim.invariants.snapshot_covers import SnapshotCovers
@@ -44,6 +46,8 @@ INVARIANTS = (
     EqualImages,
     KnownProducers,
     KeptPlaces,
+    OffsetsMatch,
+    EqualGroups,
 )
 """In the order in which they are asked: the first one that is broken is told."""
 

@@ -6,6 +6,7 @@ one process: what lies inside it nobody else can see. The first broken invariant
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from broker.inspect import Applied, Touched, touched_by
@@ -51,7 +52,10 @@ class Watch:
     @property
     def looks(self) -> dict[str, int]:
         """How often each invariant had something to compare."""
-        return {each.name: each.looks for each in self.invariants}
+        looks: Counter[str] = Counter()
+        for each in self.invariants:
+            looks[each.name] += each.looks  # several rules may be parts of one invariant
+        return dict(looks)
 
     # What the nodes tell
 

@@ -266,7 +266,7 @@ async def test_what_cannot_be_moved_is_refused() -> None:
         assert await move(client, "nowhere") == ErrorCode.LOG_DIR_NOT_FOUND
         # One that is not here yet will begin where it was wanted.
         for index, target in ((1, "b"), (2, "b"), (3, "a")):
-            assert await move(client, target, "u", index) == ErrorCode.REPLICA_NOT_AVAILABLE
+            assert await move(client, target, "u", index) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         await create_topic(client, "u", partitions=4)
         where = {each.index: each.log_dir for each in node.partitions if each.topic == "u"}
         assert (where[1], where[2], where[3]) == ("b", "b", "a")
@@ -286,7 +286,7 @@ async def test_wishes_for_partitions_that_never_come_make_room_for_later_ones(
         for index in range(2):
             await move(client, "b", "never", index)
         for index in (0, 1, 2):  # the wish for u-0 is renewed, so it is none of the oldest
-            assert await move(client, "b", "u", index) == ErrorCode.REPLICA_NOT_AVAILABLE
+            assert await move(client, "b", "u", index) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         await create_topic(client, "u", partitions=3)
         assert [each.log_dir for each in node.partitions] == ["b", "b", "b"]
 

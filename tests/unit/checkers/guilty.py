@@ -10,13 +10,18 @@ from tests.unit.checkers.stories import (
     assigned,
     described,
     got,
+    keyed,
     made,
     polled,
     put,
     sent,
+    stamped,
 )
 
-ASKED = {"stale-read": Contract(stale_bound_ms=0)}
+ASKED = {
+    "stale-read": Contract(stale_bound_ms=0),
+    "timestamp-order": Contract(timestamp_type="LogAppendTime", one_clock=True),
+}
 """What some checkers must be asked for."""
 
 
@@ -85,6 +90,18 @@ GUILTY = {
     "lost-commit": (commit("commit", 5), commit("committed", None)),
     "zombie-commit": (commit("commit", 5, 3), commit("commit", 4, 2)),
     "two-owners": (owned(0, "assigned", 1), owned(1, "assigned", 1)),
+    "at-least-once": (
+        owned(0, "assigned", 1),
+        sent(1, "x", (0, 1), (1, 2)),
+        polled(0, "x", (0, 1)),
+        commit("commit", 2),
+    ),
+    "undelivered": (
+        owned(0, "assigned", 1),
+        sent(1, "x", (0, 1), (1, 2)),
+        polled(0, "x", (0, 1)),
+        polled(1, "x", (0, 1), (1, 2)),
+    ),
     "exactly-once": (transformed(0, 0, 1), transformed(1, 0, 2)),
     "compaction-lost-key": (
         (0, "ok", "put", [["put", "x/a", [0, 1]]]),
@@ -109,6 +126,17 @@ GUILTY = {
     "nonlinearizable-register": (put(0, 5, 1), put(0, 4, 2), got(1, 6, 1)),
     "phantom-topic": (made(0), described(1, 7)),
     "lost-change": (made(0), described(1, None, settled=True)),
+    "timestamp-order": (
+        sent(0, "x", (0, 1), (1, 2)),
+        stamped(polled(1, "x", (0, 1)), 70),
+        stamped(polled(1, "x", (1, 2)), 69),
+    ),
+    "key-order": (keyed(0, "k1", ("t-0", 1, 1)), keyed(0, "k1", ("t-0", 0, 2))),
+    "key-moved": (
+        (0, "ok", "partitioner", "custom"),
+        assigned(0, ["t-0", "t-1"]),
+        keyed(0, "k1", ("t-0", 0, 1)),
+    ),
 }
 INNOCENT = {
     # Beyond the last record that anybody read a record is only late.
@@ -162,6 +190,20 @@ INNOCENT = {
     "lost-commit": (commit("committed", None), commit("commit", 5), commit("committed", 5)),
     "zombie-commit": (commit("commit", 5, 3), commit("commit", 6, 3)),
     "two-owners": (owned(0, "assigned", 1), owned(0, "revoked", 1), owned(1, "assigned", 1)),
+    # Another member of the group may have been given the first record.
+    "at-least-once": (
+        owned(2, "assigned", 1),
+        owned(0, "assigned", 2),
+        sent(1, "x", (0, 1), (1, 2)),
+        polled(2, "x", (0, 1)),
+        polled(0, "x", (1, 2)),
+        commit("commit", 2),
+    ),
+    "undelivered": (
+        owned(0, "assigned", 1),
+        sent(1, "x", (0, 1), (1, 2)),
+        polled(0, "x", (0, 1), (1, 2)),
+    ),
     "exactly-once": (transformed(0, 0, 1), transformed(1, 1, 2)),
     "compaction-lost-key": (
         (0, "ok", "put", [["put", "x/a", [0, 1]]]),
@@ -196,4 +238,17 @@ INNOCENT = {
     "phantom-topic": (made(0), described(1, None), described(1, 3)),
     # A broker that has not heard of it yet says nothing of it.
     "lost-change": (made(0), described(1, None), described(1, 3, settled=True)),
+    # Two batches within one millisecond; and producers' clocks do not matter.
+    "timestamp-order": (
+        stamped(sent(0, "x", (0, 1), (1, 2)), 90, 80),
+        stamped(polled(1, "x", (0, 1), (1, 2)), 70, 70),
+        stamped(polled(2, "y", (0, 3)), 60),
+    ),
+    # Offsets of two partitions cannot be compared.
+    "key-order": (keyed(0, "k1", ("t-0", 1, 1)), keyed(0, "k1", ("t-1", 0, 2))),
+    "key-moved": (
+        (0, "ok", "partitioner", "custom"),
+        assigned(0, ["t-0", "t-1"]),
+        keyed(0, "k1", ("t-1", 0, 1)),
+    ),
 }

@@ -9,7 +9,7 @@ from checkers.models import Question, judge
 from checkers.verdict import Validity
 from harness.history.history import History
 
-ASKED = Question(contract=Contract(stale_bound_ms=500))
+ASKED = Question(contract=Contract(stale_bound_ms=500, timestamp_type="LogAppendTime"))
 
 
 def test_an_honest_history_has_no_anomaly() -> None:

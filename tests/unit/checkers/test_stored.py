@@ -27,7 +27,7 @@ SEARCHED = ("cas-register", "mutex")
 def test_what_is_on_disk_gets_the_same_verdict(
     tmp_path: Path, model: str, stories: dict[str, tuple[object, ...]]
 ) -> None:
-    history = told(*stories[model])  # type: ignore[arg-type]
+    history = told(*stories[model])
     history.write_parquet(tmp_path / "history.parquet")
     stored = StoredHistory.at(tmp_path)
     assert stored is not None

@@ -26,6 +26,8 @@ class Clients:
         self.stubborn = ""
         self.down: set[str] = set()
         self.paused: set[str] = set()
+        self.idling: dict[str, bool] = {}
+        """By client: whether it has left its group before."""
         self.started: Counter[str] = Counter()
 
     def process(self, client: str) -> str:
@@ -50,6 +52,16 @@ class Clients:
     async def resume(self, client: str) -> None:
         if self.stubborn != "resume":
             self.paused.discard(client)
+
+    async def idle(self, client: str, *, leaves: bool) -> None:
+        if self.stubborn != "idle":
+            self.idling[client] = leaves
+
+    async def wake(self, client: str) -> None:
+        self.idling.pop(client, None)
+
+    async def is_idle(self, client: str) -> bool:
+        return client in self.idling
 
     async def is_running(self, client: str) -> bool:
         return client not in self.down

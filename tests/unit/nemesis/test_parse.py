@@ -10,6 +10,7 @@ import pytest
 
 from harness.schedule.faults import FAULTS
 from nemesis import NEMESES, described, for_fault, parse
+from nemesis.churn import Churn
 from nemesis.client import ClientFaults
 from nemesis.clock import ClockFaults
 from nemesis.compact import Compaction
@@ -41,6 +42,7 @@ CLASSES: list[type] = [
     Retention,
     Membership,
     ClientFaults,
+    Churn,
 ]
 
 
@@ -56,6 +58,9 @@ def test_nemeses_have_names_variants_and_targets() -> None:
         ("disk:full@leader", "full", "leader"),
         ("clock@all", "", "all"),
     ]
+    at, of_group = parse("partition@n1:single,kill@coordinator:tail")
+    assert (at.variant, at.target) == ("single", "n1")  # type: ignore[attr-defined]
+    assert of_group.target == "coordinator:tail"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -66,8 +71,8 @@ def test_nemeses_have_names_variants_and_targets() -> None:
         ("kill,,pause", "has no name at one side of a comma"),
         ("partition:halfs", "there is no partition:halfs; did you mean halves?"),
         ("packet:slow", "there is no packet:slow; try one of delay, jitter"),
-        ("kill:someone", "there is no target 'someone'; try one of one, minority"),
-        ("clock:jump@nobody", "there is no target 'nobody'"),
+        ("kill:someone", "unknown target 'someone'; choose one of one, minority"),
+        ("clock:jump@nobody", "unknown target 'nobody'"),
         ("kill,pause,kill", "kill is asked for twice"),
         ("move@n1", "move takes no target"),
         ("packet:regions@n1", "packet:regions is for all nodes"),

@@ -74,7 +74,7 @@ def test_a_mix_is_healed_in_between_and_quiet_a_quarter_of_the_time() -> None:
         ("kill,partition,pause", 15),
         ("kill,partition,pause,power", 10),
         ("kill,partition,pause,power", 30),
-        (",".join(NEMESES), 35),
+        (",".join(NEMESES), 40),
         ("kill@n1,kill@n2,kill@n3,pause@n1,pause@n2,pause@n3,move", 23.1),
     ],
 )

@@ -11,6 +11,7 @@ from harness.schedule.faults import Fault, Kill, Pause, PowerLoss, RollingRestar
 from harness.sim.node_process import NodeProcess
 from nemesis.base import NothingToStrikeError
 from tests.unit.nemesis.scenes import Stage, a_moment, mend, named, on_stage, strike
+from tests.unit.nemesis.test_conductor import conductor_of
 
 
 def sabotaged(method: str) -> pytest.MonkeyPatch:
@@ -117,6 +118,18 @@ async def test_nodes_are_restarted_one_after_the_other(stage: Stage) -> None:
         assert stage.cluster.system.process(node) is not before[node]
         assert await stage.process.is_running(node)
     await mend(stage, "restart", [fault])
+
+
+@on_stage(3)
+async def test_each_node_that_is_back_is_written_down(stage: Stage) -> None:
+    """While the restart goes on to the next one: clients come back to each."""
+    conductor = conductor_of(stage, "restart")
+    await conductor.strike([a_moment("restart", at_ms=100.0, for_ms=60_000.0)])
+    (fault,) = conductor.faults
+    assert isinstance(fault, RollingRestart)
+    told = [(f, value) for f, value in stage.notes if "back" in value]
+    assert told == [("back-restart", {"fault": fault.name, "back": node}) for node in fault.nodes]
+    assert [f for f, _ in stage.notes].index("stop-restart") > 3
 
 
 @on_stage(3)

@@ -17,10 +17,10 @@ def test_a_minority_is_less_than_half_and_a_majority_more() -> None:
 
 
 def test_what_is_no_target_is_refused_with_those_that_are() -> None:
-    for text in ("", *TARGETS, "n1", "n1+n12"):
+    for text in ("", *TARGETS, "coordinator", "coordinator:tail", "n1", "n1+n12"):
         check_target(text)
     for text in ("some", "n0", "n1,n2", "n1+", "clients"):
-        with pytest.raises(ValueError, match=r"there is no target .*; try one of one, minority"):
+        with pytest.raises(ValueError, match=r"unknown target .*; choose one of one, minority"):
             check_target(text)
 
 

@@ -7,6 +7,10 @@ from typing import Any
 
 from harness.history.history import History
 from harness.history.op import NEMESIS, Op, OpType
+from reports.limits import Limits
+from reports.material import Material
+from reports.model import Page, page
+from reports.placing import placed_causes
 
 KEY = "orders-3"
 COMMAND = "harness test -w queue --nemesis kill --time-limit 60 --seed 7"
@@ -18,6 +22,10 @@ HOSTILE = (
     "javascript:window.hacked=1",
     "\x00\x1b[31m\u202e\ud7ff\uffff",
 )
+
+
+def page_of(material: Material) -> Page:
+    return page(material, placed_causes(material), Limits())
 
 
 class Rows:
@@ -150,6 +158,14 @@ def results(anomalies: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def with_figures(run: Path, **figures: Any) -> Path:
+    """The same run with other figures."""
+    told = json.loads((run / "results.json").read_text())
+    told["figures"] |= figures
+    (run / "results.json").write_text(json.dumps(told))
+    return run
+
+
 def cycle() -> dict[str, Any]:
     """Two transactions, each before the other."""
     return {
@@ -161,6 +177,19 @@ def cycle() -> dict[str, Any]:
         "contract": "Transactions are serializable.",
         "witness": {
             "cycle": [1, 3, 1],
-            "steps": [{"type": "wr", "key": "x", "value": 1}, {"type": "rw", "key": "y"}],
+            "steps": [
+                {
+                    "type": "wr",
+                    "key": "x",
+                    "value": 1,
+                    "because": "T1 < T2, because T1 appended 1 to x, which T2 read",
+                },
+                {
+                    "type": "rw",
+                    "key": "y",
+                    "because": "T2 < T1, because T2 read y when nothing was its last, before T1 "
+                    "appended 2",
+                },
+            ],
         },
     }

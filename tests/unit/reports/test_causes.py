@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from checkers.verdict import Anomaly
-from reports.causes import Cause, Placed, Records, causes, records_of
+from reports.causes import Cause, Loss, Placed, Records, causes, records_of
 from reports.faults import Band
-from reports.leading import Change, Leading, Reign
-from reports.placing import change_of, fault_behind
-from reports.stories import story
+from reports.leading import Leading, Reign
+from reports.placing import fault_behind
+from reports.stories import as_figures, said, story
 
 KEY = "queue1-3"
 FIRST, SECOND, THIRD = (
@@ -57,6 +57,7 @@ def test_one_loss_that_several_checkers_found_is_one_cause() -> None:
     assert cause.records is not None
     assert (cause.records.key, cause.records.low, cause.records.high) == (KEY, 4, 394)
     assert (cause.lost, cause.lost_from, cause.is_all) == (391, 4, True)
+    assert cause.count == 391 + 1 + 1
     assert cause.types == ("lost-write", "unseen", "poll-skip")
 
 
@@ -121,32 +122,14 @@ def test_a_loss_is_counted_only_as_far_as_it_is_kept() -> None:
         (Anomaly(type="torn-transaction", ops=(), because="",
                  witness={"keys": ["x-0", "x-1"], "shown": 1, "missing": 2}),
          Records("x-1", -1, -1, frozenset({"2"}))),
+        (finding("lost-put", key=f"{KEY}/r2", put=[50, 96]),
+         Records(KEY, 50, 50, frozenset({"96"}))),
         (finding("hanging-transaction", stable=1), None),
         (Anomaly(type="G1c", ops=(), because=""), None),
     ],
 )  # fmt: skip
 def test_a_witness_names_its_records(anomaly: Anomaly, expected: Records | None) -> None:
     assert records_of(anomaly) == expected
-
-
-@pytest.mark.parametrize(
-    ("since_s", "replaced_s", "expected"),
-    [
-        (12.0, None, EARLY),
-        (14.0, None, LATE),
-        (12.0, 13.9, EARLY),
-        # The leader that was cut off acknowledged it after its successor was elected.
-        (14.0, 15.0, EARLY),
-        (19.0, 20.5, LATE),
-        (25.0, None, LATE),
-    ],
-)
-def test_the_change_of_leader_that_lost_a_record(
-    since_s: float, replaced_s: float | None, expected: Change
-) -> None:
-    replaced_ns = None if replaced_s is None else int(replaced_s * 1e9)
-    assert change_of([EARLY, LATE], int(since_s * 1e9), replaced_ns) is expected
-    assert change_of([], int(since_s * 1e9), replaced_ns) is None
 
 
 def test_the_fault_that_struck_the_leader_is_the_one_behind_a_change() -> None:
@@ -170,12 +153,70 @@ def test_a_story_names_the_leaders_the_fault_the_election_and_the_records() -> N
 
 def test_a_story_without_a_history_tells_what_the_witnesses_tell() -> None:
     (cause,) = grouped(lost(4), unseen(12, 1004), more=3)
+    # The finding that was kept is not of the first record that is gone.
     assert story(cause) == (
-        "12 acknowledged records of queue1-3 from offset 4 are gone, found by lost-write and unseen"
+        "12 acknowledged records of queue1-3, among them offset 4, are gone, found by lost-write "
+        "and unseen"
     )
     (cause,) = grouped(lost(4), lost(5), more=3)
-    assert story(cause).startswith("at least 2 acknowledged records of queue1-3 from offset 4")
+    assert story(cause).startswith("at least 2 acknowledged records of queue1-3, among them offs")
+    (cause,) = grouped(lost(4), lost(5), lost(7), skip(3, 8))
+    assert story(cause).startswith("3 acknowledged records of queue1-3 between offsets 4 and 7 are")
     (cause,) = grouped(lost(4))
     assert story(cause) == "lost-write: a lost-write"
     (cause,) = grouped(skip(3, 6), skip(4, 7))
     assert story(cause) == "poll-skip: a poll-skip (1 more about the same records: poll-skip)"
+    bare = [Anomaly(type="G1c", ops=(op,), because="a circle") for op in range(3)]
+    (cause,) = causes([Placed(each) for each in bare], {"G1c": 40})
+    assert story(cause) == "G1c: a circle (39 more of this kind)"
+
+
+def test_a_loss_that_the_history_shows_is_counted_by_change_of_leader() -> None:
+    placed = [Placed(lost(4), change=EARLY, fault=CUT), Placed(unseen(30, 1004), change=EARLY)]
+    losses = [Loss(EARLY, 20, 2, 21), Loss(LATE, 10, 15, 24)]
+    (cause,) = causes(placed, {"lost-write": 30, "unseen": 30}, losses)
+    assert (cause.lost, cause.lost_from, cause.lost_to, cause.is_all) == (20, 2, 21, True)
+    assert story(cause) == (
+        "n1 led queue1-3 until it was cut off at 12.1 s; n2 was elected at 13.4 s with a shorter "
+        "log: 20 acknowledged records of queue1-3 at offsets 2 to 21 are gone, found by lost-write "
+        "and unseen; 10 more are gone since n3 was elected at 20.0 s"
+    )
+    # A cause of its own has the second one, where a finding of it was kept.
+    placed.append(Placed(lost(15), change=LATE))
+    one, other = causes(placed, {"lost-write": 30, "unseen": 30}, losses)
+    assert (one.lost, one.more, other.lost, other.lost_from) == (20, (), 10, 15)
+
+
+def test_a_loss_that_the_history_shows_in_part_is_a_lower_bound() -> None:
+    placed = [Placed(lost(4), change=EARLY), Placed(lost(5), change=EARLY)]
+    (cause,) = causes(placed, {"lost-write": 30}, [Loss(EARLY, 20, 2, 40, is_all=False)])
+    assert (cause.lost, cause.is_all) == (20, False)
+    (cause,) = causes(placed, {"lost-write": 30}, [Loss(EARLY, 1, 4, 4, is_all=False)])
+    assert (cause.lost, cause.is_all) == (2, False)
+
+
+def test_a_long_cycle_is_told_by_its_length() -> None:
+    def circle(count: int) -> Anomaly:
+        nodes = [*range(10, 10 + count), 10]
+        return Anomaly(type="G0", ops=(), because="step by step", witness={"cycle": nodes})
+
+    assert said(circle(4)) == "step by step"
+    assert said(circle(31)) == (
+        "31 transactions form a cycle: op 10 is before op 11, and so on to op 40, which is before "
+        "op 10"
+    )
+
+
+def test_a_cause_is_stored_as_figures_with_its_sentence() -> None:
+    placed = [Placed(lost(4), change=EARLY, fault=CUT), Placed(lost(5), change=EARLY, fault=CUT)]
+    (cause,) = causes(placed, {"lost-write": 2})
+    assert as_figures(cause) == {
+        "sentence": story(cause),
+        "types": ["lost-write"],
+        "findings": 2,
+        "partition": KEY,
+        "lost": 2,
+        "lost_is_all": True,
+        "elected_ms": 13_400.0,
+        "fault": "partition 1",
+    }

@@ -11,12 +11,20 @@ from pathlib import Path
 
 import pytest
 
+from harness.store.inside import DamagedError
 from harness.store.results import NotJudged
 from reports.html import BYTES_MAX, render, report, write_report
-from reports.limits import Limits
 from reports.material import load
-from reports.model import page
-from tests.unit.reports.stored_runs import COMMAND, HOSTILE, Rows, cycle, lost_write, stored
+from tests.unit.reports.stored_runs import (
+    COMMAND,
+    HOSTILE,
+    Rows,
+    cycle,
+    lost_write,
+    page_of,
+    stored,
+    with_figures,
+)
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -64,7 +72,7 @@ def test_a_guilty_page_leads_with_the_causes(tmp_path: Path) -> None:
     assert text.index('id="cause-1"') < text.index('id="lost-write"')
     assert '<a href="#lost-write-1">lost-write #1</a>' in text
     assert "kill n1, 0.7 s to 1.6 s" in seen
-    assert "1 anomaly of 1 kind, of 1 cause, in 11 operations." in seen
+    assert "1 anomaly of 1 kind with 1 cause in 11 operations." in seen
 
 
 def test_no_band_covers_the_label_of_another(tmp_path: Path) -> None:
@@ -95,7 +103,7 @@ def test_the_page_is_as_it_was_agreed_on(tmp_path: Path) -> None:
 
     UPDATE_GOLDEN=1 writes it anew; look at it in a browser then.
     """
-    shown = render(replace(page(load(lost_write(tmp_path)), Limits()), plots=""))
+    shown = render(replace(page_of(load(lost_write(tmp_path))), plots=""))
     golden = GOLDEN / "lost-write.html"
     if os.environ.get("UPDATE_GOLDEN"):
         golden.write_text(shown, encoding="utf-8")
@@ -128,7 +136,34 @@ def test_a_green_page_asks_first_whether_the_test_was_any_good(tmp_path: Path) -
     rows.send(0, 0, 1, 0)
     shown = report(stored(tmp_path, rows, {}))
     assert shown.index('id="quality"') < shown.index('id="checkers"')
-    assert "Never reached: a fault · an operation that failed for certain" in shown
+    assert "Never reached: a fault · an operation that certainly failed" in shown
+
+
+def test_a_plan_is_shown_in_words_and_not_in_the_programs_own(tmp_path: Path) -> None:
+    run = lost_write(tmp_path)
+    plan = json.loads((run / "plan.json").read_text())
+    plan |= {"unsafe_faults": False, "plugin": [], "rate": 150.0, "broker_config": {"a.b": "true"}}
+    (run / "plan.json").write_text(json.dumps(plan))
+    shown = dict(page_of(load(run)).plan)
+    assert (shown["unsafe_faults"], shown["rate"], shown["broker_config a.b"]) == (
+        "no",
+        "150",
+        "true",
+    )
+    assert "plugin" not in shown
+
+
+def test_a_cause_without_a_fault_does_not_stand_under_one(tmp_path: Path) -> None:
+    run = lost_write(tmp_path)
+    found = json.loads((run / "results.json").read_text())
+    found["checks"][1] |= {
+        "valid": False,
+        "anomalies": {"G1c": [{"ops": [], "because": "x", "contract": "", "witness": {}}]},
+    }
+    (run / "results.json").write_text(json.dumps(found))
+    seen = Outline(report(run)).text
+    assert seen.index("kill n1, 0.7 s to 1.6 s") < seen.index("no fault in force")
+    assert seen.index("no fault in force") < seen.index("G1c: x")
 
 
 def test_a_cycle_is_a_ring_with_a_reason_on_each_edge(tmp_path: Path) -> None:
@@ -155,7 +190,7 @@ def test_however_much_there_is_the_page_stays_small(tmp_path: Path) -> None:
     }  # fmt: skip
     text = report(stored(tmp_path, rows, anomalies))
     assert len(text.encode()) <= BYTES_MAX
-    assert "more of this kind are left out here" in text
+    assert "more of this kind are not shown" in text
 
 
 def test_a_run_without_a_readable_history_still_has_a_page(tmp_path: Path) -> None:
@@ -216,8 +251,28 @@ def test_the_page_says_what_was_not_judged_and_why(tmp_path: Path) -> None:
     need = "everything was read back"
     skipped = (NotJudged("unseen", need), NotJudged("lost-write", need), NotJudged("lag", "x"))
     lacking = replace(material, results=replace(material.results, not_judged=skipped))
-    seen = Outline(render(page(lacking, Limits()))).text
+    seen = Outline(render(page_of(lacking))).text
     said = f"unseen, lost-write: they may judge only a run in which {need}"
     assert seen.count(said) == 2
     assert "Not judged: lag: it may judge only a run in which x." in seen
-    assert "ot judged" not in Outline(render(page(material, Limits()))).text
+    assert "ot judged" not in Outline(render(page_of(material))).text
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_the_page_shows_what_was_on_the_wire(tmp_path: Path, *, sampled: bool) -> None:
+    traffic = {
+        "linger_ms": 20, "batch_bytes": 8192, "codec": "zstd", "requests_in_flight_max": 5,
+        "batches_in_flight_max": 5, "records_in_flight_max": 1_111, "batches": 321,
+        "records": 6_420, "batch_records": {"mean": 20.0, "p50": 17, "p99": 243, "most": 256},
+        "batch_bytes_mean": 1_000.0, "batch_bytes_max": 8_169, "sampled": sampled,
+    }  # fmt: skip
+    seen = Outline(report(with_figures(lost_write(tmp_path), traffic={"c1": traffic}))).text
+    assert "On the wire: 321 batches of up to 256 records, 20.0 on average" in seen
+    for cell in ("20 ms, 8,192 bytes, zstd", "8,169 bytes", "1,111", "243"):
+        assert cell in seen
+    assert ("so it may have been more" in seen) is sampled
+
+
+def test_figures_that_make_no_sense_are_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(DamagedError):
+        report(with_figures(lost_write(tmp_path), traffic={"c1": {"batches": "many"}}))

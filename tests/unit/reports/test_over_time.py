@@ -84,7 +84,7 @@ def test_the_page_tells_of_lines_that_make_no_sense(tmp_path: Path) -> None:
     with (run / "cluster.jsonl").open("a") as file:
         file.write('{"time_ns": {}, "key": 1}\n')
     page = report(run)
-    assert "lines of cluster.jsonl that make no sense" in page
+    assert "invalid lines of cluster.jsonl" in page
 
 
 def test_a_leader_that_stays_through_an_epoch_is_one_who_was_elected_again() -> None:
@@ -154,10 +154,11 @@ def test_a_fault_is_felt_until_every_partition_acknowledges_again() -> None:
     in_order = sorted(rows.ops, key=lambda op: (op.time_ns, op.index))
     calls = Calls(History.of([replace(op, index=at) for at, op in enumerate(in_order)]))
     struck = [
-        Band("kill 1", "kill n1", 2 * S, 3 * S, has_taken_hold=True),
-        Band("kill 2", "kill n2", 4 * S + S // 2, 4 * S + S // 2 + 1, has_taken_hold=True),
-        Band("pause 3", "pause n2", 4 * S, 4 * S + 1),
-    ]
+        Band("kill 1", "kill n1", 2 * S, 3 * S, has_taken_hold=True, kind="kill"),
+        Band("kill 2", "kill n2", 4 * S + S // 2, 4 * S + S // 2 + 1, has_taken_hold=True,
+             kind="kill"),
+        Band("pause 3", "pause n2", 4 * S, 4 * S + 1, kind="pause"),
+    ]  # fmt: skip
     assert recoveries(calls, struck) == [2.5, 0.6, 2.5]
     assert by_kind(struck, [2.5, 0.6, 2.5]) == {"kill": (1.55, 2.5, 2)}
 

@@ -1,16 +1,17 @@
 """The whole run on one time axis, and labels that do not lie on each other."""
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from reports.causes import causes
+from reports.causes import Loss
 from reports.faults import Band
 from reports.lanes import lanes_of, width_of
 from reports.material import load
 from reports.overview import overview
-from reports.placing import all_placed
+from reports.placing import placed_causes
 from reports.spacetime import spacetime
 from reports.strip import LEFT, WIDTH, Scale
 from tests.unit.reports.stored_runs import KEY, Rows, lost_write, stored
@@ -40,10 +41,9 @@ def test_no_label_of_a_fault_lies_on_another_or_sticks_out(gap_ns: int) -> None:
 
 def test_the_whole_run_shows_faults_leaders_and_where_causes_lie(tmp_path: Path) -> None:
     material = load(lost_write(tmp_path))
-    found = causes(all_placed(material), {"lost-write": 1})
-    drawn = overview(material, found)
+    drawn = overview(material, placed_causes(material).causes)
     assert drawn is not None
-    assert [each.title for each in drawn.faults] == ["kill n1, 0.7 s to 1.6 s"]
+    assert [each.title for each in drawn.faults] == ["kill n1, 0.7 s to 1.6 s: n1 is gone"]
     assert [name for name, _ in drawn.rows] == ["faults", KEY]
     assert [each.label for each in drawn.reigns] == ["n1", "n2"]
     (moment,) = drawn.moments
@@ -53,6 +53,21 @@ def test_the_whole_run_shows_faults_leaders_and_where_causes_lie(tmp_path: Path)
     assert (calm.rows, calm.reigns, calm.moments) == (drawn.rows, drawn.reigns, ())
     # The election, where the second reign begins.
     assert (moment.label, moment.x) == ("↑ 1", drawn.reigns[1].x)
+
+
+def test_a_long_name_has_room_and_causes_side_by_side_share_a_mark(tmp_path: Path) -> None:
+    key = "a-register-with-a-name-3"
+    material = load(lost_write(tmp_path, key=key))
+    (cause,) = placed_causes(material).causes
+    assert cause.change is not None
+    later = replace(cause.change, after=replace(cause.change.after, begin_ns=2_500_000_000))
+    near = replace(cause.change, after=replace(cause.change.after, begin_ns=1_101_000_000))
+    found = [cause, replace(cause, change=near, more=(Loss(later, 1, 0, 0),))]
+    drawn = overview(material, found)
+    assert drawn is not None
+    assert [name for name, _ in drawn.rows] == ["faults", key]
+    assert drawn.reigns[0].x >= width_of(key)
+    assert [each.label for each in drawn.moments] == ["↑ 1, 2", "↑ 2"]
 
 
 def test_a_run_without_time_has_no_axis(tmp_path: Path) -> None:

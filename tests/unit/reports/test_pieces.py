@@ -1,6 +1,8 @@
 """The pieces of a page, each by itself: calls, faults, leaders, messages, words."""
 
 import json
+import math
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +15,13 @@ from harness.history.op import NEMESIS, Op
 from reports import faults, logs
 from reports.calls import Calls
 from reports.leading import Missing, Reign
-from reports.limits import Limits
 from reports.material import load
 from reports.measures import longest_silence_s, rates, reading
-from reports.model import page
-from reports.panels import offsets_panel
+from reports.panels import offsets_panel, ring
 from reports.spacetime import spacetime
 from reports.traced import METADATA, Trace
 from reports.wording import cut, outcome, short
-from tests.unit.reports.stored_runs import KEY, Rows, lost_write
+from tests.unit.reports.stored_runs import KEY, Rows, lost_write, page_of, stored, write_cluster
 
 NODES = ("n1", "n2", "n3")
 
@@ -97,6 +97,15 @@ def test_unread_counts_what_was_acknowledged_beyond_what_was_read() -> None:
     assert longest_silence_s(calls) == 0.5
 
 
+def test_of_two_records_acknowledged_at_one_offset_only_one_was_read() -> None:
+    rows = Rows()
+    rows.send(0, 0, 7, 0)
+    rows.send(500, 0, 8, 0)
+    rows.poll(2100, 1, [[0, 8]])
+    read = reading(Calls(History.of(rows.ops)))
+    assert [(each.sent, each.read) for each in read.partitions] == [(2, 1)]
+
+
 @pytest.mark.parametrize("offset", [126, 127, 128, 32_767, 32_768])
 def test_offsets_at_the_end_of_small_numbers_are_counted_right(offset: int) -> None:
     rows = Rows()
@@ -125,7 +134,7 @@ def test_the_panel_shows_the_gap_between_what_was_sent_and_what_was_read(tmp_pat
 
 
 def test_the_strip_keeps_the_guilty_and_all_of_their_time(tmp_path: Path) -> None:
-    (kind,) = page(load(lost_write(tmp_path)), Limits()).kinds
+    (kind,) = page_of(load(lost_write(tmp_path))).kinds
     strip = kind.shown[0].strip
     assert strip is not None
     assert next(bar.label for bar in strip.bars if bar.is_guilty) == f"send {KEY} ← 104 @4"
@@ -142,7 +151,7 @@ def test_the_strip_of_a_lost_write_shows_the_election_that_lost_it(
     for row in rows:
         row["time_ns"] += (row["time_ns"] > 1_000_000_000) * election_ms * 1_000_000
     (run / "cluster.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (kind,) = page(load(run), Limits()).kinds
+    (kind,) = page_of(load(run)).kinds
     strip = kind.shown[0].strip
     assert strip is not None
     elected_ns = election_ms * 1_000_000 + 1_100_000_000
@@ -215,6 +224,50 @@ def test_operations_in_few_words() -> None:
     sent = [["send", KEY, [3, 9 << 32 | 414]], ["append", "x", 9 << 32 | 415]]
     assert outcome(Op(0, 0, 0, "ok", "send", sent)) == f"{KEY} ← 9:414 @3 · x ← 9:415"
     assert outcome(Op(0, 0, 0, "ok", "r", [["r", "x", [1, 9 << 32 | 7]]])) == "x → [1,9:7]"
+
+
+def test_of_a_burst_the_record_in_question_is_shown_and_the_rest_counted() -> None:
+    burst = [["send", "x" if at % 2 else "y", [at, 9 << 32 | at]] for at in range(21)]
+    sent = Op(0, 0, 0, "ok", "send", burst)
+    assert outcome(sent) == "y ← 9:0 @0 · x ← 9:1 @1 · y ← 9:2 @2 · 18 more"
+    assert outcome(sent, "x", 7) == "x ← 9:7 @7 · 20 more"
+    assert outcome(sent, "x") == "x ← 9:1 @1 · x ← 9:3 @3 · x ← 9:5 @5 · 18 more"
+    assert outcome(sent, "elsewhere", 7) == outcome(sent)
+
+
+@pytest.mark.parametrize("count", [2, 8, 9, 31])
+def test_no_corner_of_a_ring_lies_on_another(count: int) -> None:
+    nodes = [*range(count), 0]
+    steps = [{"type": "ww", "because": f"reason {number}"} for number in range(count)]
+    drawn = ring({"cycle": nodes, "steps": steps})
+    assert drawn is not None
+    for one, other in combinations(drawn.corners, 2):
+        assert math.dist((one.x, one.y), (other.x, other.y)) > 2 * drawn.corner
+    assert all(each.x - drawn.corner > 0 and each.x + drawn.corner < drawn.size
+               for each in drawn.corners)  # fmt: skip
+    assert [each.reason for each in drawn.edges] == [each["because"] for each in steps]
+
+
+def test_findings_of_one_cause_are_alike_and_two_are_enough(tmp_path: Path) -> None:
+    """Ten lost records of two sends, by one election: one proof of each send."""
+    rows = Rows()
+    sends = []
+    for first in (0, 5):
+        values = range(first, first + 5)
+        rows.row(1000 + first, 0, "invoke", "send", [["send", KEY, at] for at in values])
+        done = [["send", KEY, [at, at]] for at in values]
+        sends.append(rows.row(1002 + first, 0, "ok", "send", done))
+    rows.send(3000, 1, 77, 10)
+    anomalies = [
+        {"ops": [sends[at // 5]], "because": f"{at} is gone", "severity": "error", "contract": "",
+         "witness": {"key": KEY, "value": at, "offset": at}}
+        for at in range(10)
+    ]  # fmt: skip
+    run = stored(tmp_path, rows, {"lost-write": anomalies})
+    write_cluster(run)
+    (kind,) = page_of(load(run)).kinds
+    assert [each.ops[0].index for each in kind.shown] == sends
+    assert (kind.count, kind.left_out) == (10, 8)
     assert (short(9 << 32 | 414), short(-1), short("a" * 20)) == ("9:414", "-1", f"{'a' * 15}…")
     assert cut("x" * 500, 10) == "xxxxxxxxx…"
 

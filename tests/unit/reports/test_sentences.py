@@ -1,11 +1,11 @@
 """The sentences about a run, as people read them."""
 
-from typing import Any
+from typing import Any, cast
 
 from checkers.contract import Promise
 from checkers.verdict import Anomaly, Validity, Verdict
 from harness.doubts import Doubt, DoubtKind
-from harness.store.results import RunResults
+from harness.store.results import CauseFigures, RunResults, TrafficFigures
 from reports import sentences
 
 
@@ -36,13 +36,15 @@ def lost(number: int, promise: Promise = Promise.NEVER) -> Anomaly:
 
 def test_a_valid_run_says_how_much_was_asked() -> None:
     said = sentences.verdict(results())
-    assert said == "valid: 2 checkers found nothing that must not be"
+    assert said == "valid: 2 checkers found no anomaly"
 
 
 def test_what_the_contract_allows_is_counted_and_is_no_anomaly() -> None:
     allowed = check("lost-write", found=(lost(1, Promise.ALLOWED),))
     told = results(verdicts=(allowed,))
-    assert sentences.verdict(told).endswith("must not be; 1 allowed by the contract")
+    assert sentences.verdict(told) == (
+        "valid: 1 checker found no anomaly; the contract allows 1 finding"
+    )
     assert told.counts() == {}
 
 
@@ -55,6 +57,28 @@ def test_an_unknown_verdict_names_every_reason() -> None:
     assert sentences.verdict(told) == (
         "unknown: kill never struck: the run was over first; linear: gave up after 120 s"
     )
+
+
+def traffic(**changed: Any) -> TrafficFigures:
+    told: Any = {
+        "linger_ms": 5, "batch_bytes": 256, "codec": "lz4", "requests_in_flight_max": 1,
+        "batches_in_flight_max": 1, "records_in_flight_max": 9, "batches": 2, "records": 10,
+        "batch_records": {"mean": 5.0, "p50": 1, "p99": 9, "most": 9},
+        "batch_bytes_mean": 90.0, "batch_bytes_max": 150, "sampled": False,
+        **changed,
+    }  # fmt: skip
+    return cast("TrafficFigures", told)
+
+
+def test_a_summary_says_what_was_on_the_wire() -> None:
+    more = traffic(requests_in_flight_max=5, records_in_flight_max=1_200, batches=1_000)
+    told = results(figures={"traffic": {"c1": traffic(), "c2": {**more, "records": 9_010}}})
+    assert (
+        "  on the wire: 1,002 batches of up to 9 records, 9.0 on average; one client had up to 5 "
+        "requests and 1,200 records in flight"
+    ) in sentences.summary(told, "store/x")
+    told = results(figures={"traffic": {"c1": traffic(batches=0)}})
+    assert not any("on the wire" in line for line in sentences.summary(told, "store/x"))
 
 
 def test_a_summary_tells_the_first_few_and_counts_the_rest() -> None:
@@ -95,7 +119,8 @@ def test_a_summary_tells_one_loss_once_however_many_checkers_found_it() -> None:
     lines = sentences.summary(results(validity=Validity.INVALID, verdicts=verdicts), "store/x")
     assert lines[:3] == [
         "invalid: 391 lost-write, 391 unseen",
-        "  391 acknowledged records of q-0 from offset 4 are gone, found by lost-write and unseen",
+        "  391 acknowledged records of q-0, among them offset 4, are gone, found by lost-write and "
+        "unseen",
         "  store/x",
     ]
 
@@ -108,5 +133,22 @@ def test_a_summary_counts_the_causes_that_it_has_no_room_for() -> None:
     verdict = check("lost-write", validity=Validity.INVALID, found=found)
     lines = sentences.findings(results(validity=Validity.INVALID, verdicts=(verdict,)))
     assert lines == ["lost-write: gone"] * 8 + [
-        "and 4 more causes; the page of the run has them all"
+        "and 4 more causes; the page of the run shows all of them"
     ]
+
+
+def test_a_summary_tells_the_causes_that_the_run_has_stored() -> None:
+    found = tuple(lost(at) for at in range(16))
+    verdict = check("lost-write", validity=Validity.INVALID, found=found, stats={"count": 40})
+    causes = [
+        CauseFigures(
+            sentence=f"n{at} was elected at {at}.0 s: 4 records are gone", types=["lost-write"],
+            findings=4, partition="q-0", lost=4, lost_is_all=True, elected_ms=1000.0 * at,
+            fault="kill 1",
+        )
+        for at in range(1, 10)
+    ]  # fmt: skip
+    told = results(validity=Validity.INVALID, verdicts=(verdict,), causes=tuple(causes))
+    lines = sentences.findings(told)
+    assert lines[0] == "n1 was elected at 1.0 s: 4 records are gone"
+    assert lines[8:] == ["and 1 more cause; the page of the run shows all of them"]

@@ -1,5 +1,6 @@
 """The server of stored runs: what it shows, and what it never does."""
 
+import fcntl
 import http.client
 import os
 import threading
@@ -12,9 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.compare import compare
-from harness.store.store import Store
-from reports.comparison import Change, as_words, compare_runs
+from harness.store.store import RUNNING, Store
+from reports.comparison import Change, compare_runs
 from reports.server import Served
+from reports.wording import as_words
 from tests.unit.reports.stored_runs import Rows, lost_write, stored
 
 RUN = "/run/queue%20kill/20261116T001530.123Z"
@@ -48,7 +50,8 @@ def asked(
 def test_it_lists_runs_with_their_verdicts(server: ThreadingHTTPServer) -> None:
     status, body = asked(server, "/")
     assert status == 200
-    assert "invalid: 1 lost-write" in body
+    assert '<td class="nowrap invalid">invalid</td>' in body
+    assert '<td class="t">1 lost-write</td>' in body
     assert RUN in body
     assert ">2026-11-16 00:15:30</a>" in body
     for label, value in (("seed", "7"), ("on", "netns"), ("nodes", "3"), ("for", "60 s")):
@@ -107,8 +110,11 @@ def test_looking_leaves_the_store_as_it_was(server: ThreadingHTTPServer, tmp_pat
 def test_a_run_under_way_shows_what_it_has(server: ThreadingHTTPServer, tmp_path: Path) -> None:
     run = tmp_path / "store" / "queue kill" / "20261116T001530.123Z"
     (run / "results.json").unlink()
-    (tmp_path / "store" / "current").symlink_to(run)
-    body = asked(server, RUN)[1]
+    with (run / RUNNING).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        body = asked(server, RUN)[1]
+    # Its process has died.
+    assert "NO END" in asked(server, RUN)[1]
     assert "UNDER WAY" in body
     assert 'http-equiv="refresh"' in body
     assert "kill n1" in body
@@ -131,7 +137,8 @@ def test_a_run_that_came_to_no_end_says_what_can_be_done(
     assert "NO END" in body
     assert "harness analyze" in body
     assert 'http-equiv="refresh"' not in body
-    assert "Nothing is recorded yet" in body
+    assert "Nothing was recorded" in body
+    assert "in force" not in body
     assert "harness test --seed 7" in body
 
 
@@ -147,18 +154,18 @@ def test_two_runs_are_compared_figure_by_figure(tmp_path: Path) -> None:
         assert names.index("recovery: kill, median") < names.index("latency: send, median")
         assert names[-1].startswith("plan: ")
     assert {name: (*found[name].values, found[name].delta, found[name].change) for name in (
-        "verdict", "anomalies: lost-write", "availability: ended ok", "operations",
+        "verdict", "anomalies: lost-write", "availability: ended ok", "load: operations",
         "recovery: longest time without an acknowledgement", "recovery: kill, longest",
-        "changes of leader", "latency: send, median",
+        "load: changes of leader", "latency: send, median",
     )} == {
         "verdict": ("invalid", "valid", "", Change.BETTER),
         "anomalies: lost-write": ("1", "0", "-1 (-100 %)", Change.BETTER),
         "availability: ended ok": ("81.82 %", "100.00 %", "+18.18 %", Change.BETTER),
-        "operations": ("11", "2", "-9 (-82 %)", Change.NEITHER),
+        "load: operations": ("11", "2", "-9 (-82 %)", Change.NEITHER),
         "recovery: longest time without an acknowledgement": (
             "1.10 s", "0.90 s", "-0.20 s (-18 %)", Change.BETTER),
         "recovery: kill, longest": ("1.10 s", "-", "", Change.NEITHER),
-        "changes of leader": ("1", "-", "", Change.NEITHER),
+        "load: changes of leader": ("1", "-", "", Change.NEITHER),
         "latency: send, median": ("4.0 ms", "4.0 ms", "", Change.SAME),
     }  # fmt: skip
     back = {row.name: row.change for row in compare_runs(green, guilty)}
@@ -218,8 +225,9 @@ def test_a_run_whose_plan_is_corrupt_is_called_corrupt(
     assert '<td class="nowrap corrupt">corrupt</td>' in asked(server, "/")[1]
     status, body = asked(server, RUN)
     assert status == 200
-    assert "CORRUPT" in body
-    assert "plan.json" in body
+    assert "CORRUPT</span> queue kill" in body
+    assert "plan.json is not what a run writes" in body
+    assert "?" not in body.partition("<body")[2].partition("again")[0]
 
 
 def test_a_pipe_keeps_nobody_waiting(server: ThreadingHTTPServer, tmp_path: Path) -> None:
@@ -248,12 +256,15 @@ def test_a_corrupt_run_is_called_corrupt(server: ThreadingHTTPServer, tmp_path: 
     status, body = asked(server, "/")
     assert status == 200
     assert '<td class="nowrap corrupt">corrupt</td>' in body
-    assert "results.json: Unterminated string" in body
+    assert "results.json is not what a run writes: Unterminated string" in body
     status, body = asked(server, RUN)
     assert status == 200
     assert "CORRUPT" in body
-    assert "results.json: Unterminated string" in body
-    assert "It came to no end" not in body
+    assert "results.json is not what a run writes: Unterminated string" in body
+    # It is over: nothing of it happens now.
+    for said in ("it was killed", "are being healed", "Leaders now", "in force: "):
+        assert said not in body
+    assert "Leaders at the end" in body
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "directory"])

@@ -64,7 +64,10 @@ def test_clients_differ_in_how_they_batch_and_the_seed_decides() -> None:
     assert {small.batching(client).batch_bytes for client in range(20)} == {100}
 
 
-@pytest.mark.parametrize("name", [name for name in WORKLOADS if name != "queue"])
+OF_BURSTS = ("queue", "keyed", "group")
+
+
+@pytest.mark.parametrize("name", [name for name in WORKLOADS if name not in OF_BURSTS])
 def test_other_workloads_send_what_they_wait_for(name: str) -> None:
     workload = make_workload(name, load(burst=64))
     sends = [workload.operation(0, at) for at in range(300)]

@@ -72,7 +72,6 @@ async def test_without_keys_everything_is_told() -> None:
         broker = describe(node, BROKER, "1").configs
         assert len({each.name for each in broker}) == len(broker) > 300
         assert "zookeeper.connect" not in {each.name for each in broker}
-        assert describe(node, BROKER, "1", []).configs == []
 
 
 async def test_what_changed_while_running_wins_over_the_file() -> None:
@@ -162,3 +161,23 @@ async def test_a_value_for_one_listener_is_shown_by_its_whole_name() -> None:
         assert synonyms(found) == [(name, "7", 3), (name, "9", 4)]
         [of_all] = describe(node, BROKER, "").configs
         assert (of_all.name, of_all.value) == (name, "7")
+
+
+async def test_no_names_are_all_names() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        everything = describe(node, TOPIC, "t", None).configs
+        assert len(everything) > 20
+        assert describe(node, TOPIC, "t", []).configs == everything
+
+
+async def test_a_resource_that_is_named_twice_is_described_twice() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        resource = m.DescribeConfigsResource(
+            resource_type=TOPIC, resource_name="t", configuration_keys=["retention.ms"]
+        )
+        body = m.DescribeConfigsRequest(resources=[resource, resource])
+        answer = at_once(describe_configs(node, ask(ApiKey.DESCRIBE_CONFIGS, body)))
+        assert [each.error_code for each in answer.results] == [0, 0]
+        assert answer.results[0].configs == answer.results[1].configs

@@ -21,3 +21,11 @@ async def test_a_producer_is_told_with_its_last_sequence() -> None:
         assert (producer.producer_id, producer.producer_epoch, producer.last_sequence) == (42, 0, 2)
         assert producer.current_txn_start_offset == -1
         assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_a_name_that_no_topic_can_have_is_called_illegal() -> None:
+    async with running_node() as node:
+        asked = m.DescribeProducersRequestTopicRequest(name="no/name", partition_indexes=[0])
+        body = m.DescribeProducersRequest(topics=[asked])
+        [topic] = at_once(describe_producers(node, ask(ApiKey.DESCRIBE_PRODUCERS, body))).topics
+        assert topic.partitions[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from broker.api.describe_quorum import describe_quorum
 from broker.node import Node
 from broker.protocol import messages as m
@@ -10,9 +12,29 @@ from broker.protocol.errors import ErrorCode
 from broker.raft import events as e
 from tests.unit.broker.api.nodes import ask, create_topic, running_node
 
+METADATA = "__cluster_metadata"
 
-async def described(node: Node) -> m.DescribeQuorumResponse:
-    return await describe_quorum(node, ask(ApiKey.DESCRIBE_QUORUM, m.DescribeQuorumRequest()))
+
+async def described(
+    node: Node, topic: str = METADATA, partitions: tuple[int, ...] = (0,)
+) -> m.DescribeQuorumResponse:
+    parts = [m.DescribeQuorumRequestPartitionData(partition_index=index) for index in partitions]
+    asked = m.DescribeQuorumRequestTopicData(topic_name=topic, partitions=parts)
+    body = m.DescribeQuorumRequest(topics=[asked])
+    return await describe_quorum(node, ask(ApiKey.DESCRIBE_QUORUM, body))
+
+
+@pytest.mark.parametrize(
+    ("topic", "partitions"), [("t", (0,)), (METADATA, (1,)), (METADATA, (0, 1))]
+)
+async def test_only_the_metadata_have_a_quorum(topic: str, partitions: tuple[int, ...]) -> None:
+    async with running_node() as node:
+        answer = await described(node, topic, partitions)
+        assert answer.error_code == 0
+        parts = answer.topics[0].partitions
+        assert [part.partition_index for part in parts] == list(partitions)
+        assert {part.error_code for part in parts} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+        assert not any(part.current_voters for part in parts)
 
 
 async def test_a_node_alone_leads_itself_and_is_level() -> None:

@@ -63,3 +63,13 @@ async def test_topics_are_told_by_name_and_unknown_ones_with_an_error() -> None:
         assert (known.name, known.topic_id, known.error_code) == ("a", topic_id, ErrorCode.NONE)
         assert (unknown.name, unknown.error_code) == ("b", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         assert (wrong.name, wrong.error_code) == ("b b", ErrorCode.INVALID_TOPIC_EXCEPTION)
+
+
+@pytest.mark.parametrize(("topic", "index"), [("a", -1), ("b", 0), ("", 0)])
+async def test_a_cursor_that_no_page_ended_with_is_refused(topic: str, index: int) -> None:
+    async with running_node() as node:
+        await create_topic(node, "a", 2)
+        await create_topic(node, "b", 2)
+        cursor = m.DescribeTopicPartitionsResponseCursor(topic_name=topic, partition_index=index)
+        answer = page(node, 10, cursor, ("a",))
+        assert [each.error_code for each in answer.topics] == [ErrorCode.INVALID_REQUEST]

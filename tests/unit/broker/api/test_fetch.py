@@ -110,15 +110,26 @@ async def test_a_reader_of_committed_data_stops_at_the_open_transaction() -> Non
             origin=Origin.CLIENT,
         )
         log.advance_high_watermark(log.end_offset)
-        assert base_offsets(await fetch(client, 0, isolation_level=0)) == [0, 1]
+        part = await fetch(client, 0, isolation_level=0)
+        assert base_offsets(part) == [0, 1]
+        assert part.aborted_transactions is None
         part = await fetch(client, 0, isolation_level=1)
         assert base_offsets(part) == [0]
+        assert part.aborted_transactions == []
         assert (part.high_watermark, part.last_stable_offset) == (2, 1)
         end_transaction(log, 9, committed=False)
         log.advance_high_watermark(log.end_offset)
         part = await fetch(client, 0, isolation_level=1)
         assert base_offsets(part) == [0, 1, 2]
         assert part.aborted_transactions == [m.AbortedTransaction(producer_id=9, first_offset=1)]
+
+
+async def test_a_debugging_consumer_reads_what_consumers_read() -> None:
+    async with running_node() as node, wire(node) as client:
+        await create_topic(client, "t")
+        await produce(client, batch(b"x"))
+        part = await fetch(client, 0, replica_id=-2)
+        assert (part.error_code, base_offsets(part)) == (0, [0])
 
 
 async def test_an_incremental_session_tells_only_news() -> None:

@@ -66,3 +66,24 @@ async def test_a_full_disk_gives_no_id_and_may_be_asked_again() -> None:
         disk.capacity_bytes = None
         assert ErrorCode(refused.error_code).retriable
         assert (await init(node)).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("producer_id", "epoch", "code"),
+    [
+        (-1, -1, ErrorCode.NONE),
+        (5, 0, ErrorCode.NONE),
+        (5, -1, ErrorCode.INVALID_REQUEST),
+        (-1, 3, ErrorCode.INVALID_REQUEST),
+    ],
+)
+async def test_an_id_and_its_epoch_come_together(
+    producer_id: int, epoch: int, code: ErrorCode
+) -> None:
+    async with running_node() as node:
+        body = m.InitProducerIdRequest(
+            transactional_id=None, producer_id=producer_id, producer_epoch=epoch
+        )
+        given = await init_producer_id(node, ask(ApiKey.INIT_PRODUCER_ID, body))
+        assert given.error_code == code
+        assert (given.producer_id >= 0) == (code == ErrorCode.NONE)

@@ -80,3 +80,12 @@ async def test_an_asker_with_another_idea_of_the_leader_is_told() -> None:
         assert end_of(node, 0, current=7).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
         nope = end_of(node, 0, topic="nope")
         assert nope.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_a_negative_current_epoch_other_than_none_is_fenced() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        append(node, "t", 2)
+        assert end_of(node, 0, current=-1).end_offset == 2
+        fenced = end_of(node, 0, current=-2)
+        assert (fenced.error_code, fenced.end_offset) == (ErrorCode.FENCED_LEADER_EPOCH, -1)

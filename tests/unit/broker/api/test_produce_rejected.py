@@ -64,6 +64,20 @@ async def test_records_without_a_key_are_named_to_the_client(version: int) -> No
         assert "2 of 10 records" in (answer.error_message or "")
 
 
+async def test_a_refused_batch_is_answered_with_the_start_of_the_log_where_kafka_does() -> None:
+    good = build_batch([Record(0, TIME_MS, b"k", b"v")])
+    spoilt = bytearray(good)
+    spoilt[-1] ^= 1
+    async with running_node() as node:
+        await create_topic(node, "compacted", cleanup_policy="compact")
+        (invalid,) = await produced(node, 9, ("compacted", without_some_keys()))
+        assert (invalid.error_code, invalid.log_start_offset) == (ErrorCode.INVALID_RECORD, 0)
+        (corrupt,) = await produced(node, 9, ("compacted", spoilt))
+        assert (corrupt.error_code, corrupt.log_start_offset) == (ErrorCode.CORRUPT_MESSAGE, -1)
+        (elsewhere,) = await produced(node, 9, ("unknown", good))
+        assert elsewhere.log_start_offset == -1
+
+
 async def test_a_batch_that_takes_long_keeps_its_place_among_others() -> None:
     """What unpacks to more than fits in a turn is appended later, and answered all the same."""
     large = build_batch([Record(0, TIME_MS, b"k", bytes(5 << 20))], codec=Codec.GZIP, level=1)

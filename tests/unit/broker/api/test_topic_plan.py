@@ -93,3 +93,8 @@ def test_added_partitions_have_as_many_replicas_as_the_others_shall_have() -> No
     one = m.CreatePartitionsAssignment(broker_ids=[1])
     with pytest.raises(KafkaError, match="replica count: 1 and 2"):
         plan_partitions(node, m.CreatePartitionsTopic(name="t", count=2, assignments=[one]))
+
+
+def test_a_wrong_replication_factor_is_named_before_a_wrong_count() -> None:
+    assert refusal(node_of(cluster((1,))), wanted(0, 0)) is ErrorCode.INVALID_REPLICATION_FACTOR
+    assert refusal(node_of(cluster((1,))), wanted(0, 1)) is ErrorCode.INVALID_PARTITIONS

@@ -62,12 +62,19 @@ def test_flushing_falls_back_to_the_schedulers_interval() -> None:
         ({"cleanup.policy": "shred"}, "one of compact, delete"),
         ({"compression.type": "rar"}, "compression.type"),
         ({"min.compaction.lag.ms": "9", "max.compaction.lag.ms": "8"}, "min.compaction.lag.ms"),
+        ({"remote.storage.enable": "true"}, "log.dirs only"),
+        ({"leader.replication.throttled.replicas": "0:1,x"}, "pairs of partition:broker"),
     ],
 )
 def test_a_wrong_override_is_an_invalid_config(overrides: dict[str, str], expected: str) -> None:
     with pytest.raises(KafkaError, match=expected) as refused:
         check_overrides(overrides)
     assert refused.value.code is ErrorCode.INVALID_CONFIG
+
+
+@pytest.mark.parametrize("replicas", ["", "*", "0:1", "0:1, 12:3"])
+def test_throttled_replicas_are_pairs_or_all(replicas: str) -> None:
+    check_overrides({"follower.replication.throttled.replicas": replicas})
 
 
 def test_what_means_nothing_here_is_accepted_and_changes_nothing() -> None:

@@ -218,7 +218,9 @@ async def test_the_short_way_to_a_plain_header_takes_nothing_that_the_long_way_r
     random = Random(7)
     config = LogConfig(timestamp_before_max_ms=100_000)
     for _ in range(3000):
-        sent = batch(*[b"v" * random.randint(0, 3)] * random.randint(1, 3))
+        age_ms = random.choice([0, 0, 0, 99_990, 100_001, 200_000, -4_000_000])
+        texts = [b"v" * random.randint(0, 3)] * random.randint(1, 3)
+        sent = batch(*texts, time_ms=NOW_MS - age_ms)
         for _ in range(random.choice([0, 1, 1, 2])):
             sent[random.randrange(len(sent))] = random.randrange(256)
         if random.random() < 0.8:
@@ -228,6 +230,15 @@ async def test_the_short_way_to_a_plain_header_takes_nothing_that_the_long_way_r
         assert not is_short or header is not None, bytes(sent)
         taken += is_short
     assert 300 < taken < 2500
+
+
+async def test_a_batch_whose_records_are_all_as_old_is_refused() -> None:
+    log = await open_log(MemoryDisk(), config=LogConfig(timestamp_before_max_ms=1000))
+    append(log, batch(b"young"))  # the short way is taken once the leader's epoch has begun
+    with pytest.raises(KafkaError) as caught:
+        log.append(batch(b"v", time_ms=NOW_MS - 2000), leader_epoch=0, origin=Origin.CLIENT)
+    assert caught.value.code == ErrorCode.INVALID_TIMESTAMP
+    assert log.end_offset == 1
 
 
 def rewrite_crc_of(sent: memoryview) -> None:

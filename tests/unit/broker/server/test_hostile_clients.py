@@ -114,15 +114,21 @@ def spoilt(position: int, value: int) -> bytearray:
 
 BAD_BATCHES = {
     "flipped bit": (spoilt(-1, 0xFF), ErrorCode.CORRUPT_MESSAGE),
-    "old magic": (spoilt(16, 1), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
-    "cut short": (bytes(batch(b"good"))[:-3], ErrorCode.CORRUPT_MESSAGE),
-    "no batch": (b"", ErrorCode.CORRUPT_MESSAGE),
-    "null": (None, ErrorCode.CORRUPT_MESSAGE),
+    "old magic": (spoilt(16, 1), ErrorCode.INVALID_RECORD),
+    "unknown magic": (spoilt(16, 3), ErrorCode.CORRUPT_MESSAGE),
+    "negative magic": (spoilt(16, 0xFF), ErrorCode.CORRUPT_MESSAGE),
+    "negative length": (spoilt(8, 0xFF), ErrorCode.CORRUPT_MESSAGE),
+    "length of a part of the header": (spoilt(11, 40), ErrorCode.CORRUPT_MESSAGE),
+    "length beyond the end": (spoilt(10, 1), ErrorCode.INVALID_RECORD),
+    "cut short": (bytes(batch(b"good"))[:-3], ErrorCode.INVALID_RECORD),
+    "cut in the header": (bytes(batch(b"good"))[:30], ErrorCode.INVALID_RECORD),
+    "no batch": (b"", ErrorCode.INVALID_RECORD),
+    "null": (None, ErrorCode.INVALID_RECORD),
     "two batches": (bytes(batch(b"one")) + bytes(batch(b"two")), ErrorCode.INVALID_RECORD),
     "too large": (batch(b"x" * 2_000_000), ErrorCode.MESSAGE_TOO_LARGE),
     "transactional": (
         batch(b"x", producer_id=1, epoch=0, sequence=0, transactional=True),
-        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     ),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from checkers import check
 from checkers.contract import Contract
 from checkers.verdict import Anomaly, Validity
-from tests.unit.checkers.stories import altered, deleted, described, made, told
+from tests.unit.checkers.stories import altered, deleted, described, grown, made, told
 
 
 def found(name: str, *story: Any) -> tuple[Anomaly, ...]:
@@ -90,3 +90,34 @@ def test_who_made_it_and_who_missed_it_are_named() -> None:
     assert lost.because == (
         "process 0 (op 1) made t; when all was healed process 1 (op 3) was shown no such topic"
     )
+
+
+def test_added_partitions_must_be_there_in_the_end() -> None:
+    (lost,) = found("lost-change", grown(0, 5), described(1, 4, settled=True))
+    assert lost.because == (
+        "process 0 (op 1) gave t 5 partitions; when all was healed process 1 (op 3) was shown 4 "
+        "partitions"
+    )
+    assert found("lost-change", made(0), grown(0, 5), described(1, 3, settled=True))
+    assert found("lost-change", grown(0, 5), grown(0, 6), described(1, 5, settled=True))
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        (grown(0, 5), described(1, 5, settled=True)),
+        (grown(0, 5), grown(0, 6, "info"), described(1, 6, settled=True)),
+        (grown(0, 5), grown(0, 6, "info"), described(1, 5, settled=True)),
+        (grown(0, 5), described(1, 4), described(1, 5, settled=True)),
+        (made(0), grown(0, 5), described(1, 3), described(1, 5, settled=True)),
+    ],
+)
+def test_partitions_that_were_added_are_no_anomaly(story: Any) -> None:
+    assert not found("lost-change", *story)
+    assert not found("phantom-topic", *story)
+
+
+def test_partitions_that_nobody_added_are_found() -> None:
+    assert found("phantom-topic", grown(0, 5), grown(0, 7), described(1, 6))
+    assert found("phantom-topic", grown(0, 5, "info"), described(1, 6))
+    assert found("phantom-topic", made(0), grown(0, 5), described(1, 4))

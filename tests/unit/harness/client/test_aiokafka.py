@@ -18,6 +18,7 @@ class Record:
         self.offset = offset
         self.key = None
         self.value = b""
+        self.timestamp = -1
 
 
 class DeposedReader:

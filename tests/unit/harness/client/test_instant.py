@@ -46,3 +46,14 @@ async def test_it_can_do_what_every_client_can() -> None:
     ):
         assert (await client.invoke(Invocation(f, value))).type == "ok"
     assert (await client.invoke(Invocation("crash"))).type == "info"
+
+
+async def test_it_chooses_partitions_by_keys() -> None:
+    client = InstantClient(Memory())
+    assert (await client.invoke(Invocation("assign", ["t"]))).value == [f"t-{n}" for n in range(4)]
+    await client.invoke(Invocation("create-partitions", {"topic": "t", "partitions": 5}))
+    assigned = await client.invoke(Invocation("assign", ["t"]))
+    assert assigned.value == [f"t-{n}" for n in range(5)]
+    sends = [["send", f"t/k{n}", value_of(0, n)] for n in range(50)]
+    sent = await client.invoke(Invocation("send", sends))
+    assert {key for _, key, _ in sent.value} == set(assigned.value)

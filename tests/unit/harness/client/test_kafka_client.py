@@ -23,6 +23,7 @@ from harness.client.driver import (
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
 from harness.client.payload import encode
+from harness.client.traffic import Traffic
 
 REFUSED = DriverError("NOT_ENOUGH_REPLICAS", "Broker: Not enough in-sync replicas")
 UNSENT = DriverError("_QUEUE_FULL", "Local: Queue full", harmless=True)
@@ -30,14 +31,19 @@ LATE = DriverError("_MSG_TIMED_OUT", "Local: Message timed out")
 
 
 SAFE = Mode("all", idempotence=True, retries=True)
+NOW_MS = 1_700_000_000_000
 
 
 class FakeDriver:
     """Answers from lists, in order; an error in a list is raised."""
 
+    partitioner = "murmur2"
+
     def __init__(self, mode: Mode = SAFE) -> None:
         self.mode = mode
+        self.counts: list[int | DriverError] = []
         self.produced: list[tuple[str, bytes | None, bytes | None]] = []
+        self.stamps: list[int] = []
         self.assigned: list[dict[str, int | None]] = []
         self.stored: list[Stored | DriverError] = []
         self.polls: list[Polled] = []
@@ -53,8 +59,12 @@ class FakeDriver:
         self.closed += 1
 
     async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
-        self.produced += [(place.key, key, payload) for place, key, payload in records]
+        self.produced += [(place.key, key, payload) for place, key, payload, _ in records]
+        self.stamps += [record.timestamp_ms for record in records]
         return [self.stored.pop(0) for _ in records]
+
+    def traffic(self) -> Traffic:
+        return Traffic(requests_max=self.closed + 1)
 
     async def assign(self, positions: Positions) -> None:
         if self.assign_error is not None:
@@ -76,6 +86,13 @@ class FakeDriver:
     ) -> None:
         _answer(self.changes)
 
+    async def create_partitions(self, topic: str, count: int) -> None:
+        _answer(self.changes)
+
+    async def partitions_of(self, topic: str) -> int:
+        count: int = _answer(self.counts)
+        return count
+
     async def delete_topic(self, topic: str) -> None:
         _answer(self.changes)
 
@@ -85,6 +102,10 @@ class FakeDriver:
     async def describe_topic(self, topic: str) -> dict[str, Any] | None:
         described: dict[str, Any] | None = _answer(self.described)
         return described
+
+
+def test_traffic_is_the_drivers() -> None:
+    assert KafkaClient(FakeDriver()).traffic().requests_max == 1
 
 
 def _answer(answers: list[Any]) -> Any:
@@ -104,7 +125,7 @@ def record(key: str, offset: int, value: int, name: str | None = None) -> Read:
 
 
 async def do(driver: FakeDriver, f: str, value: Any = None) -> Completion:
-    return await KafkaClient(driver).invoke(Invocation(f, value))
+    return await KafkaClient(driver, lambda: NOW_MS).invoke(Invocation(f, value))
 
 
 async def test_a_send_is_told_with_its_offset_and_node() -> None:
@@ -112,7 +133,7 @@ async def test_a_send_is_told_with_its_offset_and_node() -> None:
     driver.stored = [Stored(5, "n2")]
     asked = [["send", "t-1", 9]]
     assert await do(driver, "send", asked) == Completion(
-        "ok", [["send", "t-1", [5, 9]]], None, "n2"
+        "ok", [["send", "t-1", [5, 9]]], None, "n2", [NOW_MS]
     )
     assert driver.produced == [("t-1", None, encode("t-1", 9))]
     assert asked == [["send", "t-1", 9]], "what was asked is the caller's, and stays"
@@ -128,7 +149,7 @@ async def test_a_copy_the_broker_knows_was_written_before() -> None:
     driver = FakeDriver()
     driver.stored = [DriverError("DUPLICATE_SEQUENCE_NUMBER")]
     told = await do(driver, "send", [["send", "t-1", 9]])
-    assert told == Completion("ok", [["send", "t-1", [None, 9]]])
+    assert told == Completion("ok", [["send", "t-1", [None, 9]]], timestamps=[NOW_MS])
 
 
 async def test_a_refusal_is_not_certain_where_the_library_retries() -> None:
@@ -160,7 +181,9 @@ async def test_a_burst_is_sent_at_once_and_acknowledged_record_by_record() -> No
     driver = FakeDriver()
     driver.stored = [Stored(5, "n1"), Stored(0, "n2"), Stored(6, "n1")]
     assert await do(driver, "send", BURST) == Completion(
-        "ok", [["send", "t-1", [5, 1]], ["send", "t-2", [0, 2]], ["send", "t-1", [6, 3]]]
+        "ok",
+        [["send", "t-1", [5, 1]], ["send", "t-2", [0, 2]], ["send", "t-1", [6, 3]]],
+        timestamps=[NOW_MS, NOW_MS - 1, NOW_MS - 2],
     )
     assert [key for key, _, _ in driver.produced] == ["t-1", "t-2", "t-1"]
 
@@ -256,7 +279,7 @@ async def test_lists() -> None:
     driver = FakeDriver()
     driver.stored = [Stored(0)]
     assert await do(driver, "txn", [["append", "a-0", 1]]) == Completion(
-        "ok", [["append", "a-0", 1]]
+        "ok", [["append", "a-0", 1]], timestamps=[NOW_MS]
     )
     driver.reads = [[record("a-0", 0, 1), record("a-0", 5, 2)]]
     assert (await do(driver, "txn", [["r", "a-0", None]])).value == [["r", "a-0", [1, 2]]]
@@ -344,3 +367,34 @@ def test_keys_name_partitions_and_what_is_in_them() -> None:
     for wrong in ("a", "-1", "a-x", ""):
         with pytest.raises(ValueError, match="is no key"):
             place_of(wrong)
+
+
+async def test_a_record_is_sent_with_the_timestamp_that_the_history_has() -> None:
+    driver = FakeDriver()
+    driver.stored = [Stored(5), LATE, UNSENT]
+    told = await do(driver, "send", BURST)
+    assert told.type == "info"
+    assert told.timestamps == driver.stamps
+    assert len(set(driver.stamps)) == 3, "records of one batch can be told apart"
+
+
+async def test_timestamps_of_polls_are_those_that_the_library_tells() -> None:
+    driver = FakeDriver()
+    driver.polls = [
+        Polled(
+            {
+                "a-0": [record("a-0", 3, 1)._replace(timestamp_ms=70), record("a-0", 4, 2)],
+                "b-0": [],
+            }
+        ),
+        Polled({"a-0": [record("a-0", 5, 3)]}),
+    ]
+    driver.stored = [LATE]
+    told = await do(driver, "txn", [["poll"], ["poll"], ["send", "a-0", 9], ["send", "a-0", 10]])
+    assert told.timestamps == [{"a-0": [70, None]}, None, NOW_MS, None]
+
+
+async def test_a_library_without_timestamps_leaves_none() -> None:
+    driver = FakeDriver()
+    driver.polls = [Polled({"a-0": [record("a-0", 3, 1)]})]
+    assert (await do(driver, "poll", [["poll"]])).timestamps is None

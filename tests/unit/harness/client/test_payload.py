@@ -8,7 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from checkers.log.words import value_text
 from harness.client.payload import decode, encode, value_of
+from reports.wording import spelled
 
 PLACES = st.from_regex(r"\A[a-z0-9._-]{1,20}-[0-9]{1,3}(/[ -~]{1,8})?\Z")
 VALUES = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -61,14 +63,21 @@ def test_a_record_without_a_payload_has_no_value() -> None:
     assert decode(None, "t-0") is None
 
 
-@given(st.integers(0, (1 << 31) - 1), st.integers(0, (1 << 32) - 1))
-def test_producer_and_sequence_are_in_the_value(producer: int, sequence: int) -> None:
-    value = value_of(producer, sequence)
-    assert (value >> 32, value & 0xFFFFFFFF) == (producer, sequence)
+@given(st.integers(0, (1 << 31) - 2), st.integers(0, (1 << 32) - 1))
+def test_client_and_sequence_are_in_the_value(client: int, sequence: int) -> None:
+    value = value_of(client, sequence)
+    assert (value >> 32, value & 0xFFFFFFFF) == (client + 1, sequence)
     assert value < 1 << 63
 
 
-@pytest.mark.parametrize(("producer", "sequence"), [(1 << 31, 0), (0, 1 << 32), (-1, 0), (0, -1)])
-def test_what_does_not_fit_is_refused(producer: int, sequence: int) -> None:
+def test_no_value_passes_for_a_plain_number() -> None:
+    assert spelled(value_of(0, 11)) == value_text(value_of(0, 11)) == "1:11"
+    assert spelled(11) == value_text(11) == "11"
+
+
+@pytest.mark.parametrize(
+    ("client", "sequence"), [((1 << 31) - 1, 0), (0, 1 << 32), (-1, 0), (0, -1)]
+)
+def test_what_does_not_fit_is_refused(client: int, sequence: int) -> None:
     with pytest.raises(ValueError, match="do not fit"):
-        value_of(producer, sequence)
+        value_of(client, sequence)

@@ -7,13 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from harness.cluster import Cluster, PartitionState
+from harness.cluster import Cluster, NewTopic, PartitionState
 from harness.cluster.errors import NoAnswerError, RefusedError
 from harness.doubts import Doubt, DoubtKind, sentence_of
 from harness.run import calm
 from harness.run.calm import (
     doubts_about_reading,
     doubts_about_replicas,
+    existing,
     rotate_leaders,
     why_not_rotated,
 )
@@ -165,3 +166,40 @@ async def test_moves_end_with_the_run_that_is_interrupted_meanwhile() -> None:
     with pytest.raises(asyncio.CancelledError):
         await rotating
     assert asyncio.all_tasks() == before
+
+
+class Grown(FakeCluster):
+    """Has as many partitions as `led_by` says, if it says anything."""
+
+    def __init__(self, count: int | None) -> None:
+        super().__init__()
+        self.asked = 0
+        self._count = count
+
+    async def partitions(self, topic: str) -> list[PartitionState]:
+        self.asked += 1
+        if self._count is None:
+            raise NoAnswerError("nobody answered")
+        self.led_by = dict.fromkeys(range(self._count), "n1")
+        return await super().partitions(topic)
+
+
+@pytest.mark.parametrize(("count", "last"), [(2, 1), (4, 3), (9, 5), (None, 1)])
+def test_only_partitions_that_are_there_are_read_back(count: int | None, last: int) -> None:
+    """Those that the topic began with always are."""
+    topic = NewTopic(name="t", partitions=2, replication_factor=1, configs={})
+    cluster = Grown(count)
+    wanted = [f"t-{index}" for index in range(6)]
+    found = asyncio.run(existing(cast("Cluster", cluster), [topic], wanted))
+    assert found == wanted[: last + 1]
+    assert cluster.asked == 1
+
+
+def test_a_topic_that_does_not_grow_is_not_asked_for() -> None:
+    topic = NewTopic(name="t", partitions=2, replication_factor=1, configs={})
+    cluster = Grown(None)
+    assert asyncio.run(existing(cast("Cluster", cluster), [topic], ["t-0", "t-1"])) == [
+        "t-0",
+        "t-1",
+    ]
+    assert cluster.asked == 0

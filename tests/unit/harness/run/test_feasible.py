@@ -124,6 +124,7 @@ def test_a_refusal_is_an_error_of_usage_at_once(tmp_path: Path) -> None:
         ({"broker_config": {"max.connections": "0"}}, "max.connections=0 lets nobody connect"),
         ({"broker_config": {"max.connections.per.ip": "0"}}, "lets nobody connect"),
         ({"broker_config": {"listener.name.plaintext.max.connections": "0"}}, "lets nobody"),
+        ({"workload": "group", "concurrency": 2}, "needs 3 clients at least"),
     ],
 )
 def test_a_run_that_is_certain_to_write_too_little_is_refused(
@@ -139,7 +140,7 @@ def test_a_run_that_is_certain_to_write_too_little_is_refused(
         {},
         {"rate": 0.0, "time_limit_s": 1},
         {"rate": 100.0, "time_limit_s": 2},
-        {"rate": 200.0, "time_limit_s": 1, "concurrency": 1},
+        {"rate": 200.0, "time_limit_s": 1, "concurrency": 3},
         {"rate": 0.01, "time_limit_s": 86_400.0, "concurrency": 1000},
         {"topic_config": {"max.message.bytes": "200"}},
         {"topic_config": {"max.message.bytes": "200"}, "broker_config": {"message.max.bytes": "1"}},

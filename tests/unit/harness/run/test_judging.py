@@ -197,3 +197,60 @@ def test_a_cluster_that_does_not_come_back_is_a_finding(
     outcome = judge(tmp_path, Plan(workload="append"), (), {"calm": calm})
     assert outcome.exit_code == exit_code, outcome.sentence()
     assert types(outcome) == ({"unavailable"} if exit_code == 1 else set())
+
+
+APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
+
+
+def stamped_sends(directory: Path, *stamps: int | None) -> None:
+    """Sixty sends and a poll of all, with timestamps of the first few polled records."""
+    sends = [("ok", "send", [["send", "queue1-0", [value, value]]]) for value in range(60)]
+    with Recorder(directory / "history") as recorder:
+        for number, (type_, f, value) in enumerate([*sends, polled_from("queue1-0", *range(60))]):
+            timestamps = None
+            if f == "poll" and stamps:
+                timestamps = [{"queue1-0": [*stamps, *[None] * (60 - len(stamps))]}]
+            recorder.record(2 * number, number, "invoke", f, None)
+            recorder.record(2 * number + 1, number, "ok", f, value, timestamps=timestamps)
+            assert type_ == "ok"
+
+
+def test_a_run_without_timestamps_is_not_judged_by_them_and_not_doubted(tmp_path: Path) -> None:
+    stamped_sends(tmp_path)
+    outcome = judge(tmp_path, Plan(), (), {})
+    assert outcome.exit_code == 0, outcome.sentence()
+    (left_out,) = outcome.not_judged
+    assert left_out.checker == "timestamp-order"
+    assert "not judged: timestamp-order, because it needs that clients recorded timestamps" in (
+        "\n".join(summary(outcome))
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"topic_config": APPEND_TIME}, {"timestamp-order"}),
+        ({"topic_config": APPEND_TIME, "on": "sim"}, {"timestamp-order"}),
+        ({"topic_config": APPEND_TIME, "on": "ssh"}, set()),
+        ({"topic_config": APPEND_TIME, "nemesis": "kill,clock:jump"}, set()),
+        ({"broker_config": {"log.message.timestamp.type": "LogAppendTime"}}, {"timestamp-order"}),
+        ({}, set()),
+    ],
+)
+def test_timestamps_are_judged_by_the_settings_of_the_run(
+    tmp_path: Path, wanted: dict[str, Any], found: set[str]
+) -> None:
+    stamped_sends(tmp_path, 70, 69)
+    assert types(judge(tmp_path, Plan(**wanted), (), {})) == found
+
+
+def test_a_cluster_that_runs_already_has_settings_that_nobody_knows(tmp_path: Path) -> None:
+    stamped_sends(tmp_path, 70, 69)
+    there = {"on": "running", "system": "running", "bootstrap_servers": "a:1"}
+    outcome = judge(tmp_path, Plan(**there), (), {})  # type: ignore[arg-type]
+    assert [each.checker for each in outcome.not_judged] == ["timestamp-order"]
+    known = judge(tmp_path, Plan(**there, topic_config=APPEND_TIME), (), {})  # type: ignore[arg-type]
+    assert not known.not_judged
+    assert [each.type for verdict in known.verdicts for each in verdict.allowed] == [
+        "timestamp-order"
+    ]

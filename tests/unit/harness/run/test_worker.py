@@ -30,18 +30,18 @@ def heard(reading: int) -> list[Any]:
 
 def test_an_invocation_never_waits(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
-    Pen(writing).row(5, 3, "invoke", "send", [["send", "t-0", 7]], None, None)
-    assert heard(reading) == [[ROW, 5, 3, "invoke", "send", [["send", "t-0", 7]], None, None]]
+    Pen(writing).row(5, 3, "invoke", "send", [["send", "t-0", 7]], None, None, None)
+    assert heard(reading) == [[ROW, 5, 3, "invoke", "send", [["send", "t-0", 7]], None, None, None]]
 
 
 def test_a_completion_waits_for_the_next_invocation_or_a_pause(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     pen = Pen(writing)
-    pen.row(6, 3, "ok", "send", [["send", "t-0", [0, 7]]], None, "n1")
+    pen.row(6, 3, "ok", "send", [["send", "t-0", [0, 7]]], None, "n1", [1_700])
     assert heard(reading) == []
-    pen.row(7, 3, "invoke", "poll", [["poll"]], None, None)
-    assert [row[3] for row in heard(reading)] == ["ok", "invoke"]
-    pen.row(8, 3, "ok", "poll", [["poll", {}]], None, None)
+    pen.row(7, 3, "invoke", "poll", [["poll"]], None, None, None)
+    assert [(row[3], row[8]) for row in heard(reading)] == [("ok", [1_700]), ("invoke", None)]
+    pen.row(8, 3, "ok", "poll", [["poll", {}]], None, None, None)
     pen.flush()
     assert [row[3] for row in heard(reading)] == ["ok"]
 
@@ -49,6 +49,6 @@ def test_a_completion_waits_for_the_next_invocation_or_a_pause(pipe: tuple[int, 
 def test_news_comes_behind_what_was_done_before(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     pen = Pen(writing)
-    pen.row(6, 3, "fail", "send", [["send", "t-0", 7]], "MESSAGE_TOO_LARGE", None)
+    pen.row(6, 3, "fail", "send", [["send", "t-0", 7]], "MESSAGE_TOO_LARGE", None, None)
     pen.news("loaded")
     assert [frame[0] for frame in heard(reading)] == [ROW, NEWS]

@@ -25,6 +25,7 @@ from harness.schedule.faults import (
     DiskFull,
     DiskReadOnly,
     DiskSlow,
+    IdleClient,
     Kill,
     KillClient,
     MoveLeader,
@@ -84,6 +85,7 @@ FULL = Schedule(
         ),
         KillClient(name="f22", at_ms=1.0, for_ms=500.0, client="c1"),
         PauseClient(name="f23", at_ms=1.0, for_ms=500.0, client="c2"),
+        IdleClient(name="f24", at_ms=1.0, for_ms=500.0, client="c3", leaves=True),
     ),
     message_faults=(
         MessageFault("late", Matcher(api="Fetch", node="n1", nth=3), Delay(2.5)),

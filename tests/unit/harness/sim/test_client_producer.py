@@ -129,6 +129,8 @@ async def test_up_to_five_produce_requests_of_a_partition_are_in_flight() -> Non
         await producer.flush()
         assert most == 5
         assert all(isinstance(each.result(), Delivered) for each in outcomes)
+        counted = producer.meter.take()
+        assert (counted.requests_max, counted.records_max, counted.batches) == (5, 5, {1: 8})
 
 
 async def test_no_batch_goes_to_a_new_leader_before_one_that_the_old_leader_has() -> None:

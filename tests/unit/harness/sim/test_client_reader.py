@@ -31,24 +31,27 @@ from tests.nodes import running_node
 from tests.unit.harness.sim.client_worlds import ScriptedBroker, client_of, scripted
 
 AT_ONCE = FetchSettings(max_wait_s=0.0)
+NOW_MS = 1_700_000_000_000
 
 
 async def fill(client: Client, *batches: list[bytes]) -> None:
     await client.admin.create_topic("t")
     producer = client.producer()
     for values in batches:
-        outcome = await producer.submit("t", 0, [(b"k" + value, value) for value in values])
+        pairs = [(b"k" + value, value) for value in values]
+        stamps = [NOW_MS - at for at in range(len(values))]
+        outcome = await producer.submit("t", 0, pairs, timestamps_ms=stamps)
         assert isinstance(outcome, Delivered)
 
 
-async def test_records_come_with_offset_key_value_and_epoch() -> None:
+async def test_records_come_with_offset_key_value_epoch_and_timestamp() -> None:
     async with running_node() as node, client_of(node.advertised) as client:
         await fill(client, [b"a", b"b"], [b"c"])
         fetched = await client.reader().fetch("t", 0, 0, AT_ONCE)
         assert fetched.records == [
-            ReadRecord(0, b"ka", b"a", 0),
-            ReadRecord(1, b"kb", b"b", 0),
-            ReadRecord(2, b"kc", b"c", 0),
+            ReadRecord(0, b"ka", b"a", 0, NOW_MS),
+            ReadRecord(1, b"kb", b"b", 0, NOW_MS - 1),
+            ReadRecord(2, b"kc", b"c", 0, NOW_MS),
         ]
         assert (fetched.next_offset, fetched.high_watermark, fetched.log_start_offset) == (3, 3, 0)
 
@@ -93,7 +96,7 @@ async def test_offsets_are_listed_from_both_ends_and_by_time() -> None:
         await client.admin.create_topic("t")
         producer, reader = client.producer(), client.reader()
         for at in range(3):
-            await producer.submit("t", 0, [(None, b"v")], timestamp_ms=1_000 + at)
+            await producer.submit("t", 0, [(None, b"v")], timestamps_ms=[1_000 + at])
         assert await reader.list_offset("t", 0, EARLIEST) == OffsetFound(0, -1, 0)
         assert await reader.list_offset("t", 0, LATEST) == OffsetFound(3, -1, 0)
         assert await reader.list_offset("t", 0, 1_001) == OffsetFound(1, 1_001, 0)
@@ -176,7 +179,7 @@ async def test_a_follower_is_asked_when_it_is_chosen() -> None:
     follower.script[ApiKey.FETCH] = answer
     async with scripted(leader, follower), client_of(leader.address) as client:
         fetched = await client.reader().fetch("t", 0, 0, FetchSettings(node=2))
-        assert fetched.records == [ReadRecord(0, b"k", b"v", 4)]
+        assert fetched.records == [ReadRecord(0, b"k", b"v", 4, 0)]
         assert leader.count(ApiKey.FETCH) == 0
 
 

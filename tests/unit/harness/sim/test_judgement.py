@@ -6,7 +6,7 @@ import pytest
 
 from harness.sim.client_produce_queue import Delivered, Failed, Outcome, Unknown
 from harness.sim.judgement import problems
-from harness.sim.record import Record, Seen, Sent
+from harness.sim.record import Commit, Record, Seen, Sent
 
 
 def sent(value: str, outcome: Outcome | None, client: str = "w1") -> Sent:
@@ -15,6 +15,12 @@ def sent(value: str, outcome: Outcome | None, client: str = "w1") -> Sent:
 
 def seen(offset: int, value: str) -> Seen:
     return Seen(0, offset, value, "r1", 3.0)
+
+
+def committed(found: int | None, *commits: tuple[int, bool]) -> Record:
+    """Offsets that were committed, each with whether that was acknowledged."""
+    made = [Commit("r1", 0, offset, is_acknowledged) for offset, is_acknowledged in commits]
+    return Record(commits=made, last_commits={("r1", 0): found})
 
 
 def record(sends: list[Sent], log: list[str], polled: list[Seen] | None = None) -> Record:
@@ -32,12 +38,17 @@ INNOCENT = {
     "two clients need no order": record(
         [sent("a", Delivered(1)), sent("b", Delivered(0), "w2")], ["b", "a"]
     ),
+    "the last commit is there": committed(2, (1, True), (2, True)),
+    "a commit of unknown outcome is there": committed(1, (1, False), (2, True)),
+    "a commit of unknown outcome is not there": committed(None, (1, False)),
     "a poll saw what is there": record([sent("a", Delivered(0))], ["a"], [seen(0, "a")]),
 }
 
 GUILTY = {
     "lost": (record([sent("a", Delivered(0))], []), "lost: a"),
     "overwritten": (record([sent("a", Delivered(0))], ["b"]), "where b is now"),
+    "a commit is lost": (committed(None, (1, True)), "lost: r1 committed 1"),
+    "an earlier commit is back": (committed(1, (1, True), (2, True)), "and 1 is committed now"),
     "doubled": (record([sent("a", Delivered(0))], ["a", "a"]), "stands twice"),
     "out of order": (
         record([sent("a", Delivered(1)), sent("b", Delivered(0))], ["b", "a"]),

@@ -23,7 +23,7 @@ def schedule(*operations: dict[str, Any]) -> Schedule:
 @pytest.mark.parametrize(
     ("operation", "sentence"),
     [
-        ({"do": "fetch"}, "no client can 'fetch'; try one of send, poll, move, reassign"),
+        ({"do": "fetch"}, "no client can 'fetch'; try one of send, poll, commit, move, reassign"),
         ({"do": "send", "value": "a"}, "operations of c1, 1: partition is missing"),
         ({"do": "send", "partition": 0, "value": 1}, "value: 1 does not fit; it takes a string"),
         ({"do": "send", "partition": -1, "value": "a"}, "partition is -1; they are counted from"),
@@ -37,6 +37,7 @@ def schedule(*operations: dict[str, Any]) -> Schedule:
         ({"do": "reassign", "partition": 0, "nodes": [0]}, "there is no node 0"),
         ({"do": "reassign", "partition": 0, "nodes": [1, 1]}, "name each node once"),
         ({"do": "move", "partition": 0, "replica": -1}, "replica is -1; try 0"),
+        ({"do": "commit", "partition": 0, "offset": -1}, "offset is -1; they are counted from 0"),
     ],
 )
 def test_a_wrong_operation_is_refused_by_what_is_wrong(

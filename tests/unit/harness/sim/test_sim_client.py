@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -56,9 +57,8 @@ async def polled(do: Do, count: int) -> list[list[Any]]:
 async def test_what_is_sent_is_polled_and_a_position_is_kept(placed: Placed) -> None:
     await make_topic(placed, 1, 2, 3)
     async with AtWork(placed) as do:
-        assert await do("send", [["send", "t-0", 7]]) == Completion(
-            "ok", [["send", "t-0", [0, 7]]], None, "n1"
-        )
+        told = await do("send", [["send", "t-0", 7]])
+        assert (told.type, told.value, told.node) == ("ok", [["send", "t-0", [0, 7]]], "n1")
         assert await do("assign", ["t-0", "t-1"]) == Completion("ok", ["t-0", "t-1"])
         assert await polled(do, 1) == [[0, 7]]
         await do("send", [["send", "t-0", 8]])
@@ -78,11 +78,53 @@ async def test_a_burst_is_several_batches_in_flight(placed: Placed) -> None:
     batching = Batching(linger_ms=5, batch_bytes=100, codec="zstd")
     async with AtWork(placed, batching=batching) as do:
         told = await do("send", [["send", f"t-{at % 2}", at] for at in range(20)])
-        assert told == Completion(
-            "ok", [["send", f"t-{at % 2}", [at // 2, at]] for at in range(20)], None, "n1"
-        )
+        assert (told.type, told.node) == ("ok", "n1")
+        assert told.value == [["send", f"t-{at % 2}", [at // 2, at]] for at in range(20)]
         await do("assign", ["t-0"])
         assert await polled(do, 10) == [[at, 2 * at] for at in range(10)]
+
+
+@on_simulated_nodes(3)
+async def test_a_record_comes_back_with_the_timestamp_it_was_sent_with(placed: Placed) -> None:
+    await make_topic(placed, 1, 2, 3)
+    batching = Batching(batch_bytes=100, codec="lz4")
+    async with AtWork(placed, batching=batching) as do:
+        told = await do("send", [["send", "t-0", at] for at in range(20)])
+        await do("assign", ["t-0"])
+        found: list[int] = []
+        while len(found) < 20:
+            found += ((await do("poll", [["poll"]])).timestamps or [{}])[0].get("t-0", [])
+        assert found == told.timestamps
+        assert len(set(found)) > 1
+
+
+@on_simulated_nodes(3)
+async def test_a_client_chooses_partitions_by_keys_and_learns_of_new_ones(placed: Placed) -> None:
+    await make_topic(placed, 1, 2, 3)
+    async with AtWork(placed, batching=Batching(partitioner="custom")) as do:
+        assert await do("partitioner") == Completion("ok", "custom")
+        told = await do("send", [["send", f"t/k{at}", at] for at in range(4)])
+        assert told.value == [["send", f"t-{at % 2}", [at // 2, at]] for at in range(4)]
+        assert (await do("assign", ["t"])).value == ["t-0", "t-1"]
+        more = {"topic": "t", "partitions": 3}
+        assert await do("create-partitions", more) == Completion("ok", more)
+        assert (await do("create-partitions", more)).type == "fail"
+        await asyncio.sleep(2)  # metadata is asked for anew
+        told = await do("send", [["send", f"t/k{at}", 10 + at] for at in range(4)])
+        assert [key for _, key, _ in told.value] == ["t-0", "t-1", "t-2", "t-0"]
+        assert (await do("assign", ["t"])).value == ["t-0", "t-1", "t-2"]
+        assert await polled(do, 4) == [[0, 0], [1, 2], [2, 10], [3, 13]]
+
+
+@on_simulated_nodes(3)
+async def test_what_has_no_partition_was_certainly_not_sent(placed: Placed) -> None:
+    await make_topic(placed, 1, 2, 3)
+    async with AtWork(placed) as do:
+        told = await do("send", [["send", "nowhere/k1", 1], ["send", "nowhere/k2", 2]])
+        assert (told.type, told.value) == (
+            "fail",
+            [["send", "nowhere/k1", 1], ["send", "nowhere/k2", 2]],
+        )
 
 
 @on_simulated_nodes(3)

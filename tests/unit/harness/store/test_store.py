@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from harness.errors import EnvironmentFailure
-from harness.store.store import Store
+from harness.store.store import RUNNING, Store, is_under_way
 
 NOON = datetime(2026, 11, 16, 12, 0, 0, 123_456, tzinfo=UTC)
 
@@ -25,6 +28,39 @@ def test_a_run_is_named_after_its_kind_and_its_moment(tmp_path: Path) -> None:
     directory = Store(tmp_path).new_run("queue partition", NOON)
     assert directory == tmp_path / "queue partition" / "20261116T120000.123Z"
     assert (tmp_path / "current").resolve() == directory
+
+
+def test_a_run_is_under_way_as_long_as_its_process_lives(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    directory = store.new_run("queue kill", NOON)
+    assert is_under_way(directory)
+    store.end_run(directory)
+    assert not is_under_way(directory)
+    assert list(directory.iterdir()) == []
+    begin_and_die = (
+        "import os, sys; from datetime import datetime, UTC; from pathlib import Path; "
+        "from harness.store.store import Store; "
+        "print(Store(Path(sys.argv[1])).new_run('queue kill', datetime.now(UTC)), flush=True); "
+        "os._exit(9)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", begin_and_die, str(tmp_path)], capture_output=True, text=True
+    )
+    killed = Path(done.stdout.strip())
+    assert (killed / RUNNING).exists()
+    assert not is_under_way(killed)
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "directory"])
+def test_what_is_no_lock_is_no_run_under_way(tmp_path: Path, kind: str) -> None:
+    match kind:
+        case "link":
+            (tmp_path / RUNNING).symlink_to(tmp_path / "elsewhere")
+        case "pipe":
+            os.mkfifo(tmp_path / RUNNING)
+        case _:
+            (tmp_path / RUNNING).mkdir()
+    assert not is_under_way(tmp_path)
 
 
 def test_two_runs_of_one_moment_do_not_meet(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_one_damaged_run_hides_no_other(tmp_path: Path, capsys: pytest.CaptureFi
     lines = out.splitlines()
     assert code == 0
     assert len(lines) == len(DAMAGED) + 3
-    assert all(line.startswith("damaged ") for line in lines[: len(DAMAGED)])
+    assert all(line.startswith("corrupt ") for line in lines[: len(DAMAGED)])
     assert lines[0].endswith("results.json: it is empty")
     assert lines[-3].startswith("no end ")
     assert lines[-2].startswith("valid ")

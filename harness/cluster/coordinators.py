@@ -1,0 +1,15 @@
+"""Which partition of Kafka's internal topic decides who coordinates a consumer group."""
+
+from __future__ import annotations
+
+OFFSETS_TOPIC = "__consumer_offsets"
+_MASK = 0xFFFFFFFF
+
+
+def coordinator_partition(group: str, count: int) -> int:
+    """The partition whose leader is the group's coordinator: Java's hash of the group's name."""
+    units = memoryview(group.encode("utf-16-be")).cast("B")
+    code = 0
+    for at in range(0, len(units), 2):
+        code = (31 * code + (units[at] << 8 | units[at + 1])) & _MASK
+    return (code & 0x7FFFFFFF) % count

@@ -1,0 +1,91 @@
+"""The records of one coordinator's partition as its log has them, kept up as the log grows.
+
+A log that was cut, or compacted, is read from its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from broker.inspect import SeenBatch, SeenSegment, read_batches
+from broker.protocol.batch import HEADER_SIZE, read_header
+from broker.protocol.records import iterate_records
+from harness.sim.invariants.base import Key
+from harness.sim.invariants.replica import Replica
+from harness.sim.invariants.replica_log import Peek
+from harness.sim.invariants.step import Step
+
+_BATCH_BYTES_MAX = 1 << 26
+
+
+class LoggedRecord(NamedTuple):
+    offset: int
+    key: bytes
+    value: bytes | None
+
+
+class CoordinatorLog:
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self.records: list[LoggedRecord] = []
+        self.latest: dict[bytes, LoggedRecord] = {}
+        """The last record of each key, tombstones too."""
+        self.end = 0
+        self.problem: str | None = None
+        self._sizes: dict[tuple[int, str], int] = {}
+        self._last: SeenBatch | None = None
+
+    def look(self, segments: Sequence[SeenSegment], peek: Peek) -> None:
+        """Reads what is new."""
+        if not self._only_grew(segments, peek):
+            self._begin()
+        for segment in segments:
+            place = (segment.base_offset, segment.path)
+            read = self._sizes.get(place, 0)
+            if segment.size > read:
+                content = peek(segment, read, segment.size - read)
+                self._take(segment, read, content)
+            self._sizes[place] = segment.size
+
+    def _only_grew(self, segments: Sequence[SeenSegment], peek: Peek) -> bool:
+        sizes = {(each.base_offset, each.path): each.size for each in segments}
+        if any(sizes.get(place, -1) < size for place, size in self._sizes.items()):
+            return False
+        if self._last is None:
+            return True
+        [segment] = [each for each in segments if each.base_offset == self._last.segment]
+        head = peek(segment, self._last.position, HEADER_SIZE)
+        return len(head) == HEADER_SIZE and read_header(memoryview(head), 0).crc == self._last.crc
+
+    def _take(self, segment: SeenSegment, position: int, content: bytes) -> None:
+        found, self.problem = read_batches(segment, position, content)
+        data = memoryview(content)
+        for batch in found:
+            start = batch.position - position
+            view = data[start : start + batch.size]
+            if not batch.is_control:
+                for each in iterate_records(view, read_header(view, 0), max_bytes=_BATCH_BYTES_MAX):
+                    assert each.key is not None, "a record of a compacted topic has a key"
+                    record = LoggedRecord(each.offset, each.key, each.value)
+                    self.records.append(record)
+                    self.latest[each.key] = record
+            self.end = batch.last_offset + 1
+            self._last = batch
+
+
+class CoordinatorLogs:
+    """Of all replicas that one invariant has looked at, each in one life of its node."""
+
+    def __init__(self) -> None:
+        self._logs: dict[tuple[str, int, Key], CoordinatorLog] = {}
+
+    def of(self, step: Step, replica: Replica) -> CoordinatorLog:
+        """As the log is now."""
+        place = (replica.node, replica.life, replica.key)
+        log = self._logs.setdefault(place, CoordinatorLog())
+        log.look(replica.segments, partial(step.scene.peek, replica.node))
+        return log

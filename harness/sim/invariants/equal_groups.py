@@ -1,0 +1,39 @@
+"""W-SMEQ: a coordinator's state is what a replay of its log gives to one that has seen nothing.
+
+So a live coordinator and the next one, which has to load, cannot tell different things. Compared by
+a digest of all groups and offsets, with everything that records hold; what a change of coordinators
+loses is left out. It cannot see a mistake that both make: W-OFFMAT works out the offsets itself.
+"""
+
+from __future__ import annotations
+
+from broker.inspect import GROUPS_TOPIC, group_shard, replayed_groups
+from harness.sim.invariants.base import Cost, Violation
+from harness.sim.invariants.coordinator_log import CoordinatorLogs
+from harness.sim.invariants.step import Step
+
+
+class EqualGroups:
+    name = "W-SMEQ"
+    cost = Cost.EXPENSIVE
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self._logs = CoordinatorLogs()
+
+    def check(self, step: Step) -> Violation | None:
+        for replica in step.replicas.values():
+            process = step.scene.process(replica.node) if replica.topic == GROUPS_TOPIC else None
+            shard = None if process is None else group_shard(process, replica.key[1])
+            if process is None or shard is None or not shard.is_settled:
+                continue
+            log = self._logs.of(step, replica)
+            if log.problem is not None or log.end != shard.end_offset:
+                continue
+            self.looks += 1
+            replayed = replayed_groups(process, ((each.key, each.value) for each in log.records))
+            if replayed.digest != shard.state.digest:
+                return step.broken(
+                    self.name, f"{replica}: its groups are not what a replay of its log gives"
+                )
+        return None
