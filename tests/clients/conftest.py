@@ -34,6 +34,13 @@ CreateTopic = Callable[..., str]
 GROUPS = (
     "group.initial.rebalance.delay.ms=0\n"  # a new group waits three seconds for more members
     "group.min.session.timeout.ms=1000\n"  # and a member that was killed lives on for six
+    # Members of the consumer protocol have no say in this: sessions of 45 s, heartbeats every 5 s,
+    # and an assignment once a second.
+    "group.consumer.min.session.timeout.ms=1000\n"
+    "group.consumer.session.timeout.ms=3000\n"
+    "group.consumer.min.heartbeat.interval.ms=100\n"
+    "group.consumer.heartbeat.interval.ms=200\n"
+    "group.consumer.assignment.interval.ms=100\n"
 )
 
 

@@ -7,6 +7,12 @@ A child prints one JSON line for each event and takes one JSON line for each com
     {"event": "committed", "error": null}           the answer to {"do": "commit"}
     {"event": "error", "message": "..."}
 
+With the option `protocol` of `consumer` it speaks the new protocol (KIP-848), and with `regex` it
+subscribes to an expression instead of a topic; `topics` of `assigned` then has the names.
+
+With `held` it says {"event": "ready"} and joins when it gets {"do": "start"}: a program that takes
+seconds to start can so take the place of another at once.
+
 Other commands are {"do": "stall", "seconds": 9}, for an application that does not poll meanwhile
 and commits then, and the end of its input, on which it leaves the group.
 """
@@ -58,7 +64,8 @@ class GroupMember:
 
     def __init__(self, client: str, options: Mapping[str, Any]) -> None:
         self.name = f"{client} {options['client_id']}"
-        self._keeps = options["strategy"] == "cooperative-sticky"
+        is_cooperative = options["strategy"] == "cooperative-sticky"
+        self._keeps = is_cooperative or options.get("protocol") == "consumer"
         self.events: list[dict[str, Any]] = []
         self._changed = threading.Condition()
         self._process = subprocess.Popen(

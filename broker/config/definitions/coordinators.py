@@ -12,6 +12,8 @@ from broker.config.property import (
     Value,
     at_least,
     between,
+    list_of,
+    one_of,
     used,
     without_meaning,
 )
@@ -133,11 +135,13 @@ CONSUMER_GROUPS = (
     used(
         "group.consumer.assignors", Kind.LIST, ("uniform", "range"),
         "Who assigns partitions in consumer groups; the first is the default.",
+        list_of("uniform", "range"),
     ),
     used(
         "group.consumer.migration.policy", Kind.STRING, "bidirectional",
-        "Which groups change their protocol while they live: upgrade, downgrade, bidirectional, "
-        "disabled.",
+        "Which groups with members may change their protocol: classic groups to the consumer "
+        "protocol (upgrade), the other way (downgrade), both, or none.",
+        one_of("bidirectional", "upgrade", "downgrade", "disabled"),
     ),
     used(
         "group.consumer.regex.refresh.interval.ms", Kind.INT, 600000,

@@ -38,50 +38,73 @@ public class Member {
     }
 
     static class Listener implements ConsumerRebalanceListener {
-        final SortedSet<Integer> owned = new TreeSet<>();
+        final Set<TopicPartition> owned = new LinkedHashSet<>();
 
         void tell() {
+            List<Integer> partitions = new ArrayList<>();
+            SortedSet<String> topics = new TreeSet<>();
+            for (TopicPartition each : owned) {
+                partitions.add(each.partition());
+                topics.add(each.topic());
+            }
             try {
-                say("assigned", "partitions", owned);
+                say("assigned", "partitions", partitions, "topics", topics);
             } catch (Exception failure) {
                 throw new RuntimeException(failure);
             }
         }
 
         public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
-            for (TopicPartition each : partitions) owned.add(each.partition());
+            owned.addAll(partitions);
             tell();
         }
 
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
-            for (TopicPartition each : partitions) owned.remove(each.partition());
+            owned.removeAll(partitions);
             tell();
         }
     }
 
-    public static void main(String[] arguments) throws Exception {
-        JsonNode options = JSON.readTree(arguments[0]);
+    static Map<String, Object> settings(JsonNode options) {
         Map<String, Object> settings = new HashMap<>(Map.of(
             "bootstrap.servers", options.get("bootstrap").asText(),
             "client.id", options.get("client_id").asText(),
             "group.id", options.get("group").asText(),
-            "session.timeout.ms", options.get("session_ms").asInt(),
-            "heartbeat.interval.ms", options.get("heartbeat_ms").asInt(),
             "max.poll.interval.ms", options.get("max_poll_ms").asInt(),
             "auto.offset.reset", "earliest",
-            "enable.auto.commit", false,
-            "partition.assignment.strategy",
-            ASSIGNORS + (options.get("strategy").asText().equals("range")
-                ? "RangeAssignor" : "CooperativeStickyAssignor")));
+            "enable.auto.commit", false));
+        if (options.path("protocol").asText().equals("consumer")) {
+            settings.put("group.protocol", "consumer");
+        } else {
+            settings.put("session.timeout.ms", options.get("session_ms").asInt());
+            settings.put("heartbeat.interval.ms", options.get("heartbeat_ms").asInt());
+            settings.put("partition.assignment.strategy",
+                ASSIGNORS + (options.get("strategy").asText().equals("range")
+                    ? "RangeAssignor" : "CooperativeStickyAssignor"));
+        }
         if (options.hasNonNull("instance")) {
             settings.put("group.instance.id", options.get("instance").asText());
         }
+        return settings;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        JsonNode options = JSON.readTree(arguments[0]);
+        Map<String, Object> settings = settings(options);
         Thread listening = new Thread(Member::listen);
         listening.setDaemon(true);
         listening.start();
         try (Consumer<byte[], byte[]> consumer = new KafkaConsumer<>(
                 settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
-            consumer.subscribe(List.of(options.get("topic").asText()), new Listener());
+            if (options.path("held").asBoolean()) {
+                say("ready");
+                while (commands.poll() == null && !isOver) Thread.sleep(5);
+            }
+            if (options.hasNonNull("regex")) {
+                consumer.subscribe(new SubscriptionPattern(options.get("regex").asText()), new Listener());
+            } else {
+                consumer.subscribe(List.of(options.get("topic").asText()), new Listener());
+            }
             while (!isOver || !commands.isEmpty()) {
                 String line = commands.poll();
                 if (line != null) obey(consumer, JSON.readTree(line));

@@ -29,6 +29,10 @@ class Leash:
         except queue.Empty:
             return {}
 
+    def wait_for_command(self) -> None:
+        """Whatever it says."""
+        self._commands.get()
+
     def say(self, event: str, **fields: Any) -> None:
         sys.stdout.write(json.dumps({"event": event, **fields}) + "\n")
         sys.stdout.flush()
