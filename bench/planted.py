@@ -18,6 +18,7 @@ from harness.history.history import History
 from harness.history.op import Op, OpType
 from harness.history.tables import Tables, with_words
 from tests.unit.checkers.guilty import GUILTY
+from tests.unit.checkers.stories import Stamps
 
 _KEYS = ("x", "y")
 _STEP_NS = 1_000_000_000
@@ -31,8 +32,9 @@ def kinds_planted() -> list[str]:
 
 def _story(kind: str, number: int, producer: int) -> Iterator[tuple[int, OpType, str, Any, Any]]:
     """Operations: process, outcome, f, value, timestamps."""
-    for process, outcome, f, value, *stamps in GUILTY[kind]:
+    for process, outcome, f, value, *more in GUILTY[kind]:
         renamed = _renamed(value, kind, producer + number << 32)
+        stamps = [each.of_records for each in more if isinstance(each, Stamps)]
         timestamps = _renamed(stamps[0], kind, 0) if stamps else None
         yield number * 8 + process, outcome, f, renamed, timestamps
 

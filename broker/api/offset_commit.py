@@ -54,15 +54,17 @@ async def _known_topics(
             topic.name, topic.topic_id, count = info.name, info.topic_id, len(info.partitions)
         elif by_id:
             code = ErrorCode.UNKNOWN_TOPIC_ID
-        missing = [each for each in topic.partitions if not 0 <= each.partition_index < count]
+        found: list[m.OffsetCommitRequestPartition] = []
+        missing: list[m.OffsetCommitRequestPartition] = []
+        for each in topic.partitions:
+            await request.pause()
+            (found if 0 <= each.partition_index < count else missing).append(each)
         if missing:
             gone = m.OffsetCommitRequestTopic(
                 name=topic.name, topic_id=topic.topic_id, partitions=missing
             )
             unknown += commit_failed(m.OffsetCommitRequest(topics=[gone]), code).topics
-            topic.partitions = [
-                each for each in topic.partitions if 0 <= each.partition_index < count
-            ]
+            topic.partitions = found
         if topic.partitions:
             known.append(topic)
     return known

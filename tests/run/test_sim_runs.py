@@ -192,6 +192,7 @@ EFFECTS: list[tuple[str, list[tuple[type, str, Any]], str]] = [
     ("client:kill", [(SimClients, "kill", pretend)], "still runs after it was killed"),
     ("client:pause", [(SimProcess, "pause", nothing)], "goes on though it was paused"),
     ("client:cut", [(PlaceNetwork, "cut", pretend)], "open though cut"),
+    ("churn:slow", [(SimClients, "idle", pretend)], "goes on with its operations"),
 ]
 """A nemesis, what of the world is replaced so that it does nothing, and how that is told."""
 
@@ -220,7 +221,7 @@ class TestWithoutEffect:
     ) -> None:
         for owner, method, instead in taken_away:
             monkeypatch.setattr(owner, method, instead)
-        workload = "register" if nemesis == "compact" else "queue"
+        workload = {"compact": "register", "churn:slow": "group"}.get(nemesis, "queue")
         # A compaction takes its time, and when the load is over it is not to be had.
         for_s = 40.0 if nemesis == "compact" else 10.0
         # One stroke: of two that wait for long, each would have the other for an excuse.

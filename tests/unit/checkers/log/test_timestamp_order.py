@@ -12,7 +12,7 @@ from checkers import check
 from checkers.contract import Contract
 from checkers.stored import StoredHistory
 from checkers.verdict import Validity, Verdict
-from tests.unit.checkers.stories import appended, polled, put, sent, stamped, told
+from tests.unit.checkers.stories import Stamps, appended, polled, put, sent, stamped, told
 
 APPEND_TIME = Contract(timestamp_type="LogAppendTime", one_clock=True)
 CREATE_TIME = Contract(timestamp_type="CreateTime")
@@ -127,15 +127,15 @@ def test_a_value_that_was_sent_twice_may_have_either_timestamp() -> None:
 
 
 def test_appends_and_puts_are_sends_too() -> None:
-    append = (*appended(0, "x", 1), [70])
+    append = (*appended(0, "x", 1), Stamps([70]))
     assert types(judged(CREATE_TIME, append, CHANGED[1])) == ["timestamp-change"]
-    placed = (*put(0, 0, 1), [70])
+    placed = (*put(0, 0, 1), Stamps([70]))
     assert types(judged(CREATE_TIME, placed, CHANGED[1])) == ["timestamp-change"]
     assert judged(CREATE_TIME, placed, TWICE[0]).validity is Validity.VALID
 
 
 def test_a_tombstone_is_known_by_its_offset() -> None:
-    deletion = (*put(0, 3, None), [70])
+    deletion = (*put(0, 3, None), Stamps([70]))
     (found,) = judged(CREATE_TIME, deletion, stamped(polled(1, "x", (3, None)), 71)).anomalies
     assert "sent a tombstone to x with timestamp 70" in found.because
     kept = judged(CREATE_TIME, deletion, stamped(polled(1, "x", (3, None)), 70))

@@ -54,4 +54,11 @@ def test_what_writes(f: str, value: Any, writes: bool) -> None:
 
 
 def test_those_that_always_write() -> None:
-    assert set(named(Writes.ALWAYS)) == {"send", "put", "create", "alter", "delete"}
+    assert set(named(Writes.ALWAYS)) == {
+        "send",
+        "put",
+        "create",
+        "create-partitions",
+        "alter",
+        "delete",
+    }
