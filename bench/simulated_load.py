@@ -77,6 +77,7 @@ def draw_load(seed: int, length_s: float) -> Schedule:
         sends_per_s=SENDS_PER_S,
         polls_per_s=POLLS_PER_S,
         moves_per_s=0.0,
+        commits_per_s=0.0,
     )
     return Schedule(
         seed=seed,
