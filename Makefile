@@ -1,8 +1,8 @@
 # Two commands do everything on a fresh Debian or Ubuntu: `make demo` and `make test`.
 .DEFAULT_GOAL := help
 PYTEST := .venv/bin/pytest
-# One more than there are cores: tests of real clusters wait half of their time.
-PROCESSES ?= 3
+# Twice as many as there are cores: tests of real clusters wait half of their time.
+PROCESSES ?= 4
 RUNS ?= 50
 MIX ?= all
 # Containers set it to stay small. Each of the hundreds of processes of a lane, and each worker of
