@@ -101,6 +101,7 @@ def _plain_header_by_steps(
         or attributes > Codec.ZSTD
         or attributes < 0
         or producer_id >= 0
+        or max_timestamp < -1
         or count != last_offset_delta + 1
         or not 0 < count <= (size - HEADER_SIZE) * MAX_RECORDS_PER_BYTE
         or crc32c(records[CRC_START:]) != crc

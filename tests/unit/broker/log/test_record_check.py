@@ -241,5 +241,14 @@ async def test_a_batch_whose_records_are_all_as_old_is_refused() -> None:
     assert log.end_offset == 1
 
 
+async def test_times_before_the_epoch_count_as_none_in_the_header() -> None:
+    """As in Kafka: -1 is the least that a header says, or searches by time would go astray."""
+    log = await open_log(MemoryDisk())
+    append(log, batch(b"first"))
+    append(log, batch(b"old", time_ms=-5))
+    [_, (header, _)] = await read_all(log)
+    assert (header.base_timestamp, header.max_timestamp) == (-5, -1)
+
+
 def rewrite_crc_of(sent: memoryview) -> None:
     struct.pack_into(">I", sent, CRC_START - 4, crc32c(sent[CRC_START:]))
