@@ -1,32 +1,24 @@
-"""How many offset commits a second a broker takes, and what one costs: ours and Apache Kafka's.
+"""How many offset commits a second a broker takes, and what one costs it, by raw requests.
 
 Each connection commits the offset of one partition, waits for the answer, and commits the next one.
-Every connection has a group of its own; with --one-group all of them share one, and so a partition.
-
-.venv/bin/python bench/offset_commits.py [--connections N] [--seconds S] [--one-group]
+Every connection has a group of its own, or all of them share one, and so a partition.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import selectors
 import socket
-import sys
-import tempfile
 import time
-from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from struct import Struct
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from bench.measure import cpu_s
-from bench.systems import Apache, OurBroker, System
+from bench.measure import LoadError, cpu_s
+from bench.systems import System
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
 
 TOPIC = "t"
 VERSION = 8
@@ -35,40 +27,23 @@ _ERROR_OF_ONE_PARTITION = -5
 """Where the error code begins, from the end of an answer with one topic and one partition."""
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--connections", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--systems", nargs="+", default=["ours", "kafka"])
-    parser.add_argument("--one-group", action="store_true")
-    arguments = parser.parse_args(argv)
-    cpus = frozenset(os.sched_getaffinity(0))
-    rates: dict[str, float] = {}
-    with tempfile.TemporaryDirectory(prefix="offset-commits-") as home:
-        for name in arguments.systems:
-            make: Any = OurBroker if name == "ours" else Apache
-            system: System = make(Path(home) / name, cpus)
-            try:
-                rates[name] = _measure(system, arguments)
-            finally:
-                system.stop()
-    if len(rates) == 2:
-        print(f"ratio ours / Apache Kafka: {rates['ours'] / rates['kafka']:.2f}")
+@dataclass(frozen=True)
+class Commits:
+    per_s: float
+    cpu_us_each: float
+    """CPU time of the server."""
 
 
-def _measure(system: System, arguments: argparse.Namespace) -> float:
-    client = _Client(system.bootstrap, arguments.connections, arguments.one_group)
-    client.commit_for(max(1.0, arguments.seconds / 2))  # warms both up
-    before_s, begun = cpu_s(system.pids), time.monotonic()
-    count = client.commit_for(arguments.seconds)
-    took_s, used_s = time.monotonic() - begun, cpu_s(system.pids) - before_s
-    client.close()
-    print(
-        f"{system.name}: {count / took_s:,.0f} commits/s on {arguments.connections} connections, "
-        f"{used_s / count * 1e6:.0f} us of the server's CPU each",
-        flush=True,
-    )
-    return count / took_s
+def measure(system: System, connections: int, seconds: float, *, one_group: bool) -> Commits:
+    client = _Client(system.bootstrap, connections, one_group)
+    try:
+        client.commit_for(max(1.0, seconds / 2))  # warms the JVM up
+        before_s, begun = cpu_s(system.pids), time.monotonic()
+        count = client.commit_for(seconds)
+        took_s, used_s = time.monotonic() - begun, cpu_s(system.pids) - before_s
+    finally:
+        client.close()
+    return Commits(per_s=count / took_s, cpu_us_each=used_s / count * 1e6)
 
 
 class _Client:
@@ -76,7 +51,8 @@ class _Client:
 
     def __init__(self, bootstrap: str, connections: int, one_group: bool) -> None:
         self._address = (bootstrap.split(":")[0], int(bootstrap.split(":")[1]))
-        _ask(self._address, ApiKey.CREATE_TOPICS, 7, _topic())
+        created = _ask(self._address, ApiKey.CREATE_TOPICS, 7, _topic())
+        assert created.topics[0].error_code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
         groups = ["g"] if one_group else [f"g{number}" for number in range(connections)]
         for group in groups:
             self._wait_for(group)
@@ -99,7 +75,7 @@ class _Client:
             if not answer.topics[0].partitions[0].error_code:
                 return
             time.sleep(0.1)
-        raise SystemExit(f"group {group} found no coordinator")
+        raise LoadError(f"group {group} found no coordinator")
 
     def commit_for(self, seconds: float) -> int:
         for key in list(self._selector.get_map().values()):
@@ -150,7 +126,3 @@ def _ask(address: tuple[str, int], key: ApiKey, version: int, body: Any) -> Any:
     _, at = frames.decode_response_header(key, version, frame)
     answer, _ = codec.decode_response(key, version, frame, at)
     return answer
-
-
-if __name__ == "__main__":
-    main()

@@ -83,9 +83,10 @@ class Apache:
     name: str = "Apache Kafka"
     replication_factor: int = 1
     version: str = ""
+    own_settings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._node = ApacheKafka(self.home, SETTINGS, self.cpus)
+        self._node = ApacheKafka(self.home, {**SETTINGS, **self.own_settings}, self.cpus)
         self._node.start()
         self.logs = (self.home / "logs",)
         self.bootstrap = self._node.bootstrap

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from bench import acks, failover, partitions
+from bench import acks, failover, group_failover, partitions
 
+ROOT = Path(__file__).parent.parent.parent
 pytestmark = [pytest.mark.clients, pytest.mark.bench]
 
 
@@ -51,3 +54,19 @@ async def test_partitions_prints_what_they_cost(
     found = json.loads(figures.read_text())
     assert found["partitions"] == 30
     assert found["held"]["with all partitions"]["n1"]["open_files"] > 30
+
+
+@pytest.mark.slow
+def test_groups_prints_every_row(tmp_path: Path) -> None:
+    """In a process of its own, because the bench pins itself to a CPU."""
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, "bench/groups.py", "--systems", "ours", "--rounds", "1"]
+    command += ["--members", "50", "--seconds", "0.5", "--json", str(figures)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110)
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: row["takings"]["ours"] for row in json.loads(figures.read_text())}
+    for strategy in group_failover.STRATEGIES:
+        assert f"{strategy}: pause of the others" in rows
+    assert rows["eager: kill to served again"][0] > group_failover.SESSION_S / 2
+    assert all(len(taken) == 1 for taken in rows.values())
+    assert all(name in done.stdout for name in rows)
