@@ -18,6 +18,7 @@ from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from broker.group_lag import GroupFigures, GroupOffset
     from broker.node import Node
     from broker.partition import Partition
 
@@ -31,7 +32,8 @@ Sample = tuple[tuple[str, ...], float]
 async def exposition(node: Node) -> bytes:
     """Made in pieces: a scrape of many thousand partitions must not hold up the requests."""
     pieces: list[bytes] = []
-    for family in NodeCollector(node).collect():
+    groups = await node.group_lag.look()
+    for family in NodeCollector(node, groups).collect():
         for start in range(0, max(1, len(family.samples)), _SAMPLES_IN_A_PIECE):
             part = Metric(family.name, family.documentation, family.type)
             part.samples = family.samples[start : start + _SAMPLES_IN_A_PIECE]
@@ -55,13 +57,16 @@ class _One:
 class NodeCollector:
     """A collector in prometheus_client's sense: `collect` looks at the node as it is now."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, groups: GroupFigures) -> None:
+        """`groups` is looked up before, because other nodes may have to be asked."""
         self._node = node
+        self._group_figures = groups
 
     def collect(self) -> Iterator[Metric]:
         yield from self._topics()
         yield from self._requests()
         yield from self._replicas()
+        yield from self._groups()
         yield from self._connections()
         yield from self._process()
         yield from self._logs()
@@ -111,6 +116,14 @@ class NodeCollector:
         )
         for info, value in zip(catalogue.REPLICAS, values, strict=True):
             yield _family(info, [((), value)])
+
+    def _groups(self) -> Iterator[Metric]:
+        found = self._group_figures
+        yield _family(
+            catalogue.GROUP_OFFSET, [(_labels_of(each), each.committed) for each in found.offsets]
+        )
+        yield _family(catalogue.GROUP_LAG, [(_labels_of(each), lag) for each, lag in found.lags()])
+        yield _family(catalogue.GROUP_OFFSETS_LEFT_OUT, [((), found.left_out)])
 
     def _connections(self) -> Iterator[Metric]:
         server = self._node.server
@@ -164,6 +177,10 @@ def _topic_figures(counts: TopicMetrics) -> tuple[int, ...]:
 def _log_figures(partition: Partition) -> tuple[int, ...]:
     log = partition.log
     return log.size_bytes, log.start_offset, log.end_offset, len(log.segments)
+
+
+def _labels_of(offset: GroupOffset) -> tuple[str, ...]:
+    return offset.group_id, offset.topic, str(offset.partition)
 
 
 def _is_under_min_isr(partition: Partition) -> bool:
