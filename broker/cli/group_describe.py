@@ -12,6 +12,7 @@ import click
 from broker.cli.bootstrap import bootstrap_option
 from broker.cli.cluster_client import ClusterClient, timeout_option, with_cluster
 from broker.cli.errors import FindingError
+from broker.cli.group_id import group_id
 from broker.cli.group_listing import all_groups
 from broker.cli.group_offsets import PartitionLag, lags_of
 from broker.cli.group_view import CONSUMER, GroupView, MemberView, view_group
@@ -32,7 +33,7 @@ class _Parts(NamedTuple):
 @click.option("--members", "only_members", is_flag=True, help="Without the offsets.")
 @click.option("--offsets", "only_offsets", is_flag=True, help="Without the members.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON array with one object per group.")
-@click.argument("groups", nargs=-1)
+@click.argument("groups", nargs=-1, type=group_id)
 def describe(
     bootstrap: str,
     timeout_s: float,

@@ -12,6 +12,7 @@ import click
 from broker.cli.bootstrap import bootstrap_option
 from broker.cli.cluster_client import ClusterClient, timeout_option, with_cluster
 from broker.cli.errors import FindingError
+from broker.cli.group_id import group_id
 from broker.cli.group_offsets import NEWEST_WITH_NAMES, committed_offsets
 from broker.cli.group_view import view_group
 from broker.cli.log_offsets import (
@@ -60,7 +61,7 @@ class _Move(NamedTuple):
 @click.option("--execute", is_flag=True, help="Commit the offsets. Without it, print them only.")
 @click.option("--dry-run", is_flag=True, help="Print only. This is the default.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@click.argument("group")
+@click.argument("group", type=group_id)
 def reset_offsets(
     bootstrap: str,
     timeout_s: float,

@@ -10,6 +10,7 @@ from broker.cli.bootstrap import bootstrap_option
 from broker.cli.cluster_client import ClusterClient, timeout_option, with_cluster
 from broker.cli.errors import FindingError
 from broker.cli.group_describe import describe
+from broker.cli.group_id import group_id
 from broker.cli.group_listing import list_groups
 from broker.cli.group_offsets import committed_offsets
 from broker.cli.group_reset import reset_offsets
@@ -40,7 +41,7 @@ groups.add_command(reset_offsets)
 @groups.command("delete")
 @bootstrap_option
 @timeout_option
-@click.argument("names", metavar="GROUP...", nargs=-1, required=True)
+@click.argument("names", metavar="GROUP...", nargs=-1, required=True, type=group_id)
 def delete(bootstrap: str, timeout_s: float, names: Sequence[str]) -> None:
     """Delete groups without members, and their offsets."""
 
@@ -76,7 +77,7 @@ async def _delete(cluster: ClusterClient, name: str) -> str | None:
 @bootstrap_option
 @timeout_option
 @topic_option
-@click.argument("group")
+@click.argument("group", type=group_id)
 def delete_offsets(bootstrap: str, timeout_s: float, topics: Sequence[str], group: str) -> None:
     """Delete the offsets of topics that no member of the group is subscribed to."""
     if not topics:

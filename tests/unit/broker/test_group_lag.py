@@ -97,7 +97,9 @@ async def test_readers_that_come_together_cost_one_look(monkeypatch: pytest.Monk
 
 async def test_a_leader_that_cannot_be_reached_leaves_its_partitions_without_a_lag() -> None:
     """The network of this node lets nobody connect."""
-    async with running_node(ONE_PARTITION) as node:
+    # The other broker would be waited for at the end: it is to lead what this one does.
+    properties = {**ONE_PARTITION, "controlled.shutdown.enable": "false"}
+    async with running_node(properties) as node:
         await create_topic(node, "t")
         await coordinator_is_ready(node)
         await let_in(node, 2)
