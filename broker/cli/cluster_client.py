@@ -134,7 +134,9 @@ class ClusterClient:
             answer: m.FindCoordinatorResponse = await self.ask_any(ApiKey.FIND_COORDINATOR, body)
             told = answer.coordinators[0] if answer.coordinators else answer
             if told.error_code in _NOT_THE_COORDINATOR:
-                await rests.rest(error_name(told.error_code))
+                # The broker's message may say why: too few nodes for the topic of the offsets.
+                why = f": {told.error_message}" if told.error_message else ""
+                await rests.rest(error_name(told.error_code) + why)
                 continue
             check_answer(f"group {group_id}", told.error_code, told.error_message)
             address = Address(told.host, told.port)

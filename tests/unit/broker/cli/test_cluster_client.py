@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from broker.cli import cluster_client
 from broker.cli.cluster_client import ClusterClient
 from broker.cli.errors import EnvironmentFailure
 from broker.cli.group_listing import all_groups
@@ -27,6 +28,11 @@ PASSING = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
+
+
+@pytest.fixture(autouse=True)
+def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_client, "_FIRST_REST_S", 0.001)
 
 
 @asynccontextmanager
