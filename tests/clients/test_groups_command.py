@@ -1,25 +1,32 @@
 """`broker groups` and a real consumer: seen while it lives, moved after its end.
 
-With CLIENT_TEST_BOOTSTRAP the same is expected of Apache Kafka.
+The same is expected of Apache Kafka.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import Producer
 
+from bench.apache_kafka import java_command, running
 from broker.cli.main import run
-from tests.clients.conftest import CreateTopic
+from tests.clients.conftest import GROUPS, CreateTopic
 from tests.clients.group_members import GroupMember
+from tests.clients.java_speaker import SHORT_LIVED
 from tests.clients.speaker import TIMEOUT_S
 
 pytestmark = pytest.mark.clients
+
+CONSUMER_GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+FIGURES = ("PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG")
 
 Join = Callable[..., GroupMember]
 
@@ -33,8 +40,7 @@ class Ran(NamedTuple):
 Groups = Callable[..., Ran]
 
 
-@pytest.fixture
-def groups(bootstrap: str, capsys: pytest.CaptureFixture[str]) -> Groups:
+def commands(bootstrap: str, capsys: pytest.CaptureFixture[str]) -> Groups:
     def call(command: str, *arguments: str) -> Ran:
         code = run(["groups", command, "--bootstrap-server", bootstrap, *arguments])
         captured = capsys.readouterr()
@@ -43,8 +49,9 @@ def groups(bootstrap: str, capsys: pytest.CaptureFixture[str]) -> Groups:
     return call
 
 
-@pytest.fixture
-def join(bootstrap: str) -> Iterator[Join]:
+@contextmanager
+def joining(bootstrap: str) -> Iterator[Join]:
+    """Starts members. Those that are left at the end are killed."""
     members: list[GroupMember] = []
 
     def start(topic: str, group: str, protocol: str) -> GroupMember:
@@ -62,10 +69,12 @@ def join(bootstrap: str) -> Iterator[Join]:
         members.append(GroupMember("confluent-kafka", options))
         return members[-1]
 
-    yield start
-    for member in members:
-        if member.is_running:
-            member.kill()
+    try:
+        yield start
+    finally:
+        for member in members:
+            if member.is_running:
+                member.kill()
 
 
 def write(bootstrap: str, topic: str, count: int) -> None:
@@ -94,7 +103,8 @@ def check_it_is_seen(groups: Groups, topic: str, group: str, protocol: str) -> N
     assert (found["epoch"] is None) == (protocol == "classic")
     assert found["assignor"] == ("range" if protocol == "classic" else "uniform")
     [member] = found["members"]
-    assert (member["clientId"], member["host"]) == ("reader-0", "127.0.0.1")
+    assert member["clientId"].startswith("reader-")
+    assert member["host"] == "127.0.0.1"
     assert member["assignment"] == [{"topic": topic, "partitions": [0, 1]}]
     assert found["offsets"] == [
         {
@@ -110,10 +120,7 @@ def check_it_is_seen(groups: Groups, topic: str, group: str, protocol: str) -> N
     assert found["lag"] == 6
     text = groups("describe", group).out.splitlines()
     assert f"group: {group}  type: {protocol}  state: Stable" in text[0]
-    assert (
-        f"client id: reader-0  host: 127.0.0.1  {'' if protocol == 'classic' else 'epoch: '}"
-        in (text[1])
-    )
+    assert f"  client id: {member['clientId']}  host: 127.0.0.1  " in text[1]
     assert f"  partition: {topic}-1  committed: 10  log end: 13  lag: 3  owner: " in text[3]
     listed = groups("list", "--state", "stable", "--type", protocol).out.splitlines()
     assert f"group: {group}  type: {protocol}  state: Stable  protocol: consumer" in listed
@@ -139,11 +146,8 @@ def wait_until_empty(groups: Groups, group: str) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("protocol", ["classic", pytest.param("consumer", marks=pytest.mark.slow)])
-def test_a_live_group_is_seen_and_left_alone_and_starts_where_it_was_moved(
-    bootstrap: str, create_topic: CreateTopic, join: Join, groups: Groups, protocol: str
-) -> None:
-    topic, group = create_topic(2), f"group-{uuid.uuid4().hex[:12]}"
+def live_and_die(bootstrap: str, groups: Groups, join: Join, topic: str, protocol: str) -> None:
+    group = f"group-{uuid.uuid4().hex[:12]}"
     write(bootstrap, topic, 10)
     member = join(topic, group, protocol)
     member.wait_for("at the end", lambda: has_read(member, 9))
@@ -169,3 +173,56 @@ def test_a_live_group_is_seen_and_left_alone_and_starts_where_it_was_moved(
     follower.leave()
     assert groups("delete", group) == (0, f"deleted group {group}\n", "")
     assert groups("describe", group).code == 1
+
+
+@pytest.mark.parametrize("protocol", ["classic", pytest.param("consumer", marks=pytest.mark.slow)])
+def test_a_live_group_is_seen_and_left_alone_and_starts_where_it_was_moved(
+    bootstrap: str, create_topic: CreateTopic, capsys: pytest.CaptureFixture[str], protocol: str
+) -> None:
+    with joining(bootstrap) as join:
+        live_and_die(bootstrap, commands(bootstrap, capsys), join, create_topic(2), protocol)
+
+
+@pytest.mark.slow
+@pytest.mark.java
+def test_the_commands_work_against_apache_kafka(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = dict(line.split("=", 1) for line in GROUPS.splitlines())
+    with running(settings) as kafka, joining(kafka.bootstrap) as join:
+        groups = commands(kafka.bootstrap, capsys)
+        there = ["--bootstrap-server", kafka.bootstrap, "--partitions", "2"]
+        for protocol in ("classic", "consumer"):
+            assert run(["topics", "create", *there, protocol]) == 0
+            capsys.readouterr()
+            live_and_die(kafka.bootstrap, groups, join, protocol, protocol)
+
+
+@pytest.mark.slow
+@pytest.mark.java
+def test_kafkas_own_tool_shows_the_same_figures(
+    bootstrap: str, create_topic: CreateTopic, capsys: pytest.CaptureFixture[str]
+) -> None:
+    groups, topic = commands(bootstrap, capsys), create_topic(2)
+    group = f"group-{uuid.uuid4().hex[:12]}"
+    write(bootstrap, topic, 10)
+    moved = groups("reset-offsets", group, "--topic", topic, "--to-offset", "3", "--execute")
+    assert moved.code == 0, moved.err
+    asking = ["--bootstrap-server", bootstrap, "--describe", "--group", group]
+    done = subprocess.run(
+        java_command(CONSUMER_GROUPS, asking, SHORT_LIVED),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    lines = [line.split() for line in done.stdout.splitlines() if line.strip()]
+    heads = next(line for line in lines if line[0] == "GROUP")
+    rows = [dict(zip(heads, line, strict=False)) for line in lines if line[0] == group]
+    told = [
+        (row["TOPIC"], *(int(row[head]) for head in FIGURES))
+        for row in sorted(rows, key=lambda row: int(row["PARTITION"]))
+    ]
+    names = ("topic", "partition", "committedOffset", "logEndOffset", "lag")
+    assert told == [
+        tuple(each[name] for name in names) for each in described(groups, group)["offsets"]
+    ]
+    assert len(told) == 2

@@ -9,17 +9,23 @@ import pytest
 from broker import group_lag
 from broker.api.create_topics import create_topics
 from broker.api.delete_topics import delete_topics
+from broker.network.sockets import SocketNetwork
 from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
 from tests.unit.broker.api.group_requests import (
     ONE_PARTITION,
     commit,
     coordinator_is_ready,
     delete,
 )
-from tests.unit.broker.api.nodes import append, ask, create_topic, running_node
+from tests.unit.broker.api.nodes import NobodyNetwork, append, ask, create_topic, running_node
 from tests.unit.broker.api.other_brokers import let_in
+from tests.unit.broker.cli.scripted_broker import HANG_UP, scripted
+
+ALONE = {**ONE_PARTITION, "controlled.shutdown.enable": "false"}
+"""At its end it does not wait for other brokers to lead what it led."""
 
 
 async def lags(node: Node) -> dict[tuple[str, str, int], int]:
@@ -97,9 +103,7 @@ async def test_readers_that_come_together_cost_one_look(monkeypatch: pytest.Monk
 
 async def test_a_leader_that_cannot_be_reached_leaves_its_partitions_without_a_lag() -> None:
     """The network of this node lets nobody connect."""
-    # The other broker would be waited for at the end: it is to lead what this one does.
-    properties = {**ONE_PARTITION, "controlled.shutdown.enable": "false"}
-    async with running_node(properties) as node:
+    async with running_node(ALONE) as node:
         await create_topic(node, "t")
         await coordinator_is_ready(node)
         await let_in(node, 2)
@@ -109,6 +113,32 @@ async def test_a_leader_that_cannot_be_reached_leaves_its_partitions_without_a_l
         async with asyncio.timeout(group_lag._PATIENCE_S + 5):
             assert await lags(node) == {("g", "t", 0): 0}
         assert len((await node.group_lag.look()).offsets) == 2
+
+
+async def test_other_leaders_are_asked_for_their_log_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them, on a real socket. What it cannot tell is left out."""
+
+    def told(code: ErrorCode, offset: int) -> m.ListOffsetsResponse:
+        part = m.ListOffsetsPartitionResponse(partition_index=0, error_code=code, offset=offset)
+        topics = [m.ListOffsetsTopicResponse(name="elsewhere", partitions=[part])]
+        return m.ListOffsetsResponse(topics=topics)
+
+    answers = [told(ErrorCode.NONE, 9), told(ErrorCode.OFFSET_NOT_AVAILABLE, -1), HANG_UP]
+    answers.append(told(ErrorCode.NONE, 10))
+    async with scripted({ApiKey.LIST_OFFSETS: answers}) as other, running_node(ALONE) as node:
+        monkeypatch.setattr(
+            NobodyNetwork, "connect", lambda _, address: SocketNetwork().connect(other.address)
+        )
+        await coordinator_is_ready(node)
+        await let_in(node, 2)
+        await create_topic_led_by(node, "elsewhere", 2)
+        assert await commit(node, 4, topic="elsewhere") == 0
+        key = ("g", "elsewhere", 0)
+        assert [await lags(node) for _ in answers] == [{key: 5}, {}, {}, {key: 6}]
+        [api_key, _, body] = other.asked[0]
+        assert api_key == ApiKey.LIST_OFFSETS
+        assert (body.replica_id, body.isolation_level) == (-1, 0)
+        assert [each.timestamp for each in body.topics[0].partitions] == [-1]
 
 
 async def test_a_partition_between_two_leaders_has_no_lag(monkeypatch: pytest.MonkeyPatch) -> None:

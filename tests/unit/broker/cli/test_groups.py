@@ -17,7 +17,7 @@ from tests.unit.broker.cli.conftest import Run
 from tests.unit.broker.cli.homes import formatted, make_home
 from tests.unit.broker.cli.processes import PATIENCE_S, free_ports, started
 
-pytestmark = pytest.mark.clients
+pytestmark = [pytest.mark.clients, pytest.mark.slow]
 
 ONE = "AAAAAAAAAAAAAAAAAAAAAA"
 PROPERTIES = (
