@@ -103,7 +103,7 @@ async def _check_is_idle(cluster: ClusterClient, group: str) -> None:
     view = await view_group(cluster, group)
     if view is not None and (view.members or view.state != _EMPTY):
         raise FindingError(
-            f"group {group!r} is {view.state} with {len(view.members)} members; "
+            f"group {group!r} is {view.state} with {_count(len(view.members), 'member')}; "
             "stop its consumers, and wait until their sessions have ended"
         )
 
@@ -211,7 +211,12 @@ def _print(group: str, moves: Sequence[_Move], *, is_executed: bool) -> None:
             f"partition: {log.partition}  from: {before}  to: {planned.offset}  "
             f"lag: {log.latest - planned.offset}{note}"
         )
+    offsets = f"{_count(len(moves), 'offset')} of group {group}"
     if is_executed:
-        click.echo(f"committed {len(moves)} offsets of group {group}")
+        click.echo(f"committed {offsets}")
     else:
-        click.echo(f"nothing is changed; add --execute to commit {len(moves)} offsets of {group}")
+        click.echo(f"nothing is changed; add --execute to commit {offsets}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

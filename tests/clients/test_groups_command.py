@@ -131,7 +131,7 @@ def check_it_is_left_alone(groups: Groups, topic: str, group: str) -> None:
     for more in ((), ("--execute",)):
         refused = groups("reset-offsets", group, "--topic", topic, "--to-earliest", *more)
         assert (refused.code, refused.out) == (1, "")
-        assert f"group '{group}' is Stable with 1 members; stop its consumers" in refused.err
+        assert f"group '{group}' is Stable with 1 member; stop its consumers" in refused.err
     refused = groups("delete", group)
     assert (refused.code, "it has members" in refused.err) == (1, True)
     refused = groups("delete-offsets", group, "--topic", topic)
@@ -185,6 +185,7 @@ def test_a_live_group_is_seen_and_left_alone_and_starts_where_it_was_moved(
 
 @pytest.mark.slow
 @pytest.mark.java
+@pytest.mark.timeout(300)
 def test_the_commands_work_against_apache_kafka(capsys: pytest.CaptureFixture[str]) -> None:
     settings = dict(line.split("=", 1) for line in GROUPS.splitlines())
     with running(settings) as kafka, joining(kafka.bootstrap) as join:
