@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker.coordination.shard import ShardState
+from broker.log.breather import Breather
 from broker.network.interface import Address
 from broker.peers.channel import Channel, UnansweredError
 from broker.protocol import messages as m
@@ -26,7 +27,7 @@ from broker.protocol.errors import ErrorCode
 from broker.replication.read_limits import Reader, check_latest, read_limit
 
 if TYPE_CHECKING:
-    from broker.groups.offsets import CommittedOffsets
+    from broker.groups.offsets import Partitions
     from broker.node import Node
 
 OFFSETS_MAX = 10_000
@@ -95,28 +96,37 @@ class GroupLag:
         """And how many were left out."""
         found: list[GroupOffset] = []
         left_out = 0
+        breather = Breather()
         for _, shard in self._node.groups.shards:
-            if shard.state is ShardState.ACTIVE:
-                left_out += self._take(shard.machine.offsets, found)
-            await asyncio.sleep(0)
+            if shard.state is not ShardState.ACTIVE:
+                continue
+            offsets = shard.machine.offsets
+            for group_id in offsets.groups():
+                left_out += self._take(group_id, offsets.of_group(group_id), found)
+                await breather.pause()
         return found, left_out
 
-    def _take(self, offsets: CommittedOffsets, found: list[GroupOffset]) -> int:
+    def _take(
+        self, group_id: str, topics: Mapping[str, Partitions], found: list[GroupOffset]
+    ) -> int:
         """How many were left out. Offsets of partitions that are gone are neither."""
         image = self._node.metadata.image
-        looked_at = 0
-        for group_id in offsets.groups():
-            for name, partitions in offsets.of_group(group_id).items():
-                topic = image.topic(name)
-                for index, committed in partitions.items():
-                    if len(found) >= OFFSETS_MAX:
-                        return len(offsets) - looked_at
-                    looked_at += 1
-                    if topic is None or index >= len(topic.partitions):
-                        continue
-                    if committed.is_of(topic.topic_id):
-                        found.append(GroupOffset(group_id, name, index, committed.offset))
-        return 0
+        left_out = 0
+        for name, partitions in topics.items():
+            if len(found) >= OFFSETS_MAX:
+                left_out += len(partitions)
+                continue
+            topic = image.topic(name)
+            for index, committed in partitions.items():
+                if topic is None or index >= len(topic.partitions):
+                    continue
+                if not committed.is_of(topic.topic_id):
+                    continue
+                if len(found) < OFFSETS_MAX:
+                    found.append(GroupOffset(group_id, name, index, committed.offset))
+                else:
+                    left_out += 1
+        return left_out
 
     # Log ends
 
@@ -124,7 +134,9 @@ class GroupLag:
         ends: dict[_Partition, int] = {}
         elsewhere: dict[int, list[_Partition]] = {}
         image = self._node.metadata.image
+        breather = Breather()
         for name, index in wanted:
+            await breather.pause()
             topic = image.topic(name)
             if topic is None or index >= len(topic.partitions):
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from prometheus_client import generate_latest
@@ -33,14 +34,13 @@ async def exposition(node: Node) -> bytes:
     """Made in pieces: a scrape of many thousand partitions must not hold up the requests."""
     pieces: list[bytes] = []
     groups = await node.group_lag.look()
-    for family in NodeCollector(node, groups).collect():
-        for start in range(0, max(1, len(family.samples)), _SAMPLES_IN_A_PIECE):
-            part = Metric(family.name, family.documentation, family.type)
-            part.samples = family.samples[start : start + _SAMPLES_IN_A_PIECE]
-            text = generate_latest(_One(part))
-            # A family's HELP and TYPE stand once, before its first sample.
-            pieces.append(text if start == 0 else text.split(b"\n", 2)[2])
-            await asyncio.sleep(0)
+    name = None
+    for part in NodeCollector(node, groups).collect():
+        text = generate_latest(_One(part))
+        # A family's HELP and TYPE stand once, before its first sample.
+        pieces.append(text if part.name != name else text.split(b"\n", 2)[2])
+        name = part.name
+        await asyncio.sleep(0)
     return b"".join(pieces)
 
 
@@ -55,7 +55,10 @@ class _One:
 
 
 class NodeCollector:
-    """A collector in prometheus_client's sense: `collect` looks at the node as it is now."""
+    """Like a collector of prometheus_client: `collect` looks at the node as it is now.
+
+    A family with many samples comes in several parts, one after the other.
+    """
 
     def __init__(self, node: Node, groups: GroupFigures) -> None:
         """`groups` is looked up before, because other nodes may have to be asked."""
@@ -119,10 +122,12 @@ class NodeCollector:
 
     def _groups(self) -> Iterator[Metric]:
         found = self._group_figures
-        yield _family(
-            catalogue.GROUP_OFFSET, [(_labels_of(each), each.committed) for each in found.offsets]
+        yield from _parts(
+            catalogue.GROUP_OFFSET, ((_labels_of(each), each.committed) for each in found.offsets)
         )
-        yield _family(catalogue.GROUP_LAG, [(_labels_of(each), lag) for each, lag in found.lags()])
+        yield from _parts(
+            catalogue.GROUP_LAG, ((_labels_of(each), lag) for each, lag in found.lags())
+        )
         yield _family(catalogue.GROUP_OFFSETS_LEFT_OUT, [((), found.left_out)])
 
     def _connections(self) -> Iterator[Metric]:
@@ -152,12 +157,12 @@ class NodeCollector:
     def _logs(self) -> Iterator[Metric]:
         partitions = list(self._node.partitions)
         for position, info in enumerate(catalogue.LOGS):
-            yield _family(
+            yield from _parts(
                 info,
-                [
+                (
                     ((each.topic, str(each.index)), _log_figures(each)[position])
                     for each in partitions
-                ],
+                ),
             )
 
 
@@ -202,6 +207,17 @@ def _family(info: MetricInfo, samples: Iterable[Sample]) -> Metric:
     for labels, value in samples:
         family.add_metric(labels, value)
     return family
+
+
+def _parts(info: MetricInfo, samples: Iterable[Sample]) -> Iterator[Metric]:
+    """At least one, so that a family without samples is exported with its HELP and TYPE."""
+    left = iter(samples)
+    some = list(islice(left, _SAMPLES_IN_A_PIECE))
+    while True:
+        yield _family(info, some)
+        some = list(islice(left, _SAMPLES_IN_A_PIECE))
+        if not some:
+            return
 
 
 def _add_summary(

@@ -17,6 +17,8 @@ import pytest
 from confluent_kafka import Producer
 
 from bench.apache_kafka import java_command, running
+from broker.cli import group_reset
+from broker.cli.cluster_client import ClusterClient
 from broker.cli.main import run
 from tests.clients.conftest import GROUPS, CreateTopic
 from tests.clients.group_members import GroupMember
@@ -127,11 +129,21 @@ def check_it_is_seen(groups: Groups, topic: str, group: str, protocol: str) -> N
     assert group not in groups("list", "--state", "Empty").out
 
 
+async def no_look(cluster: ClusterClient, group: str) -> None:
+    pass
+
+
 def check_it_is_left_alone(groups: Groups, topic: str, group: str) -> None:
     for more in ((), ("--execute",)):
         refused = groups("reset-offsets", group, "--topic", topic, "--to-earliest", *more)
         assert (refused.code, refused.out) == (1, "")
         assert f"group '{group}' is Stable with 1 member; stop its consumers" in refused.err
+    with pytest.MonkeyPatch.context() as patched:
+        # As if the member had joined after the look at the group: the coordinator refuses it, too.
+        patched.setattr(group_reset, "_check_is_idle", no_look)
+        late = groups("reset-offsets", group, "--topic", topic, "--to-earliest", "--execute")
+    assert (late.code, late.out) == (1, "")
+    assert "has members since a moment ago, and its offsets are as they were" in late.err
     refused = groups("delete", group)
     assert (refused.code, "it has members" in refused.err) == (1, True)
     refused = groups("delete-offsets", group, "--topic", topic)
