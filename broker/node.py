@@ -22,6 +22,7 @@ from broker.config.topic import LogConfig
 from broker.controller.topic_rules import RulesOf, TopicRules
 from broker.decision import Decision, changes_of
 from broker.group_coordinator import GroupCoordinator
+from broker.group_lag import GroupLag
 from broker.log.breather import Breather
 from broker.log.identity import WrongDirectoryError
 from broker.log.log_directory import LogDirectory
@@ -87,6 +88,7 @@ class Node:
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._context = copy_context()
         self.groups = GroupCoordinator(self)
+        self.group_lag = GroupLag(self)
         self.role = BrokerRole(self, directories)
         self.partitions = self.role.partitions
         self.producer_ids = self.role.producer_ids
@@ -330,6 +332,7 @@ class Node:
         await self.role.leave()
         await self.server.close()
         await self.role.stop()
+        self.group_lag.close()
         if hasattr(self, "quorum"):
             if not self.failed.done():
                 with suppress(TimeoutError):

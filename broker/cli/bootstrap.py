@@ -23,13 +23,18 @@ bootstrap_option = click.option(
 )
 
 
-def with_client(bootstrap: str, work: Callable[[WireClient], Awaitable[None]]) -> None:
+def address_of(bootstrap: str) -> Address:
     host, _, port = bootstrap.rpartition(":")
     if not host or not (port.isascii() and port.isdigit() and int(port[:6]) <= 65535):
         raise click.UsageError(f"--bootstrap-server {bootstrap!r} is not HOST:PORT")
+    return Address(host.strip("[]"), int(port))
+
+
+def with_client(bootstrap: str, work: Callable[[WireClient], Awaitable[None]]) -> None:
+    address = address_of(bootstrap)
 
     async def run() -> None:
-        client = await WireClient.connect(SocketNetwork(), Address(host.strip("[]"), int(port)))
+        client = await WireClient.connect(SocketNetwork(), address)
         try:
             await work(client)
         finally:

@@ -2,6 +2,7 @@
 
 CommandError
   EnvironmentFailure   255: a file, a port, a peer is not as it must be
+    UnreachableFailure 255: a peer does not answer; it, or another node, may answer later
   FindingError           1: the command did its work and found something wrong
 """
 
@@ -35,6 +36,10 @@ class CommandError(Exception):
 
 class EnvironmentFailure(CommandError):  # noqa: N818
     """Nobody's bug: the message says what is wrong and what to try."""
+
+
+class UnreachableFailure(EnvironmentFailure):
+    """Commands that know other nodes try again. Whether a request was executed is unknown."""
 
 
 class FindingError(CommandError):

@@ -48,6 +48,12 @@ def _quorum() -> click.Command:
     return quorum
 
 
+def _groups() -> click.Command:
+    from broker.cli.groups import groups
+
+    return groups
+
+
 _COMMANDS: dict[str, Callable[[], click.Command]] = {
     "start": _start,
     "format": _format,
@@ -55,6 +61,7 @@ _COMMANDS: dict[str, Callable[[], click.Command]] = {
     "topics": _topics,
     "partitions": _partitions,
     "quorum": _quorum,
+    "groups": _groups,
 }
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from broker.cli.errors import EnvironmentFailure
+from broker.cli.errors import EnvironmentFailure, UnreachableFailure
 from broker.network.interface import Address, Connection, Network
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
@@ -22,28 +22,32 @@ _CLIENT_ID = "broker-cli"
 class WireClient:
     """Made by `connect`. Uses the newest version that both sides know."""
 
-    def __init__(self, connection: Connection, address: Address) -> None:
+    def __init__(self, connection: Connection, address: Address, timeout_s: float) -> None:
         self._connection = connection
         self._address = address
+        self._timeout_s = timeout_s
         self._answers = _Answers()
         self._correlation_id = 0
         self._broker_versions: dict[int, tuple[int, int]] = {}
         connection.start(self._answers)
 
     @classmethod
-    async def connect(cls, network: Network, address: Address) -> WireClient:
+    async def connect(
+        cls, network: Network, address: Address, timeout_s: float = _TIMEOUT_S
+    ) -> WireClient:
+        """`timeout_s` bounds the connection attempt, and the wait for each response."""
         try:
-            connection = await asyncio.wait_for(network.connect(address), _TIMEOUT_S)
+            connection = await asyncio.wait_for(network.connect(address), timeout_s)
         except TimeoutError:
-            raise EnvironmentFailure(
-                f"cannot connect to {address}: no answer within {_TIMEOUT_S:.0f} s"
+            raise UnreachableFailure(
+                f"cannot connect to {address}: no answer within {timeout_s:g} s"
             ) from None
         except OSError as error:
             # Names that cannot be resolved have negative numbers, which are not the system's.
             number = error.errno or 0
             reason = os.strerror(number) if number > 0 else error.strerror or str(error)
-            raise EnvironmentFailure(f"cannot connect to {address}: {reason}") from None
-        client = cls(connection, address)
+            raise UnreachableFailure(f"cannot connect to {address}: {reason}") from None
+        client = cls(connection, address, timeout_s)
         # Version 0 is understood by every broker there ever was.
         answer: m.ApiVersionsResponse = await client._send(
             ApiKey.API_VERSIONS, 0, m.ApiVersionsRequest()
@@ -53,13 +57,19 @@ class WireClient:
         }
         return client
 
-    async def ask(self, api_key: ApiKey, body: Any) -> Any:
-        known_min, known_max = API_VERSIONS[api_key]
-        there_min, there_max = self._broker_versions.get(api_key, (0, -1))
-        version = min(known_max, there_max)
-        if version < max(known_min, there_min):
+    async def ask(self, api_key: ApiKey, body: Any, *, newest: int | None = None) -> Any:
+        """`newest` is the last version to use, where a later one lacks a field that is needed."""
+        version = self.version_of(api_key, newest=newest)
+        if version is None:
             raise EnvironmentFailure(f"{self._address} does not serve {api_key.name}")
         return await self._send(api_key, version, body)
+
+    def version_of(self, api_key: ApiKey, *, newest: int | None = None) -> int | None:
+        """The version that `ask` uses; None if the broker does not serve the API."""
+        known_min, known_max = API_VERSIONS[api_key]
+        there_min, there_max = self._broker_versions.get(api_key, (0, -1))
+        version = min(known_max, there_max) if newest is None else min(newest, there_max)
+        return version if version >= max(known_min, there_min) else None
 
     def close(self) -> None:
         self._connection.close()
@@ -76,17 +86,18 @@ class WireClient:
             frames.request_frame(header, codec.encode_request(api_key, version, body))
         )
         try:
-            frame = await asyncio.wait_for(self._answers.next(), _TIMEOUT_S)
+            frame = await asyncio.wait_for(self._answers.next(), self._timeout_s)
             answer, at = frames.decode_response_header(api_key, version, frame)
             if answer.correlation_id != self._correlation_id:
                 raise MalformedMessageError("the answer is to another request")
             decoded, _ = codec.decode_response(api_key, version, frame, at)
         except TimeoutError:
-            raise EnvironmentFailure(f"{self._address} does not answer {api_key.name}") from None
+            raise UnreachableFailure(f"{self._address} does not answer {api_key.name}") from None
         except (MalformedMessageError, ConnectionError) as error:
-            raise EnvironmentFailure(
-                f"{self._address} does not answer {api_key.name} as Kafka does: {error}"
-            ) from None
+            problem = f"{self._address} does not answer {api_key.name} as Kafka does: {error}"
+            if isinstance(error, ConnectionError):
+                raise UnreachableFailure(problem) from None
+            raise EnvironmentFailure(problem) from None
         return decoded
 
 

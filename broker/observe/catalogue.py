@@ -29,6 +29,7 @@ class MetricInfo(NamedTuple):
 _C, _G, _S = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.SUMMARY
 _TOPIC = ("topic",)
 _PARTITION = ("topic", "partition")
+_GROUP_PARTITION = ("group", "topic", "partition")
 _NONE: tuple[str, ...] = ()
 
 # In the order of TopicMetrics' fields in `exporter.py`.
@@ -133,6 +134,26 @@ REPLICAS = (
     ),
 )
 
+GROUP_OFFSET = MetricInfo(
+    "reference_group_committed_offset",
+    _G,
+    _GROUP_PARTITION,
+    "Offset that a group has committed, exported by the group's coordinator.",
+)
+GROUP_LAG = MetricInfo(
+    "reference_group_records_lag",
+    _G,
+    _GROUP_PARTITION,
+    "Records between a group's committed offset and the high watermark, exported by the group's "
+    "coordinator. Absent while the partition's leader does not answer.",
+)
+GROUP_OFFSETS_LEFT_OUT = MetricInfo(
+    "reference_group_offsets_left_out",
+    _G,
+    _NONE,
+    "Committed offsets that are not exported, because a node exports 10,000 at most.",
+)
+
 CONNECTIONS = MetricInfo(
     "kafka_server_socket_server_metrics_connection_count", _G, _NONE, "Open client connections."
 )
@@ -179,6 +200,9 @@ CATALOGUE = (
     REQUEST_ERRORS,
     REQUEST_TIME,
     *REPLICAS,
+    GROUP_OFFSET,
+    GROUP_LAG,
+    GROUP_OFFSETS_LEFT_OUT,
     CONNECTIONS,
     CONNECTIONS_REFUSED,
     REQUEST_MEMORY,

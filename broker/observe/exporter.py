@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from prometheus_client import generate_latest
@@ -18,6 +19,7 @@ from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from broker.group_lag import GroupFigures, GroupOffset
     from broker.node import Node
     from broker.partition import Partition
 
@@ -31,14 +33,14 @@ Sample = tuple[tuple[str, ...], float]
 async def exposition(node: Node) -> bytes:
     """Made in pieces: a scrape of many thousand partitions must not hold up the requests."""
     pieces: list[bytes] = []
-    for family in NodeCollector(node).collect():
-        for start in range(0, max(1, len(family.samples)), _SAMPLES_IN_A_PIECE):
-            part = Metric(family.name, family.documentation, family.type)
-            part.samples = family.samples[start : start + _SAMPLES_IN_A_PIECE]
-            text = generate_latest(_One(part))
-            # A family's HELP and TYPE stand once, before its first sample.
-            pieces.append(text if start == 0 else text.split(b"\n", 2)[2])
-            await asyncio.sleep(0)
+    groups = await node.group_lag.look()
+    name = None
+    for part in NodeCollector(node, groups).collect():
+        text = generate_latest(_One(part))
+        # A family's HELP and TYPE stand once, before its first sample.
+        pieces.append(text if part.name != name else text.split(b"\n", 2)[2])
+        name = part.name
+        await asyncio.sleep(0)
     return b"".join(pieces)
 
 
@@ -53,15 +55,21 @@ class _One:
 
 
 class NodeCollector:
-    """A collector in prometheus_client's sense: `collect` looks at the node as it is now."""
+    """Like a collector of prometheus_client: `collect` looks at the node as it is now.
 
-    def __init__(self, node: Node) -> None:
+    A family with many samples comes in several parts, one after the other.
+    """
+
+    def __init__(self, node: Node, groups: GroupFigures) -> None:
+        """`groups` is looked up before, because other nodes may have to be asked."""
         self._node = node
+        self._group_figures = groups
 
     def collect(self) -> Iterator[Metric]:
         yield from self._topics()
         yield from self._requests()
         yield from self._replicas()
+        yield from self._groups()
         yield from self._connections()
         yield from self._process()
         yield from self._logs()
@@ -112,6 +120,16 @@ class NodeCollector:
         for info, value in zip(catalogue.REPLICAS, values, strict=True):
             yield _family(info, [((), value)])
 
+    def _groups(self) -> Iterator[Metric]:
+        found = self._group_figures
+        yield from _parts(
+            catalogue.GROUP_OFFSET, ((_labels_of(each), each.committed) for each in found.offsets)
+        )
+        yield from _parts(
+            catalogue.GROUP_LAG, ((_labels_of(each), lag) for each, lag in found.lags())
+        )
+        yield _family(catalogue.GROUP_OFFSETS_LEFT_OUT, [((), found.left_out)])
+
     def _connections(self) -> Iterator[Metric]:
         server = self._node.server
         memory = server.memory
@@ -139,12 +157,12 @@ class NodeCollector:
     def _logs(self) -> Iterator[Metric]:
         partitions = list(self._node.partitions)
         for position, info in enumerate(catalogue.LOGS):
-            yield _family(
+            yield from _parts(
                 info,
-                [
+                (
                     ((each.topic, str(each.index)), _log_figures(each)[position])
                     for each in partitions
-                ],
+                ),
             )
 
 
@@ -166,6 +184,10 @@ def _log_figures(partition: Partition) -> tuple[int, ...]:
     return log.size_bytes, log.start_offset, log.end_offset, len(log.segments)
 
 
+def _labels_of(offset: GroupOffset) -> tuple[str, ...]:
+    return offset.group_id, offset.topic, str(offset.partition)
+
+
 def _is_under_min_isr(partition: Partition) -> bool:
     # The one replica of a partition on one node is in sync as long as its log is online.
     in_sync = 0 if partition.log.failure is not None else 1
@@ -185,6 +207,17 @@ def _family(info: MetricInfo, samples: Iterable[Sample]) -> Metric:
     for labels, value in samples:
         family.add_metric(labels, value)
     return family
+
+
+def _parts(info: MetricInfo, samples: Iterable[Sample]) -> Iterator[Metric]:
+    """At least one, so that a family without samples is exported with its HELP and TYPE."""
+    left = iter(samples)
+    some = list(islice(left, _SAMPLES_IN_A_PIECE))
+    while True:
+        yield _family(info, some)
+        some = list(islice(left, _SAMPLES_IN_A_PIECE))
+        if not some:
+            return
 
 
 def _add_summary(

@@ -29,6 +29,21 @@ Kafka's metrics. Names that begin with `reference_` exist only in this broker. A
 
 `python -m broker.observe.reference` writes this page, and a test compares it with the code.
 
+## Lag of groups
+
+`reference_group_records_lag` is the number of records that a group has not committed yet, per
+partition. [`broker groups describe`](groups.md) prints the same figure. The coordinator of a group
+exports it, also for groups whose members are all gone. Partitions that another node leads are asked
+for their log ends when `/metrics` is read, at most once a second and for 2 s at most; nothing is
+computed while nobody reads. A partition whose leader does not answer has no lag until it does.
+
+A node exports 10,000 committed offsets at most; `reference_group_offsets_left_out` counts the rest.
+When a group gets another coordinator, the label `instance` changes. Use
+`max by (group, topic, partition) (reference_group_records_lag)`, as the rules in
+[alerts.yml](../alerts.yml) do: one for a lag above a limit, and one for a lag that grows.
+
+## All metrics
+
 | metric | kind | labels | meaning |
 |---|---|---|---|
 """

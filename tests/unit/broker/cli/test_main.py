@@ -8,11 +8,13 @@ import pytest
 from broker.cli import main
 from tests.unit.broker.cli.conftest import Run
 
+RESET = ("groups", "reset-offsets", "--bootstrap", "h:1", "g", "--topic", "t")
+
 
 def test_help_names_every_command(broker: Run) -> None:
     ran = broker("--help")
     assert ran.code == 0
-    for command in ("start", "format", "dump-log", "topics", "partitions", "quorum"):
+    for command in ("start", "format", "dump-log", "topics", "partitions", "quorum", "groups"):
         assert command in ran.out
 
 
@@ -52,6 +54,28 @@ def test_a_misspelt_command_is_answered_with_the_closest(broker: Run) -> None:
         ("quorum", "describe", "--bootstrap-server", "nowhere"),
         ("topics", "create", "--bootstrap", "h:1", "--partitions", "many", "t"),
         ("topics", "create", "--bootstrap", "h:1", "--config", "x", "t"),
+        ("groups",),
+        ("groups", "list"),
+        ("groups", "list", "--bootstrap", "h:1", "--state", "Sleepy"),
+        ("groups", "list", "--bootstrap", "h:1", "--type", "odd"),
+        ("groups", "describe", "--bootstrap", "h:1", "--state", "--members", "g"),
+        ("groups", "describe", "--bootstrap", "h:1", "--timeout", "0", "g"),
+        ("groups", "describe", "--bootstrap", "h:1", ""),
+        ("groups", "delete", "--bootstrap", "h:1"),
+        ("groups", "delete", "--bootstrap", "h:1", "g", ""),
+        ("groups", "delete-offsets", "--bootstrap", "h:1", "g"),
+        ("groups", "delete-offsets", "--bootstrap", "h:1", "", "--topic", "t"),
+        ("groups", "reset-offsets", "--bootstrap", "h:1", "--topic", "t", "--to-latest"),
+        ("groups", "reset-offsets", "--bootstrap", "h:1", "g", "--to-latest"),
+        ("groups", "reset-offsets", "--bootstrap", "h:1", "g", "--topic", "t"),
+        ("groups", "reset-offsets", "--bootstrap", "h:1", "", "--topic", "t", "--to-latest"),
+        (*RESET, "--to-latest", "--all-topics"),
+        (*RESET, "--to-latest", "--to-earliest"),
+        (*RESET, "--to-latest", "--execute", "--dry-run"),
+        (*RESET, "--to-offset", "-1"),
+        (*RESET, "--shift-by", "few"),
+        (*RESET, "--to-datetime", "yesterday"),
+        (*RESET, "--by-duration", "P1M"),
         ("dump-log",),
         ("format",),
     ],
@@ -63,6 +87,7 @@ def test_a_wrong_command_line_ends_with_254_and_a_sentence(
     assert ran.code == 254
     assert ran.err.strip()
     assert "Traceback" not in ran.err
+    assert "cannot connect" not in ran.err
 
 
 def test_a_peer_that_is_not_there_ends_with_255(broker: Run) -> None:

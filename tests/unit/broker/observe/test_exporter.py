@@ -12,6 +12,7 @@ from broker.observe.metrics import ProcessFigures
 from broker.observe.reference import metrics_page
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
+from tests.unit.broker.api.group_requests import ONE_PARTITION, commit, coordinator_is_ready
 from tests.unit.broker.api.nodes import append, create_topic, running_node
 
 _DOCS = Path(__file__).parents[4] / "docs"
@@ -29,6 +30,8 @@ async def samples(node: Node) -> dict[str, list[tuple[dict[str, str], float]]]:
 async def busy_node(node: Node) -> None:
     await create_topic(node, "t", 2)
     append(node, "t", 3)
+    await coordinator_is_ready(node)
+    assert await commit(node, 1) == 0
     metrics = node.metrics
     metrics.process_figures = lambda: ProcessFigures(123, 4.5, 6)
     metrics.produced("t", 3, 100)
@@ -42,7 +45,7 @@ async def busy_node(node: Node) -> None:
 
 
 async def test_every_metric_of_the_catalogue_is_exported_and_none_besides() -> None:
-    async with running_node() as node:
+    async with running_node(ONE_PARTITION) as node:
         await busy_node(node)
         found = await samples(node)
         expected = {info.exported_name for info in CATALOGUE}
@@ -55,7 +58,7 @@ async def test_every_metric_of_the_catalogue_is_exported_and_none_besides() -> N
 
 
 async def test_values_are_the_nodes_own() -> None:
-    async with running_node() as node:
+    async with running_node(ONE_PARTITION) as node:
         await busy_node(node)
         found = await samples(node)
 
@@ -71,13 +74,17 @@ async def test_values_are_the_nodes_own() -> None:
         assert value(prefix + "totalproducerequests_total", topic="t") == 2
         assert value(prefix + "failedproducerequests_total", topic="t") == 1
         assert value("kafka_log_log_logendoffset", topic="t", partition="0") == 3
-        assert value("kafka_server_replicamanager_partitioncount") == 2
+        assert value("kafka_server_replicamanager_partitioncount") == 3
         assert value("kafka_controller_kafkacontroller_offlinepartitionscount") == 0
         assert value(
             "kafka_network_requestmetrics_errors_total",
             request="PRODUCE",
             error="MESSAGE_TOO_LARGE",
         ) == 1  # fmt: skip
+        of_group = {"group": "g", "topic": "t", "partition": "0"}
+        assert value("reference_group_committed_offset", **of_group) == 1
+        assert value("reference_group_records_lag", **of_group) == 2
+        assert value("reference_group_offsets_left_out") == 0
         times = "kafka_network_requestmetrics_totaltimems"
         assert 4 <= value(times, request="PRODUCE", quantile="0.99") <= 4.8
         assert value("reference_loop_lag_seconds_max") == 0.25
@@ -110,7 +117,16 @@ def test_every_metric_that_an_alert_names_exists() -> None:
     known = {info.exported_name for info in CATALOGUE}
     assert named
     assert named <= known, named - known
-    assert text.count("- alert:") == text.count("expr:") == text.count("summary:") >= 10
+    alerts, recorded = text.count("- alert:"), text.count("- record:")
+    assert alerts == text.count("summary:") == text.count("action:") >= 10
+    assert alerts + recorded == text.count("expr:")
+
+
+def test_an_alert_uses_no_series_that_no_rule_records() -> None:
+    text = (_DOCS / "alerts.yml").read_text()
+    recorded = set(re.findall(r"- record: (\S+)", text))
+    used = set(re.findall(r"\b[a-z_]+(?::[a-z_]+)+\b", re.sub(r"- record: .*", "", text)))
+    assert used == recorded != set()
 
 
 async def test_a_node_that_is_only_a_controller_tells_of_itself() -> None:
