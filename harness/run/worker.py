@@ -166,7 +166,7 @@ class Worker:
                     left = None if is_stopped else await self.life.drain(ends, deadline_ns)
                     self._pen.news("drained", left)
                 case other:
-                    raise AssertionError(f"no worker can {other}")
+                    raise AssertionError(f"unknown order {other!r}")
 
 
 def main() -> None:
@@ -174,7 +174,7 @@ def main() -> None:
     pen = Pen(os.dup(1))
     os.dup2(2, 1)
     begin = read_order(sys.stdin.buffer.readline())
-    assert isinstance(begin, Begin), "the first order says who the worker is"
+    assert isinstance(begin, Begin), "the first order must be Begin"
     load_plugins(begin.plugins)
     worker = Worker(begin, pen)
 

@@ -64,8 +64,8 @@ class WorkerClients:
                 await asyncio.gather(*answers)
         except TimeoutError:
             raise EnvironmentFailure(
-                f"not within {_READY_S:g} s: all {self._plan.concurrency} clients are ready; "
-                f"try fewer with --concurrency, or see {self._logs}"
+                f"{self._plan.concurrency} clients were not ready within {_READY_S:g} s; "
+                f"try a smaller --concurrency, or see {self._logs}"
             ) from None
         ended = [worker for worker in self._workers.values() if not worker.is_open]
         if ended:
@@ -202,7 +202,9 @@ class WorkerClients:
         workers = list(self._workers.values())
         await asyncio.gather(*(worker.close() for worker in workers))
         for worker in workers:
-            self._tally.abandon(time.monotonic_ns(), worker.process, "the run was over first")
+            self._tally.abandon(
+                time.monotonic_ns(), worker.process, "the run ended before the operation did"
+            )
 
     def _start(self, number: int, *, process: int, ordinal: int) -> WorkerProcess:
         plan = self._plan
@@ -231,7 +233,7 @@ class WorkerClients:
         self._tally.row(*frame[1:])
 
     def _replace(self, dead: WorkerProcess) -> None:
-        """A client that died goes on as another process, with operations nobody has done yet."""
+        """Replace a dead client by another process with unused operations."""
         self._tally.abandon(time.monotonic_ns(), dead.process, "the client's process ended")
         if dead.number in self._held:
             return
@@ -244,13 +246,13 @@ class WorkerClients:
             self._workers[dead.number] = self._heir(dead)
 
     def _doubt(self, dead: WorkerProcess, in_vain: int) -> None:
-        """About one that cannot do its work; to be killed at it is no fault of its own."""
+        """Record a doubt about a client that failed by itself; a kill by a nemesis gives none."""
         if in_vain >= _IN_VAIN_MAX:
-            what = f"ended {in_vain} times in a row with nothing done, and was given up"
+            what = f"ended {in_vain} times in a row without an operation and is not restarted"
         elif dead.failure is not None:
-            what = "could not go on"
+            what = "failed"
         elif dead.is_to_stand_still:
-            what = "was paused, and its process did not last as long"
+            what = "ended while it was paused"
         else:
             return
         log = f"{self._logs.name}/c{dead.number + 1}.log"
@@ -261,7 +263,7 @@ class WorkerClients:
         )
 
     def _heir(self, dead: WorkerProcess) -> WorkerProcess:
-        # Openings count as invocations as well, so this is beyond every ordinal that was used.
+        # Openings count as invocations, so this ordinal is beyond every used one.
         heir = self._start(
             dead.number,
             process=dead.process + self._plan.concurrency,
@@ -274,5 +276,5 @@ class WorkerClients:
 
 
 def _check(clients: WorkerClients) -> Clients:
-    """Has mypy hold it to what a run expects."""
+    """Static check: `WorkerClients` implements `Clients`."""
     return clients
