@@ -157,6 +157,6 @@ def doubts_about_reading(left: Unsettled, within_s: float) -> list[Doubt]:
         doubts.append(Doubt(DoubtKind.NOT_READ_BACK, detail=detail))
     if left.unanswered:
         count, shown = len(left.unanswered), ", ".join(left.unanswered[:_SHOWN])
-        detail = f"within {within_s:g} s: {count} requests, {shown}"
+        detail = f"within {within_s:g} s ({count}): {shown}"
         doubts.append(Doubt(DoubtKind.UNANSWERED, detail=detail))
     return doubts

@@ -171,9 +171,9 @@ EFFECTS: list[tuple[str, list[tuple[type, str, Any]], str]] = [
     ("partition", [(PlaceNetwork, "cut", pretend)], "open though cut"),
     ("partition:bridge", [(SimLink, "cut", nothing), (SimLink, "heal", nothing)], "still open"),
     ("kill", [(NodeProcess, "kill", pretend)], "still runs after it was killed"),
-    ("pause", [(NodeProcess, "pause", pretend)], "goes on though it was paused"),
+    ("pause", [(NodeProcess, "pause", pretend)], "still runs after it was paused"),
     ("restart", [(NodeProcess, "terminate", pretend_to_end)], "asked to stop and still runs"),
-    ("move", [(SimBroker, "elect", pretend)], r"not within 15 s: n\d leads"),
+    ("move", [(SimBroker, "elect", pretend)], r"timed out after 15 s waiting until n\d leads"),
     ("packet:delay", [(SimLink, "slow_down", nothing), (SimLink, "speed_up", nothing)], "the link"),
     ("clock:jump", [(PlaceClocks, "jump", pretend)], r"the clock of n\d moved by"),
     ("clock:skew", [(PlaceClocks, "skew", pretend)], r"the clock of n\d gained"),
@@ -190,9 +190,9 @@ EFFECTS: list[tuple[str, list[tuple[type, str, Any]], str]] = [
     ("retention", [(SimBroker, "delete_records", pretend)], "still begins at"),
     ("membership", [(SimBroker, "reassign", pretend)], "keeps its replicas"),
     ("client:kill", [(SimClients, "kill", pretend)], "still runs after it was killed"),
-    ("client:pause", [(SimProcess, "pause", nothing)], "goes on though it was paused"),
+    ("client:pause", [(SimProcess, "pause", nothing)], "still runs after it was paused"),
     ("client:cut", [(PlaceNetwork, "cut", pretend)], "open though cut"),
-    ("churn:slow", [(SimClients, "idle", pretend)], "goes on with its operations"),
+    ("churn:slow", [(SimClients, "idle", pretend)], "still performs operations"),
 ]
 """A nemesis, what of the world is replaced so that it does nothing, and how that is told."""
 
@@ -250,7 +250,7 @@ class TestWithoutEffect:
         monkeypatch.setattr("harness.run.run._DRAIN_S", 0.0)
         outcome = run(tmp_path, time_limit_s=10.0)
         assert outcome.exit_code == 2
-        assert "not everything could be read back" in outcome.sentence()
+        assert "logs were not read back completely" in outcome.sentence()
 
     def test_a_client_that_cannot_do_its_work(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -278,7 +278,7 @@ class TestWithoutEffect:
         monkeypatch.setattr(SimDriver, "describe_topic", silent)
         outcome = run(tmp_path, workload="admin", time_limit_s=10.0)
         assert outcome.exit_code == 2
-        assert "last questions without an answer within 60 s" in outcome.sentence()
+        assert "final requests had no answer within 60 s" in outcome.sentence()
         assert 'describe {"topic": "made-1-' in outcome.sentence()
 
 

@@ -240,7 +240,7 @@ def test_a_paused_one_that_is_killed_goes_on_as_another(tmp_path: Path) -> None:
             await progress(tally)
             await workers.start(idle)
 
-    doubt = "client 2 was paused, and its process did not last as long: SIGKILL"
+    doubt = "client 2 ended while it was paused: SIGKILL"
     history = list(with_workers(tmp_path, act, deaths=1, doubts=[f"{doubt}; see clients/c2.log"]))
     processes = {op.process for op in history}
     assert processes > {0, 1}
@@ -276,7 +276,7 @@ def test_one_that_always_fails_is_given_up_and_the_others_go_on(
         assert not await workers.is_running("c2")
         await progress(tally)
 
-    told = f"client 2 ended 5 times in a row with nothing done, and was given up: {why}"
+    told = f"client 2 ended 5 times in a row without an operation and is not restarted: {why}"
     with_workers(tmp_path, act, place=place, deaths=6, doubts=[f"{told}; see clients/c2.log"])
     assert place.starts == CLIENTS + 5
 
@@ -304,8 +304,8 @@ def test_one_that_closes_its_pipe_and_does_not_end_is_ended_and_replaced(
         assert not await workers.is_running("c2")
         await progress(tally)
 
-    why = "it closed its pipe, and no signal ends it" if is_deaf else "SIGKILL"
-    told = f"client 2 ended 5 times in a row with nothing done, and was given up: {why}"
+    why = "it closed its pipe and survived every signal" if is_deaf else "SIGKILL"
+    told = f"client 2 ended 5 times in a row without an operation and is not restarted: {why}"
     with_workers(tmp_path, act, place=place, deaths=6, doubts=[f"{told}; see clients/c2.log"])
     for popen in late:
         popen.wait(60)

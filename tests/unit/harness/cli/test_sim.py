@@ -221,7 +221,7 @@ def test_a_sweep_can_stop_at_the_first_seed_that_is_not_valid(
     assert ran == [1, 2, 3]
     told = capsys.readouterr().out
     assert "invalid: 1 of 3 seeds\n" in told
-    assert "stopped at the first of them: 6 seeds were not run\n" in told
+    assert "stopped at the first one: 6 seeds were not run\n" in told
     assert run("--seed", "6", "--count", "3", "--stop-at-first") == 0
     assert "valid: 3 seeds\n" in capsys.readouterr().out
 
