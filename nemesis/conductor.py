@@ -266,7 +266,7 @@ class Conductor:
             Doubt(
                 DoubtKind.NOT_HEALED,
                 name,
-                f"{name} could not be healed: {outcomes[name].not_healed}",
+                f"{name}: {outcomes[name].not_healed}",
             )
             for name in self.scene.in_force
         ]

@@ -141,7 +141,5 @@ def make_system(plan: Plan, place: Place) -> System:
     system: System = found(kind.make)(place, plan.broker_config)
     if offered(system) != kind.parts:
         said, has = sorted(kind.parts), sorted(offered(system))
-        raise UsageFailure(
-            f"system {plan.system} is registered with parts {said} but offers {has}"
-        )
+        raise UsageFailure(f"system {plan.system} is registered with parts {said} but offers {has}")
     return system

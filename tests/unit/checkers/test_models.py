@@ -243,7 +243,7 @@ def test_a_key_that_is_written_twice_proves_nothing_of_forks() -> None:
     operations, _ = GUILTY["long-fork"]
     result = judge(told(*written, *operations), "long-fork", Question())
     assert result.validity is Validity.UNKNOWN
-    assert result.why == "keys are to be written once, and these were not: x"
+    assert result.why == "keys must be written once, and these were written again: x"
 
 
 WEAK = Contract(

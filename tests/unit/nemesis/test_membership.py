@@ -25,7 +25,7 @@ async def test_others_take_the_place_of_one_who_leaves(stage: Stage) -> None:
     (fault,), (proof,) = await strike(stage, f"membership:{leaving}")
     assert isinstance(fault, BrokerLeaves)
     held = sum(leaving in each for each in before)
-    assert proof == f"{leaving} is in none of its {held} partitions any more, and stopped"
+    assert proof == f"{leaving} is no longer a replica of its {held} partitions and stopped cleanly"
     during = await replicas(stage)
     assert [len(each) for each in during] == [3, 3, 3]
     assert not any(leaving in each for each in during)

@@ -145,7 +145,9 @@ async def test_only_what_was_read_is_deleted(stage: Stage) -> None:
     }
     await mend(stage, "retention", [fault])
     # Twice is once: what is gone already is not this deed's doing.
-    with pytest.raises(NothingToStrikeError, match="t begins there already, or later"):
+    with pytest.raises(
+        NothingToStrikeError, match="the logs of t already begin at these offsets or later"
+    ):
         await named("retention").inject(stage.scene, fault)
     # Played again in a run whose clients are not so far, it does nothing.
     further = DeleteRecords(name="r", at_ms=0.0, topic=TOPIC, before={"0": 21})

@@ -98,8 +98,8 @@ def test_a_graph_is_told_in_a_line() -> None:
     assert topology.shown(halved) == "n1 n2 | n3 n4 n5"
     bridged = topology.shown(topology.bridge(FIVE, Random(1)))
     assert bridged.count(" | ") == 1
-    assert bridged.endswith("not cut off")
+    assert bridged.endswith(" not cut off")
     some = topology.with_clients(topology.complete(FIVE), "clients", ["n1", "n2", "n3", "n4"])
     assert topology.shown(some) == "clients | n5; n1 n2 n3 n4 not cut off"
     ring = topology.shown(topology.majorities_ring(FIVE[:3], Random(1)))
-    assert ring.count("hears n") == 3
+    assert ring.count("receives from n") == 3

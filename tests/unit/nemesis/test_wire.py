@@ -61,5 +61,5 @@ async def test_a_fault_that_no_message_meets_is_missed(stage: Stage) -> None:
         name="never", at_ms=0.0, for_ms=2000.0, match={"api": "EndTxn"}, action={"kind": "drop"}
     )
     stage.scene.begin(never)
-    with pytest.raises(NothingToStrikeError, match="beside another fault"):
+    with pytest.raises(NothingToStrikeError, match="while another fault was in force"):
         await named("wire").inject(stage.scene, never)

@@ -79,7 +79,7 @@ def lost_write(
     read = rows.poll(3000, 4, seen, key)
     anomaly = {
         "ops": [gone, read],
-        "because": f"process 1 sent {told[4]}, acknowledged at offset 4 of {key}; never read",
+        "because": f"process 1 was told that {told[4]} is at offset 4 of {key}; never read",
         "severity": "error",
         "contract": "With acks=all an acknowledged record is never lost.",
         "witness": {"key": key, "value": told[4], "offset": 4},

@@ -97,15 +97,15 @@ def test_of_two_puts_that_were_acknowledged_at_one_offset_one_is_lost() -> None:
         one.because for one in found("lost-put", put(0, 4, 1), put(1, 4, 2), polled(2, "x", (4, 2)))
     ]
     assert told_of == [
-        "x/a: process 0 (op 1) put 1 at offset 4; in the end 2 is there",
-        "x/a: process 1 (op 3) put 2 at offset 4; process 0 (op 1) put 1 at offset 4, too",
+        "x/a: process 0 (op 1) put 1 at offset 4; at the end 2 is there",
+        "x/a: process 1 (op 3) put 2 at offset 4; process 0 (op 1) put 1 at offset 4 as well",
     ]
 
 
 def test_a_put_whose_offset_holds_another_record_is_lost_though_it_was_replaced() -> None:
     story = (put(0, 4, 1), put(0, 5, 3), polled(2, "x", (4, 2), (5, 3)))
     (lost,) = found("lost-put", *story)
-    assert lost.because == ("x/a: process 0 (op 1) put 1 at offset 4; in the end 2 is there")
+    assert lost.because == ("x/a: process 0 (op 1) put 1 at offset 4; at the end 2 is there")
 
 
 def test_a_deletion_whose_place_is_not_known_may_have_come_last() -> None:
@@ -138,7 +138,7 @@ def test_a_deletion_that_has_no_place_explains_nothing(story: tuple[Any, ...]) -
 def test_a_value_that_has_no_place_behind_the_last_is_an_old_one() -> None:
     old = put(0, None, 2, outcome="info")
     (lost,) = found("replaced-get", old, put(1, 4, 1), got(2, 5, 2))
-    assert lost.because.endswith("got 2, which has no place in between")
+    assert lost.because.endswith("got 2, which fits at no offset in between")
     assert not found("replaced-get", old, put(1, 4, 1), got(2, 6, 2))
 
 
