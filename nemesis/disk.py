@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar
 
 from harness.cluster import Cluster
-from harness.cluster.capabilities import DiskFault, Node
+from harness.cluster.capabilities import DiskFault, Node, StoredDamage
 from harness.cluster.errors import FaultMissedError, NodeFailedError
 from harness.cluster.parts import NO_PARTS, Part, offered, the, why_lacking
 from harness.errors import EnvironmentFailure
@@ -59,7 +58,6 @@ _PARTS: dict[str, frozenset[Part]] = {
 }
 """Parts of a system needed to find, roll and repair its stored segments."""
 _SLOW_MS = (50.0, 100.0, 250.0, 500.0)
-_LOG = re.compile(r"(?P<key>[^\s/]+-\d+)/\d{20}\.log")
 _ROLL_MS = "500"
 _ROLLED_WITHIN_S = 10.0
 _FLIP_ATTEMPTS = 4
@@ -76,7 +74,7 @@ class DiskFaults:
     variants: ClassVar[tuple[str, ...]] = tuple(_FORMS)
     needs: ClassVar[frozenset[Part]] = NO_PARTS
     _flipped: dict[str, str] = field(default_factory=dict, compare=False)
-    """By the fault's name: where the bit was."""
+    """By the fault's name, the log that has the flipped bit."""
 
     def __post_init__(self) -> None:
         check_target(self.target)
@@ -111,9 +109,9 @@ class DiskFaults:
             scene.damaged.add(_node(fault))
         match fault:
             case BitFlip():
-                where = await _flip(scene, fault)
-                self._flipped[fault.name] = where
-                return where
+                damage = await _flip(scene, fault)
+                self._flipped[fault.name] = damage.log
+                return damage.where
             case TruncatedTail():
                 return await _truncate(scene, fault)
             case _:
@@ -238,7 +236,7 @@ async def _free(scene: Scene, node: Node) -> int:
     return free
 
 
-async def _flip(scene: Scene, fault: BitFlip) -> str:
+async def _flip(scene: Scene, fault: BitFlip) -> StoredDamage:
     """Flip a bit in a closed segment; roll one first if there is none.
 
     Compaction may delete the segment before the node is down; then another one is tried.
@@ -247,15 +245,15 @@ async def _flip(scene: Scene, fault: BitFlip) -> str:
         if not await _has_closed_segments(scene, fault.node):
             break
         await take_down(scene, fault.node)
-        where = ""
+        damage: StoredDamage | None = None
         try:
-            where = await _damaged(scene, fault, the(scene.cluster.disk).flip_bit)
+            damage = await _damaged(scene, fault, the(scene.cluster.disk).flip_bit)
         except FaultMissedError:
             if not attempts_left:
                 raise
         await _try_to_start(scene, fault.node, fault)
-        if where:
-            return where
+        if damage is not None:
+            return damage
     raise NothingToStrikeError(f"{fault.node} has no closed segment to flip a bit in")
 
 
@@ -273,14 +271,16 @@ async def _truncate(scene: Scene, fault: TruncatedTail) -> str:
         async with scene.links:
             await disk.lose_power(node)
             await disk.restore_power(node)
-    where = await _damaged(scene, fault, disk.truncate_tail)
+    damage = await _damaged(scene, fault, disk.truncate_tail)
     await _try_to_start(scene, node, fault)
-    return where
+    return damage.where
 
 
 async def _damaged(
-    scene: Scene, fault: BitFlip | TruncatedTail, deed: Callable[[Node, float], Awaitable[str]]
-) -> str:
+    scene: Scene,
+    fault: BitFlip | TruncatedTail,
+    deed: Callable[[Node, float], Awaitable[StoredDamage]],
+) -> StoredDamage:
     try:
         return await deed(fault.node, fault.draw)
     except FaultMissedError as nothing:
@@ -324,19 +324,18 @@ async def _has_closed_segments(scene: Scene, node: Node) -> bool:
             await the(scene.cluster.system.topics).alter_topic(topic, {"segment.ms": said})
 
 
-async def _copy_anew(scene: Scene, node: Node, where: str) -> None:
-    """No broker notices a bit that flips at rest, so the log is replaced by another's copy.
+async def _copy_anew(scene: Scene, node: Node, log: str) -> None:
+    """Copy the log from another replica, because no broker notices a bit that flips at rest.
 
-    All logs of the node, where it is not known which of them it was.
+    Copies all logs of the node if `log` is empty.
     """
-    named = _LOG.search(where)
     held = await replicas.held_by(scene, node)
-    if named is not None:
-        held = tuple(each for each in held if each[0] == named["key"])
+    if log:
+        held = tuple(each for each in held if each[0] == log)
     fewer = tuple(
         (key, " ".join(each for each in said.split() if each != node)) for key, said in held
     )
     if any(not said for _, said in fewer):
-        return  # Nobody else has it, so there is nothing to copy.
+        return  # no other replica exists to copy from
     await replicas.move(scene, fewer)
     await replicas.move(scene, held)

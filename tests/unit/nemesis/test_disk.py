@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from harness.cluster.capabilities import StoredDamage
 from harness.cluster.errors import FaultMissedError, NodeFailedError
 from harness.cluster.parts import the
 from harness.cluster.waiting import wait_until
@@ -80,7 +81,7 @@ async def test_a_segment_that_is_compacted_away_is_not_the_last_one(stage: Stage
     await asyncio.sleep(5)
     flip_bit, looks = StoredLogs.flip_bit, list[float]()
 
-    def gone_at_first(self: StoredLogs, draw: float) -> str | None:
+    def gone_at_first(self: StoredLogs, draw: float) -> StoredDamage | None:
         looks.append(draw)
         return None if len(looks) == 1 else flip_bit(self, draw)
 
