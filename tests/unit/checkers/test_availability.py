@@ -58,7 +58,7 @@ def test_a_partition_that_should_serve_and_does_not_is_unavailable(seen: dict[st
     assert anomaly.type == "unavailable"
     assert anomaly.because.startswith("t-0 ")
     assert "60 s after the last fault, although a majority answers" in anomaly.because
-    assert anomaly.contract.startswith("When all is healed")
+    assert anomaly.contract.startswith("After healing")
 
 
 @pytest.mark.parametrize(

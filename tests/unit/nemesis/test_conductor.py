@@ -351,7 +351,7 @@ def test_one_seed_tells_one_story() -> None:
 ANSWERS = (
     RefusedError("t: FENCED_LEADER_EPOCH"),
     NoAnswerError("nobody answered"),
-    NotInTimeError("not within 3 s"),
+    NotInTimeError("timed out after 3 s"),
     NodeFailedError("n2 is off"),
     OSError(5, "Input/output error"),
     TimeoutError(),
