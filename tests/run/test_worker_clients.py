@@ -323,7 +323,7 @@ def test_one_that_fails_once_is_replaced_and_told_of(tmp_path: Path) -> None:
         await progress(tally)
         assert await workers.is_running("c2")
 
-    told = "client 2 could not go on: ValueError: no such thing; see clients/c2.log"
+    told = "client 2 failed: ValueError: no such thing; see clients/c2.log"
     with_workers(tmp_path, act, place=place, deaths=2, doubts=[told])
 
 
