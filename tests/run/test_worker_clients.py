@@ -154,7 +154,7 @@ def test_a_signal_that_does_not_arrive_is_told(
         with monkeypatch.context() as sabotage:
             sabotage.setattr("harness.run.worker_process._SIGNAL_WITHIN_S", 0.2)
             sabotage.setattr(os, "killpg", lambda _, number: signal.Signals(number))
-            with pytest.raises(NotInTimeError, match="the process of client 1 stands still"):
+            with pytest.raises(NotInTimeError, match="the process of client 1 is stopped"):
                 await workers.pause("c1")
             with pytest.raises(NotInTimeError, match="the process of client 2 is gone"):
                 await workers.kill("c2")
