@@ -14,7 +14,7 @@ from harness.cluster.errors import FaultMissedError
 from harness.cluster.parts import NO_PARTS, Part, the
 from harness.schedule.faults import Cut, Fault, KillClient, PauseClient, both_ways
 from nemesis.base import Ground, Moment, NothingToStrikeError, Scene
-from nemesis.partition import Partition
+from nemesis.partition import PartitionFaults
 from nemesis.targets import majority_of, minority_of
 
 TARGETS = ("one", "minority", "majority", "all")
@@ -109,12 +109,12 @@ class ClientFaults:
             if await clients.is_paused(fault.client):
                 raise FaultMissedError(f"{fault.client} is still paused after it was resumed")
 
-    def _partition(self) -> Partition:
-        return Partition(self.name, "clients", "")
+    def _partition(self) -> PartitionFaults:
+        return PartitionFaults(self.name, "clients", "")
 
 
 def _why_no_cut(cluster: Cluster) -> str | None:
-    return Partition("partition:clients", "clients", "").why_not(cluster)
+    return PartitionFaults("partition:clients", "clients", "").why_not(cluster)
 
 
 def _is_the_last(scene: Scene, fault: KillClient | PauseClient) -> bool:

@@ -23,7 +23,7 @@ from nemesis import NEMESES, for_fault, unavailable
 from nemesis.base import Ground, LapsedError, Moment, Nemesis, NothingToStrikeError, Scene
 from nemesis.budget import afford
 from nemesis.healing import heal_cluster
-from nemesis.outcomes import NodeMark, Outcome, doubts_about, marks_of, sentence
+from nemesis.outcomes import FaultOutcome, NodeMark, doubts_about, marks_of, sentence
 
 Note = Callable[[str, Any], None]
 """Writes an operation of the nemesis into the history: f and value."""
@@ -48,7 +48,7 @@ class Conductor:
         self.scene = scene
         scene.on_back = self._write_back
         self._ground = ground
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[FaultOutcome] = []
         """One for every fault begun, and one for every moment without a fault."""
         self._nemeses = {each.name: each for each in nemeses}
         self._decisions = decisions
@@ -127,7 +127,7 @@ class Conductor:
     async def _stroke(self, moment: Moment) -> None:
         await self._sleep_until(moment.at_ms)
         nemesis = self._nemeses[moment.nemesis]
-        skipped = Outcome(nemesis=nemesis.name, moment=moment.name, was_alone=False)
+        skipped = FaultOutcome(nemesis=nemesis.name, moment=moment.name, was_alone=False)
         try:
             faults = await self._chosen(nemesis, moment, skipped)
         except (NothingToStrikeError, *WHAT_CLUSTERS_DO) as nothing:
@@ -136,7 +136,7 @@ class Conductor:
         await _together(self._fault(nemesis, fault) for fault in faults)
 
     async def _chosen(
-        self, nemesis: Nemesis, moment: Moment, skipped: Outcome
+        self, nemesis: Nemesis, moment: Moment, skipped: FaultOutcome
     ) -> tuple[Fault, ...]:
         """Choose the faults of a moment; without a target, try again in its first half.
 
@@ -166,7 +166,7 @@ class Conductor:
 
     async def _fault(self, nemesis: Nemesis, fault: Fault, *, is_played: bool = False) -> None:
         await self._sleep_until(fault.at_ms)
-        outcome = Outcome(nemesis=nemesis.name, moment=fault.name, fault=fault)
+        outcome = FaultOutcome(nemesis=nemesis.name, moment=fault.name, fault=fault)
         self.outcomes.append(outcome)
         self.scene.begin(fault)
         self._menders[fault.name] = nemesis
@@ -183,7 +183,7 @@ class Conductor:
         await self._heal(fault, outcome)
 
     async def _inject(
-        self, nemesis: Nemesis, fault: Fault, outcome: Outcome, *, is_played: bool
+        self, nemesis: Nemesis, fault: Fault, outcome: FaultOutcome, *, is_played: bool
     ) -> dict[str, str]:
         """The proof, or the reason why there is none, as the history stores it."""
         try:
@@ -203,7 +203,7 @@ class Conductor:
             outcome.missed = _said(failure)
         return {"missed": outcome.missed} if outcome.missed else {"skipped": outcome.skipped}
 
-    async def _heal(self, fault: Fault, outcome: Outcome) -> None:
+    async def _heal(self, fault: Fault, outcome: FaultOutcome) -> None:
         """Heal one fault; a failure is retried by `heal_all`."""
         nemesis = self._menders[fault.name]
         self._write("stop", nemesis, {"fault": fault.name})
@@ -230,7 +230,7 @@ class Conductor:
     def _now_ms(self) -> float:
         return round((asyncio.get_running_loop().time() - self._begun_s) * 1000, 1)
 
-    def _skip(self, outcome: Outcome, reason: str) -> None:
+    def _skip(self, outcome: FaultOutcome, reason: str) -> None:
         outcome.skipped = reason
         self.outcomes.append(outcome)
         f = f"start-{outcome.nemesis.partition(':')[0]}"

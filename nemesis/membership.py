@@ -13,7 +13,7 @@ from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
 from nemesis.outage import ONE_NODE, OfProcesses, bring_back, stop
 
 
-class Membership(OfProcesses):
+class MembershipFaults(OfProcesses):
     """Moves all replicas off a broker and removes it; then it joins again and gets them back."""
 
     kinds: ClassVar[tuple[type[Fault], ...]] = (BrokerLeaves,)

@@ -25,7 +25,7 @@ NodeMark = Literal["up", "down", "paused", "cut off", "struck"]
 
 
 @dataclass(slots=True, kw_only=True)
-class Outcome:
+class FaultOutcome:
     nemesis: str
     moment: str
     fault: Fault | None = None
@@ -63,7 +63,7 @@ class Outcome:
 
 
 def doubts_about(
-    outcomes: Sequence[Outcome], *, wanted: Sequence[str] = (), is_all: bool = False
+    outcomes: Sequence[FaultOutcome], *, wanted: Sequence[str] = (), is_all: bool = False
 ) -> list[Doubt]:
     """Doubts about faults that missed or lapsed, and nemeses of `wanted` that injected none.
 
@@ -90,7 +90,7 @@ def doubts_about(
     return doubts
 
 
-def sentence(outcome: Outcome) -> str:
+def sentence(outcome: FaultOutcome) -> str:
     return f"{outcome.moment}: {outcome.proof or 'being injected'}"
 
 

@@ -21,7 +21,7 @@ _OF_THREE = frozenset({"majorities-ring", "bridge"})
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class PartitionFaults:
     """Cuts links between nodes, or between clients and nodes, and measures exactly which."""
 
     name: str = "partition"

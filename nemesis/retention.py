@@ -21,7 +21,7 @@ from nemesis.compact import is_compacted, is_compacting
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
+class RetentionFaults:
     """Deletes the beginnings of logs, only as far as the clients have read them."""
 
     name: str = "retention"

@@ -28,10 +28,10 @@ from harness.run.frames import (
     Begin,
     Drain,
     Idle,
-    Load,
+    LoadOrder,
     Order,
     Probe,
-    Stop,
+    StopOrder,
     Wake,
     framed,
     read_order,
@@ -135,7 +135,7 @@ class Worker:
 
     def take(self, order: Order) -> None:
         """A stop is for what was ordered before it, begun or not: who is late must hear it too."""
-        if isinstance(order, Stop):
+        if isinstance(order, StopOrder):
             self._stopped = self._taken
             self.life.stop()
         elif isinstance(order, Idle):
@@ -153,7 +153,7 @@ class Worker:
             number, order = self._orders.get()
             is_stopped = number <= self._stopped
             match order:
-                case Load(begin_ns, end_ns, interval_ns):
+                case LoadOrder(begin_ns, end_ns, interval_ns):
                     if not is_stopped:
                         await self.life.load(begin_ns, end_ns, interval_ns)
                     self._pen.news("loaded")

@@ -15,7 +15,7 @@ from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
 from harness.plugins import resolved
 from harness.run.clients import Clients, Left, Tried, Unsettled, asked, tried_by_all, unsettled
-from harness.run.frames import Begin, Drain, Idle, Load, Probe, Stop, Wake
+from harness.run.frames import Begin, Drain, Idle, LoadOrder, Probe, StopOrder, Wake
 from harness.run.plan import Plan
 from harness.run.tally import Tally
 from harness.run.worker_process import RowFrame, WorkerProcess
@@ -40,7 +40,7 @@ class WorkerClients:
         self._logs = logs
         self._workload = workload_of(plan)
         self._workers: dict[int, WorkerProcess] = {}
-        self._task: Load | Probe | Drain | None = None
+        self._task: LoadOrder | Probe | Drain | None = None
         """What they are at, for those who take the place of others."""
         self._held: dict[int, asyncio.Event] = {}
         """Those that were killed on purpose, and nobody is to take the place of yet."""
@@ -75,7 +75,7 @@ class WorkerClients:
     async def load(self, for_s: float) -> None:
         plan, now_ns = self._plan, time.monotonic_ns()
         interval_ns = int(plan.concurrency / plan.rate * _NS) if plan.rate else 0
-        self._begin(Load(now_ns, now_ns + int(for_s * _NS), interval_ns))
+        self._begin(LoadOrder(now_ns, now_ns + int(for_s * _NS), interval_ns))
         patience_s = for_s + self._settings.delivery_timeout_ms / 1000 + _LAST_OPERATION_S
         await self._each("loaded", patience_s)
         self._task = None
@@ -108,7 +108,7 @@ class WorkerClients:
         questions = self._workload.closing(worker.number, worker.invocations)
         return Left({}, [asked(question) for question in questions])
 
-    def _begin(self, task: Load | Probe | Drain) -> None:
+    def _begin(self, task: LoadOrder | Probe | Drain) -> None:
         """All of them, and others for those that ended when there was nothing to do."""
         self._task = task
         for number, worker in self._workers.items():
@@ -141,7 +141,7 @@ class WorkerClients:
 
     def stop(self) -> None:
         for worker in self._workers.values():
-            worker.order(Stop())
+            worker.order(StopOrder())
         # Nobody waits any more for those who would take the place of the killed.
         for held in self._held.values():
             held.set()

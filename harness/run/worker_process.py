@@ -18,7 +18,7 @@ from harness.cluster.base import Place
 from harness.cluster.process_table import is_alive, is_stopped, living_members
 from harness.cluster.waiting import wait_until
 from harness.history.op import BACKGROUND
-from harness.run.frames import ROW, TRAFFIC, Begin, FrameReader, Order, order_line
+from harness.run.frames import ROW, TRAFFIC, Begin, Order, WorkerFrameReader, order_line
 
 _PIPE_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
@@ -54,7 +54,7 @@ class WorkerProcess:
         self._on_traffic = on_traffic
         self._loop = asyncio.get_running_loop()
         self._news: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-        self._frames = FrameReader()
+        self._frames = WorkerFrameReader()
         self._ending: asyncio.Future[None] | None = None
         with log.open("ab") as stderr:
             self._popen = subprocess.Popen(

@@ -27,7 +27,7 @@ from nemesis import parse
 from nemesis.base import Scene
 from nemesis.conductor import Conductor
 from nemesis.kill import Kills
-from nemesis.outcomes import Outcome, doubts_about
+from nemesis.outcomes import FaultOutcome, doubts_about
 from nemesis.pause import Pauses
 from nemesis.plan import draw
 from tests.unit.nemesis.scenes import Stage, a_moment, on_stage
@@ -195,9 +195,9 @@ async def test_a_nemesis_that_never_struck_is_a_doubt(stage: Stage) -> None:
 
 
 def test_who_asks_for_all_takes_what_there_is() -> None:
-    struck = Outcome(nemesis="kill", moment="kill 1", proof="gone")
-    skipped = Outcome(nemesis="compact", moment="compact 1", skipped="no compacted topic")
-    missed = Outcome(nemesis="pause", moment="pause 1", missed="it goes on")
+    struck = FaultOutcome(nemesis="kill", moment="kill 1", proof="gone")
+    skipped = FaultOutcome(nemesis="compact", moment="compact 1", skipped="no compacted topic")
+    missed = FaultOutcome(nemesis="pause", moment="pause 1", missed="it goes on")
     said = ["compact injected no fault: no compacted topic"]
     assert worded(doubts_about([struck, skipped])) == said
     assert worded(doubts_about([struck, skipped], is_all=True)) == []
@@ -206,7 +206,7 @@ def test_who_asks_for_all_takes_what_there_is() -> None:
         "pause 1 did not take hold: it goes on"
     ]
     # Another fault may have been in the way, every time.
-    hindered = Outcome(nemesis="move", moment="move 1", skipped="no answer", was_alone=False)
+    hindered = FaultOutcome(nemesis="move", moment="move 1", skipped="no answer", was_alone=False)
     assert worded(doubts_about([struck, hindered])) == []
     assert worded(doubts_about([hindered])) == ["move injected no fault: no answer"]
 

@@ -16,19 +16,19 @@ from nemesis.clock import ClockFaults
 from nemesis.compact import Compaction
 from nemesis.disk import DiskFaults
 from nemesis.kill import Kills
-from nemesis.membership import Membership
+from nemesis.membership import MembershipFaults
 from nemesis.move import Moves
 from nemesis.packet import Packets
-from nemesis.partition import Partition
+from nemesis.partition import PartitionFaults
 from nemesis.pause import Pauses
 from nemesis.power import PowerLosses
 from nemesis.restart import Restarts
-from nemesis.retention import Retention
+from nemesis.retention import RetentionFaults
 from nemesis.wire import WireFaults
 from tests.unit.harness.schedule.test_schedule import FULL
 
 CLASSES: list[type] = [
-    Partition,
+    PartitionFaults,
     Kills,
     Pauses,
     Restarts,
@@ -39,8 +39,8 @@ CLASSES: list[type] = [
     DiskFaults,
     WireFaults,
     Compaction,
-    Retention,
-    Membership,
+    RetentionFaults,
+    MembershipFaults,
     ClientFaults,
     Churn,
 ]
@@ -51,8 +51,8 @@ def test_nemeses_have_names_variants_and_targets() -> None:
     assert [each.name for each in parse("all")] == list(NEMESES)
     assert [type(each) for each in parse("all")] == CLASSES
     leader, kill, disk, anyone = parse("partition:leader, kill:n1+n3,disk:full@leader,clock@all")
-    assert isinstance(leader, Partition)
-    assert leader == Partition("partition:leader", "leader", "")
+    assert isinstance(leader, PartitionFaults)
+    assert leader == PartitionFaults("partition:leader", "leader", "")
     assert [(each.name, each.variant, each.target) for each in (kill, disk, anyone)] == [  # type: ignore[attr-defined]
         ("kill:n1+n3", "", "n1+n3"),
         ("disk:full@leader", "full", "leader"),

@@ -13,7 +13,7 @@ from harness.schedule.faults import Cut, Kill
 from harness.sim.links import Link as SimLink
 from harness.sim.place_network import PlaceNetwork
 from nemesis.base import LapsedError, NothingToStrikeError
-from nemesis.partition import Partition
+from nemesis.partition import PartitionFaults
 from tests.unit.nemesis.scenes import Stage, a_moment, mend, named, on_stage, strike
 
 HOSTS = ("n1", "n2", "n3", "n4", "n5", "clients")
@@ -23,7 +23,7 @@ EVERYONE = frozenset(permutations(HOSTS, 2))
 @on_stage(5)
 async def test_every_topology_takes_hold_and_heals(stage: Stage) -> None:
     stage.scene.racks = dict(zip(stage.cluster.nodes, "aabbc", strict=True))
-    for number, variant in enumerate(Partition.variants):
+    for number, variant in enumerate(PartitionFaults.variants):
         text = f"partition:{variant}"
         (fault,), (proof,) = await strike(stage, text, seed=number + 1)
         assert isinstance(fault, Cut)
