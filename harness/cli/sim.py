@@ -73,7 +73,7 @@ def sim(
     from harness.sim.sweep import Seeds, options
 
     if (seed is None) == (schedule_file is None):
-        raise click.UsageError("--seed and --schedule contradict each other; leave one of them out")
+        raise click.UsageError("exactly one of --seed and --schedule is needed; give one of them")
     watching = {"all": Cost.EXPENSIVE, "cheap": Cost.CHEAP, "off": None}[invariants]
     if count > 1:
         _refuse_with_count(schedule_file, save_schedule, trace_file, node_logs)
