@@ -92,7 +92,7 @@ def test_clients_are_killed_and_paused_on_purpose(tmp_path: Path) -> None:
     said = harness("test", *QUICK, *words, "--time-limit", "8", "--json", cwd=tmp_path)
     assert said.exit_code == 0, str(said)
     proofs = {each["kind"]: each["proof"] for each in said.results["figures"]["faults"]}
-    assert re.fullmatch(r"process \d+ of c1 is gone", proofs["kill_client"])
+    assert re.fullmatch(r"process \d+ of c1 has ended", proofs["kill_client"])
     assert re.fullmatch(r"every thread of c2 is stopped, process \d+", proofs["pause_client"])
     # They were not killed by anybody else.
     assert said.results["figures"]["client_deaths"] == 0

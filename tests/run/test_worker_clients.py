@@ -156,7 +156,7 @@ def test_a_signal_that_does_not_arrive_is_told(
             sabotage.setattr(os, "killpg", lambda _, number: signal.Signals(number))
             with pytest.raises(NotInTimeError, match="the process of client 1 is stopped"):
                 await workers.pause("c1")
-            with pytest.raises(NotInTimeError, match="the process of client 2 is gone"):
+            with pytest.raises(NotInTimeError, match="the process of client 2 has ended"):
                 await workers.kill("c2")
         await workers.pause("c1")
         await workers.resume("c1")
