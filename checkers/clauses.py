@@ -19,33 +19,37 @@ UNSAFE = Clause(
     "--unsafe-faults with power or disk",
     lambda contract: contract.unsafe_faults and contract.lossy,
     Promise.UNSAYABLE,
-    "More replicas may have lost their disk than the replication factor can bear, so nothing can "
-    "be said of loss.",
+    (
+        "More replicas may have lost data than the replication factor tolerates, so loss is "
+        "not judged."
+    ),
 )
 NOBODY = Clause(
     "acks=0",
     lambda contract: contract.acks == "0",
     Promise.ALLOWED,
-    "With acks=0 no broker has promised anything.",
+    "With acks=0 no broker acknowledges a record.",
 )
 LEADER_ONLY = Clause(
     "acks=1",
     lambda contract: contract.acks == "1",
     Promise.ALLOWED,
-    "With acks=1 only the leader has promised, and what it had not replicated dies with it.",
+    (
+        "With acks=1 only the leader acknowledges a record, and a record that it has not "
+        "replicated is lost with it."
+    ),
 )
 UNCLEAN = Clause(
     "unclean.leader.election.enable=true",
     lambda contract: contract.unclean_leader_election,
     Promise.ALLOWED,
-    "An unclean election may choose a leader that lacks what was acknowledged.",
+    "An unclean election may choose a leader that lacks acknowledged records.",
 )
 ALONE = Clause(
     "one replica suffices (replication factor or min.insync.replicas 1), unflushed, power or disk",
     _alone,
     Promise.ALLOWED,
-    "One replica was enough for an acknowledgement, it need not have flushed, and disks were "
-    "struck.",
+    "One unflushed replica was enough for an acknowledgement, and faults struck power or disks.",
 )
 LOSS = (UNSAFE, NOBODY, LEADER_ONLY, UNCLEAN, ALONE)
 
@@ -59,38 +63,43 @@ UNCOMMITTED = Clause(
     "isolation.level=read_uncommitted",
     lambda contract: contract.isolation_level == "read_uncommitted",
     Promise.ALLOWED,
-    "A read_uncommitted consumer is shown open and aborted transactions.",
+    "A read_uncommitted consumer reads records of open and aborted transactions.",
 )
 SUBSCRIBED = Clause(
     "subscribe",
     lambda contract: contract.subscribe,
     Promise.ALLOWED,
-    "A subscribed consumer may lose a partition and begin again where its group last committed.",
+    (
+        "A subscribed consumer may lose a partition and resume at the last committed offset "
+        "of its group."
+    ),
 )
 RETENTION = Clause(
     "retention, by a nemesis or the topics' settings",
     lambda contract: contract.retention or "retention" in contract.faults,
     Promise.ALLOWED,
-    "Retention may take records that a consumer has not read yet, and it goes on behind them.",
+    "Retention may delete records before a consumer reads them; the consumer continues after them.",
 )
 STRUCK = Clause(
     "power or disk",
     lambda contract: contract.lossy,
     Promise.ALLOWED,
-    "The faults of this run damage what is stored; a replica mends it from the others.",
+    "The faults of this run damage stored data; a replica copies it again from the others.",
 )
 NO_WW = Clause(
     "without --ww-deps",
     lambda contract: not contract.ww_deps,
     Promise.NEVER,
-    "A transaction that reads another's writes comes after it, so two cannot each read the other.",
+    "A transaction that reads another's writes follows it, so two cannot read each other's writes.",
 )
 WW = Clause(
     "with --ww-deps",
     lambda contract: contract.ww_deps,
     Promise.ALLOWED,
-    "Kafka does not isolate the writes of transactions, so the order of a log need not agree with "
-    "who read whom.",
+    (
+        "Kafka does not isolate the writes of transactions, so the order of a log may "
+        "contradict the order of reads."
+    ),
 )
 
 

@@ -11,10 +11,10 @@ from checkers.verdict import Validity, Verdict
 TORN = "torn"
 """The statistic that says so."""
 SAID = (
-    "the history is torn: its recorder did not come to its end, or its files were cut; what could "
-    "be read of it is judged"
+    "the history is torn: its recorder did not finish, or its files were cut; the "
+    "readable part is judged"
 )
-_WHY = "the history is torn, so what seems never to have been read may have been read later"
+_WHY = "the history is torn, so a record that seems unread may have been read later"
 _ELSEWHERE = frozenset({"lost", "phantom-record"})
 """Anomalies of models and of segments that later rows may explain: a late read, a late send."""
 

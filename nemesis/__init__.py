@@ -1,10 +1,10 @@
-"""Nemeses: each breaks one thing, proves that it is broken, and mends it again.
+"""Nemeses: each injects faults of one kind, proves that they took hold, and heals them.
 
-    --nemesis partition,kill:leader,disk:full@n3      these
-    --nemesis all                                     whatever the cluster can show
+    --nemesis partition,kill:leader,disk:full@n3      these nemeses
+    --nemesis all                                     every nemesis that the cluster supports
     --nemesis none
 
-docs/reference/nemeses.md has the whole list.
+docs/reference/nemeses.md lists all of them.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ NONE = "none"
 COORDINATOR_OF = "coordinator:"
 """Begins a target that names a consumer group."""
 _UNSAID = re.compile(r"[:@]\s*(?=[:@]|$)")
-"""A colon or an @ with nothing behind it."""
+"""A colon or an @ that nothing follows."""
 
 
 def parse(text: str) -> tuple[Nemesis, ...]:
-    """`name[:variant][@target]`, comma separated; ValueError says what is wrong with it."""
+    """`name[:variant][@target]`, comma separated; ValueError if malformed."""
     words = words_of(text)
     if words == (NONE,):
         return ()
@@ -40,36 +40,36 @@ def parse(text: str) -> tuple[Nemesis, ...]:
         words = tuple(NEMESES)
     for number, word in enumerate(words):
         if not word and len(words) > 1:
-            raise ValueError(f"{text!r} has no name at one side of a comma; try kill,partition")
+            raise ValueError(f"empty nemesis name in {text!r}; try kill,partition")
         if word in (ALL, NONE):
             raise ValueError(
-                f"{word} stands for itself in {text!r}; leave out {word} or the others"
+                f"{word} cannot be combined with others in {text!r}; leave out {word} or the others"
             )
         if word in words[:number]:
-            raise ValueError(f"{word} is asked for twice")
+            raise ValueError(f"nemesis {word} is given twice; give it once")
     return tuple(map(_made, words))
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Each that was asked for, without blanks around it."""
+    """The comma-separated parts of `--nemesis`, stripped."""
     return tuple(word.strip() for word in text.split(","))
 
 
 def _made(word: str) -> Nemesis:
     if _UNSAID.search(word) is not None:
-        raise ValueError(f"{word!r} says nothing behind : or @; try {_UNSAID.split(word)[0]}")
+        raise ValueError(f"nothing follows : or @ in {word!r}; try {_UNSAID.split(word)[0]}")
     head, _, target = word.partition("@")
     name, _, variant = head.partition(":")
     if ":" in target and not target.startswith(COORDINATOR_OF):
         target, _, variant = target.partition(":")
     kind = _class_of(name)
     if not kind.variants:
-        # Where there is only one way to do it, a word behind the colon says to whom.
+        # A nemesis without variants takes the word after the colon as its target.
         variant, target = "", target or variant
     elif variant and variant not in kind.variants:
         close = difflib.get_close_matches(variant, kind.variants, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"try one of {', '.join(kind.variants)}"
-        raise ValueError(f"there is no {name}:{variant}; {hint}")
+        hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(kind.variants)}"
+        raise ValueError(f"unknown variant {name}:{variant}; {hint}")
     made: Nemesis = kind(word, variant, target)
     return made
 
@@ -77,24 +77,24 @@ def _made(word: str) -> Nemesis:
 def _class_of(name: str) -> type[Nemesis]:
     if name not in NEMESES:
         close = difflib.get_close_matches(name, NEMESES, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(NEMESES)}"
-        raise ValueError(f"there is no nemesis {name!r}; {hint}")
+        hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(NEMESES)}"
+        raise ValueError(f"unknown nemesis {name!r}; {hint}")
     kind: type[Nemesis] = found(NEMESES[name])
     return kind
 
 
 def for_fault(fault: Fault) -> Nemesis:
-    """Who injects and heals it, for a run that is played again."""
+    """The nemesis that injects and heals this fault when a stored schedule is played."""
     for name in NEMESES:
         if isinstance(fault, _class_of(name).kinds):
             return _made(name)
-    raise ValueError(f"no nemesis knows how to do {fault!r}")
+    raise ValueError(f"no nemesis injects {fault!r}")
 
 
 def unavailable(
     nemeses: Sequence[Nemesis], cluster: Cluster, ground: Ground | None = None
 ) -> dict[str, str]:
-    """By name, why this cluster cannot show it, or why on this ground it never strikes."""
+    """Reason by name why the cluster lacks the capability, or why the plan gives no target."""
     from harness.cluster.parts import offered, why_lacking
 
     missing = {}
@@ -109,7 +109,7 @@ def unavailable(
 
 
 def described() -> dict[str, str]:
-    """What each does, in a sentence, and its variants."""
+    """One sentence per nemesis, with its variants."""
     sentences = {}
     for name in NEMESES:
         kind = _class_of(name)

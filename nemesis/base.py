@@ -1,8 +1,8 @@
 """A nemesis: one kind of fault, chosen, injected with proof, and healed.
 
-What it chooses is data (harness.schedule.faults), with every target named, so that a run can be
-written down and played again. Choosing may look at the cluster; injecting and healing look at
-nothing but the fault, and at what else is in force.
+A fault is data (harness.schedule.faults) with every target named, so that a run can be stored and
+played again. `choose` may query the cluster. `inject` and `heal` depend on the fault and on the
+other faults in force, and on nothing else.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _Fault = TypeVar("_Fault", bound=Fault)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """When a fault is due and how it is called; all else is the nemesis's choice."""
+    """Time, length and name of a fault; the nemesis chooses the rest."""
 
     nemesis: str
     name: str
@@ -46,12 +46,12 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What a plan gives its nemeses to strike, known before anything is started."""
+    """Possible targets of a plan's nemeses, known before anything is started."""
 
     nodes: tuple[Node, ...]
     clients: int
     topic_configs: Mapping[str, Mapping[str, str]]
-    """Of each topic of the workload."""
+    """Configuration of each topic of the workload."""
     is_polled: bool
     """Whether the clients poll under load, so that the run knows how far each log was read."""
     replication_factor: int
@@ -59,10 +59,10 @@ class Ground:
     racks: Mapping[Node, str]
     unsafe_faults: bool
     length_ms: float
-    """Of the load."""
+    """Length of the load."""
     system: str = "reference"
     parts: frozenset[Part] = EVERY_PART
-    """What the system has."""
+    """Parts that the system offers."""
     protocol: str = KAFKA
     flushes: bool = False
     """Whether the system promises that what it acknowledged survives a loss of power."""
@@ -73,7 +73,7 @@ class Ground:
 
     @property
     def spare_replicas(self) -> int:
-        """How many replicas of a partition may lose data at a time."""
+        """Number of replicas of a partition that may lose data at a time."""
         if self.unsafe_faults:
             return self.replication_factor
         return max(0, self.replication_factor - self.min_insync_replicas)
@@ -89,13 +89,13 @@ def _not_told(fault: Fault, node: Node) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Scene:
-    """What a nemesis may know when it chooses."""
+    """The cluster, the workload and the faults in force, as nemeses see them."""
 
     cluster: Cluster
     clients: ClientProcesses | None = None
-    """Of the run, once they have been started."""
+    """Client processes of the run, once they have started."""
     topics: tuple[str, ...]
-    """Of the workload: leaders and in-sync replicas are theirs."""
+    """Topics of the workload; the targets `leader`, `followers` and `isr` refer to them."""
     members: tuple[str, ...] = ()
     """Clients that are members of consumer groups."""
     groups: tuple[str, ...] = ()
@@ -103,47 +103,47 @@ class Scene:
     replication_factor: int = 3
     min_insync_replicas: int = 2
     topic_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """What each topic was created with; a nemesis that changes it for a while puts it back."""
+    """Configuration at creation; a nemesis that changes it restores these values."""
     racks: Mapping[Node, str] = field(default_factory=dict)
     read_to: Callable[[], Mapping[str, int]] = _nothing_read
-    """By key (`t-0`): no client will ask for a record below this offset again."""
+    """By key (`t-0`), the offset below which no client reads again."""
     on_back: Callable[[Fault, Node], None] = _not_told
-    """Called when a node runs again that a fault took down, and the fault goes on."""
+    """Called when a node runs again while the fault that took it down continues."""
     damaged: set[str] = field(default_factory=set)
     """Nodes that lost data and are not back in every ISR."""
     unsafe_faults: bool = False
     in_force: dict[str, Fault] = field(default_factory=dict)
-    """By name, from just before the deed until it is undone; kept by `begin` and `end`."""
+    """By name, from just before the injection until it is healed; kept by `begin` and `end`."""
     begun: int = 0
-    """How many faults were begun until now."""
+    """Number of faults begun so far."""
     accompanied: set[str] = field(default_factory=set)
-    """Those that had another fault beside them, at any time."""
+    """Names of faults that overlapped with another fault at any time."""
     ending: set[str] = field(default_factory=set)
-    """Those of them that are being undone."""
+    """Names of faults that are being healed."""
     links: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Whoever changes what is reachable holds it, so that each looks at its own doing only."""
+    """Held while links change, so that each proof measures its own fault only."""
     disks: asyncio.Lock = field(default_factory=asyncio.Lock)
     clocks: asyncio.Lock = field(default_factory=asyncio.Lock)
     _starts: dict[Node, asyncio.Lock] = field(default_factory=dict)
 
     def begin(self, fault: Fault) -> None:
-        """Just before the deed."""
+        """Record the fault just before it is injected."""
         self.begun += 1
         if self.in_force:
             self.accompanied.update([fault.name, *self.in_force])
         self.in_force[fault.name] = fault
 
     def end(self, fault: Fault) -> None:
-        """Once it is undone."""
+        """Forget the fault once it is healed."""
         self.in_force.pop(fault.name, None)
         self.ending.discard(fault.name)
 
     def start_of(self, node: Node) -> asyncio.Lock:
-        """Two who start one node wait for each other, and all for nobody else."""
+        """Lock that serializes the starts of one node."""
         return self._starts.setdefault(node, asyncio.Lock())
 
     def others(self, fault: Fault, kind: type[_Fault]) -> list[_Fault]:
-        """Of this kind, in force beside this one and to stay so."""
+        """Other faults of this kind that are in force and are not being healed."""
         return [
             other
             for name, other in self.in_force.items()
@@ -151,10 +151,10 @@ class Scene:
         ]
 
     def is_held_down(self, node: Node, but: Fault) -> bool:
-        """Whether another fault wants the node to be down: the last of them starts it again.
+        """Whether another fault keeps the node down; the last such fault to heal starts it again.
 
-        Without power nothing starts, so whoever brings the power back starts the node, too. Nor is
-        a broker ready on a disk that takes no writes: whoever mends the disk starts the node.
+        A host without power starts nothing, so the healing of the power loss starts the node. A
+        broker is not ready on a disk that refuses writes, so the healing of the disk starts it.
         """
         powerless = [each for each in self.in_force.values() if isinstance(each, PowerLoss)]
         waiting = [] if isinstance(but, PowerLoss) else powerless
@@ -168,67 +168,68 @@ class Scene:
 
 
 class NothingToStrikeError(Exception):
-    """The cluster is in no state for this fault now; told in the history, and no fault of ours."""
+    """The cluster offers no target for the fault now; recorded in the history as skipped."""
 
 
 class LapsedError(EnvironmentFailure):
-    """What was to stay in force has not, as its nemesis finds when one is healed.
+    """A fault ended too early, as its nemesis finds when it heals.
 
-    By then nothing can be done about it, so the run is no better than unknown.
+    It is too late to repair that, so the verdict of the run is at best unknown.
     """
 
 
 class Nemesis(Protocol):
-    """Its docstring's first sentence is what `harness nemeses` says of it."""
+    """Interface of a nemesis; `harness nemeses` prints the first sentence of its docstring."""
 
     name: str
-    """As it was asked for, its variant and target included."""
+    """The name as given to `--nemesis`, with variant and target."""
     kinds: ClassVar[tuple[type[Fault], ...]]
-    """What it can inject and heal."""
+    """Kinds of faults that it injects and heals."""
     variants: ClassVar[tuple[str, ...]]
-    """The ways to do it; the dice choose where none is asked for."""
+    """Names after the colon; one is drawn if `--nemesis` names none."""
     needs: ClassVar[frozenset[Part]]
-    """The parts of a system without which it cannot be done, whatever its target."""
+    """Parts that the system must offer, whatever the target."""
 
     def __init__(self, name: str, variant: str, target: str) -> None:
-        """ValueError for a target that it cannot aim at."""
+        """Raises ValueError for an unknown target."""
         ...
 
     def why_not(self, cluster: Cluster) -> str | None:
-        """Why this cluster cannot show it, in a sentence; None if it can."""
+        """Reason why this cluster cannot inject it, or None."""
         ...
 
     def why_never(self, ground: Ground) -> str | None:
-        """Why a run of such a plan has nothing for it to strike, ever, and what to try; or None.
+        """Reason why a run of such a plan never has a target, and what to try; or None.
 
-        Only what is certain: a run that is refused for it could not have been valid.
+        Only if this is certain: the run is refused for it.
         """
         ...
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
-        """With every target named; all of them for one stroke. Raises NothingToStrikeError."""
+        """The faults of one stroke, with every target named. Raises NothingToStrikeError."""
         ...
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
-        """Returns the proof that it took hold, in a sentence; raises FaultMissedError if not.
+        """Inject the fault and return the measured proof; raise FaultMissedError if it missed.
 
-        NothingToStrikeError, too: between the choice and the deed the world goes on.
+        Raises NothingToStrikeError if the target is gone since `choose`.
         """
         ...
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
-        """Ends it and makes sure of that. Safe at any time, also before `inject`, also twice.
+        """End the fault and verify that it ended. Safe at any time, before `inject` and twice.
 
-        LapsedError: it is healed, but it had ended before, or ended another with it.
+        Raises LapsedError if it is healed, but had ended before or ended another fault.
         """
         ...
 
 
 def missed(scene: Scene, fault: Fault, why: str) -> Exception:
-    """For a deed that takes a cluster which works: beside other faults it may fail by their doing.
+    """The error for a fault that needs a working cluster to be injected.
 
-    Then nothing was struck. Alone it has no such excuse.
+    If other faults were in force, they may be the cause, and the fault is skipped; otherwise it
+    missed.
     """
     if fault.name in scene.accompanied:
-        return NothingToStrikeError(f"{why}, beside another fault")
+        return NothingToStrikeError(f"{why}, while another fault was in force")
     return FaultMissedError(why)

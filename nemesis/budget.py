@@ -1,9 +1,8 @@
-"""The budget of damage: so many replicas of a partition may have lost data, and not one more.
+"""The budget of damage: the number of replicas of a partition that may have lost data at a time.
 
-A record that was acknowledged is on as many replicas as `min.insync.replicas` says, at the least.
-So of a partition with three replicas and a minimum of two, one may be damaged, until it has copied
-what it lacks and is back in the ISR. With `unsafe_faults` nobody counts, and nothing can be said
-about loss any more.
+An acknowledged record is on at least `min.insync.replicas` replicas. So one replica of a partition
+with three replicas and a minimum of two may be damaged, until it has copied what it lacks and is
+back in the ISR. With `unsafe_faults` there is no budget, and loss is not judged.
 """
 
 from __future__ import annotations
@@ -21,23 +20,23 @@ DAMAGING: tuple[type[Fault], ...] = (PowerLoss, TruncatedTail, BitFlip, DiskErro
 
 
 def why_never_affordable(ground: Ground) -> str | None:
-    """Why no replica may ever be damaged, or None."""
+    """Reason why no replica may be damaged in any run on this ground, or None."""
     if ground.spare_replicas:
         return None
     return (
         f"it damages replicas, and with min.insync.replicas={ground.min_insync_replicas} of "
-        f"{ground.replication_factor} replicas none can be spared; try a larger "
+        f"{ground.replication_factor} replicas none may be lost; try a larger "
         "--replication-factor, or --unsafe-faults"
     )
 
 
 def may_damage(scene: Scene) -> bool:
-    """Whether any replica may ever be damaged in this run."""
+    """Whether the configuration allows a damaged replica at all."""
     return scene.unsafe_faults or scene.replication_factor > scene.min_insync_replicas
 
 
 async def affordable(scene: Scene, nodes: Sequence[Node], dice: Random) -> list[Node]:
-    """As many of these as may be damaged together, beside those that are; in a drawn order."""
+    """The nodes that may be damaged in addition to the damaged ones, in a drawn order."""
     return await _claimed(scene, dice.sample(nodes, len(nodes)))
 
 
@@ -52,35 +51,35 @@ async def _claimed(scene: Scene, wanted: Sequence[Node]) -> list[Node]:
         if all(_spared(scene, lost, each) for each in partitions):
             chosen.append(node)
     if not chosen:
-        raise NothingToStrikeError(
-            f"no replica more may be damaged until {_list(scene.damaged)} is back in every ISR"
-        )
-    # Taken at once: before the deed another nemesis may look, too.
+        raise NothingToStrikeError(_why_none(scene, wanted))
+    # Claimed at once, because another nemesis may choose before this fault is injected.
     scene.damaged.update(chosen)
     return chosen
 
 
 async def afford(scene: Scene, fault: Fault) -> None:
-    """NothingToStrikeError where this fault would damage one replica too many.
+    """Raise NothingToStrikeError if this fault would exceed the budget.
 
-    For a fault that was chosen in another run, whose replicas were elsewhere or in better health.
+    For a fault of a stored schedule: replicas may have been on other nodes in that run.
     """
     if isinstance(fault, DAMAGING):
         await _claimed(scene, [getattr(fault, "node")])  # noqa: B009 - each of them has one
 
 
 async def must_be_spared(scene: Scene, node: Node) -> None:
-    """NothingToStrikeError where a partition would rely on this node alone when it comes back."""
+    """Raise NothingToStrikeError if a partition needs this node for min.insync.replicas."""
     if scene.unsafe_faults:
         return
     for found in await _partitions(scene):
         left = set(found.isr) - {node}
         if node in found.replicas and len(left) < scene.min_insync_replicas:
-            raise NothingToStrikeError(f"too few replicas are in sync to do without {node}")
+            raise NothingToStrikeError(
+                f"{node} cannot be taken down: too few other replicas are in sync"
+            )
 
 
 async def count_the_mended(scene: Scene) -> None:
-    """Takes those off the list that have copied what they lacked."""
+    """Remove nodes from `scene.damaged` that are back in every ISR."""
     struck = {
         getattr(fault, "node", "")
         for fault in scene.in_force.values()
@@ -97,9 +96,9 @@ def _spared(scene: Scene, lost: set[Node], partition: PartitionState) -> bool:
 
 
 async def _is_mended(scene: Scene, node: Node) -> bool:
-    """By its own word: what others know of the ISR may be older than its loss.
+    """Asks the node itself, because the ISR that other nodes report may be older than the loss.
 
-    A node that serves has seen its own registration, which took it out of every ISR.
+    A node that serves has seen its own registration, which removed it from every ISR.
     """
     process = scene.cluster.process
     if process is not None and not await process.is_running(node):
@@ -118,5 +117,9 @@ async def _partitions(scene: Scene) -> list[PartitionState]:
     return [each for topic in scene.topics for each in await scene.cluster.partitions(topic)]
 
 
-def _list(nodes: set[Node]) -> str:
-    return ", ".join(sorted(nodes)) or "the ISR is larger and a replica"
+def _why_none(scene: Scene, wanted: Sequence[Node]) -> str:
+    if scene.damaged:
+        nodes = ", ".join(sorted(scene.damaged))
+        return f"no further replica may be damaged before {nodes} is back in every ISR"
+    nodes = ", ".join(sorted(wanted))
+    return f"no replica may be damaged: partitions on {nodes} have min.insync.replicas replicas"

@@ -1,4 +1,4 @@
-"""churn: members of consumer groups come and go: killed, paused, too slow to poll, on leave."""
+"""churn: kills and pauses members of consumer groups, or keeps them from polling."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from nemesis.targets import majority_of, minority_of
 
 TARGETS = ("one", "minority", "majority")
 _IDLE_WITHIN_S = 15.0
-"""The operation under way comes to its end first, or to its time-out."""
+"""The current operation ends or times out first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Churn:
-    """Kills and pauses members of consumer groups, keeps them from polling, and has them leave."""
+    """Kills and pauses members of consumer groups, keeps them from polling, or makes them leave."""
 
     name: str
     variant: str
@@ -54,7 +54,7 @@ class Churn:
 
     async def _aimed_at(self, scene: Scene, dice: Random) -> list[str]:
         if scene.clients is None:
-            raise NothingToStrikeError("the run has no clients yet")
+            raise NothingToStrikeError("no client has started yet")
         word = self.target or dice.choice(TARGETS)
         count = {
             "one": 1,
@@ -64,7 +64,7 @@ class Churn:
         drawn = sorted(dice.sample(scene.members, count), key=scene.members.index)
         alive = [client for client in drawn if await scene.clients.is_running(client)]
         if not alive:
-            raise NothingToStrikeError(f"{', '.join(drawn)}: gone already")
+            raise NothingToStrikeError(f"not running: {', '.join(drawn)}")
         return alive
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
@@ -99,7 +99,7 @@ def _fault(variant: str, moment: Moment, client: str) -> Fault:
 async def _idle(clients: ClientProcesses, fault: IdleClient) -> str:
     client = fault.client
     if not await clients.is_running(client):
-        raise NothingToStrikeError(f"{client} is gone already")
+        raise NothingToStrikeError(f"{client} is not running")
     await clients.idle(client, leaves=fault.leaves)
 
     async def is_idle() -> bool:
@@ -109,5 +109,5 @@ async def _idle(clients: ClientProcesses, fault: IdleClient) -> str:
         await wait_until(is_idle, within_s=_IDLE_WITHIN_S, what=f"{client} is idle")
     except NotInTimeError as late:
         await clients.wake(client)
-        raise FaultMissedError(f"{client} goes on with its operations: {late}") from late
+        raise FaultMissedError(f"{client} still performs operations: {late}") from late
     return f"{client} has left its group and is idle" if fault.leaves else f"{client} is idle"

@@ -1,4 +1,4 @@
-"""client: breaks the clients instead of the nodes: their processes, or their way to all of them."""
+"""client: kills or pauses client processes, or cuts the clients off from every node."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from harness.cluster.errors import FaultMissedError
 from harness.cluster.parts import NO_PARTS, Part, the
 from harness.schedule.faults import Cut, Fault, KillClient, PauseClient, both_ways
 from nemesis.base import Ground, Moment, NothingToStrikeError, Scene
-from nemesis.partition import Partition
+from nemesis.partition import PartitionFaults
 from nemesis.targets import majority_of, minority_of
 
 TARGETS = ("one", "minority", "majority", "all")
 _NAMES = re.compile(r"c[1-9]\d*(\+c[1-9]\d*)*")
-_OTHERWISE = "partition:clients@n1 cuts them off from a node"
+_OTHERWISE = "to cut them off from one node, use partition:clients@n1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class ClientFaults:
 
     def __post_init__(self) -> None:
         if self.variant == "cut" and self.target:
-            raise ValueError(f"client:cut takes no target: it is for all clients; {_OTHERWISE}")
+            raise ValueError(f"client:cut takes no target, it cuts off all clients; {_OTHERWISE}")
         if self.target and self.target not in TARGETS and _NAMES.fullmatch(self.target) is None:
             raise ValueError(
-                f"there is no target {self.target!r} among clients; "
-                f"try one of {', '.join(TARGETS)}, or clients such as c1+c3"
+                f"unknown target {self.target!r} of client; "
+                f"choose one of {', '.join(TARGETS)}, or clients such as c1+c3"
             )
 
     def why_not(self, cluster: Cluster) -> str | None:
@@ -51,8 +51,8 @@ class ClientFaults:
         for name in self.target.split("+"):
             if int(name[1:]) > ground.clients:
                 return (
-                    f"there is no {name}: the clients are c1 to c{ground.clients}; "
-                    "--concurrency makes more"
+                    f"unknown client {name}; the clients are c1 to c{ground.clients}; "
+                    "try a larger --concurrency"
                 )
         return None
 
@@ -72,18 +72,18 @@ class ClientFaults:
         )
 
     def _possible(self, scene: Scene) -> list[str]:
-        # Whoever names clients does not mean all of them, and a cut is for all.
+        # A cut strikes all clients, so it is not drawn if the target names some of them.
         is_cut_possible = not self.target and _why_no_cut(scene.cluster) is None
         return [each for each in self.variants if each != "cut" or is_cut_possible]
 
     async def _aimed_at(self, scene: Scene, dice: Random) -> list[str]:
         if scene.clients is None:
-            raise NothingToStrikeError("the run has no clients yet")
+            raise NothingToStrikeError("no client has started yet")
         names = scene.clients.names
         chosen = _chosen(self.target or dice.choice(TARGETS), names, dice)
         alive = [name for name in chosen if await scene.clients.is_running(name)]
         if not alive:
-            raise NothingToStrikeError(f"{', '.join(chosen)}: gone already")
+            raise NothingToStrikeError(f"not running: {', '.join(chosen)}")
         return alive
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
@@ -107,14 +107,14 @@ class ClientFaults:
         elif isinstance(fault, PauseClient) and _is_the_last(scene, fault):
             await clients.resume(fault.client)
             if await clients.is_paused(fault.client):
-                raise FaultMissedError(f"{fault.client} stands still though it was resumed")
+                raise FaultMissedError(f"{fault.client} is still paused after it was resumed")
 
-    def _partition(self) -> Partition:
-        return Partition(self.name, "clients", "")
+    def _partition(self) -> PartitionFaults:
+        return PartitionFaults(self.name, "clients", "")
 
 
 def _why_no_cut(cluster: Cluster) -> str | None:
-    return Partition("partition:clients", "clients", "").why_not(cluster)
+    return PartitionFaults("partition:clients", "clients", "").why_not(cluster)
 
 
 def _is_the_last(scene: Scene, fault: KillClient | PauseClient) -> bool:
@@ -141,7 +141,9 @@ def _chosen(word: str, names: Sequence[str], dice: Random) -> list[str]:
             wanted = word.split("+")
             unknown = [name for name in wanted if name not in names]
             if unknown:
-                raise NothingToStrikeError(f"there is no {unknown[0]} among {len(names)} clients")
+                raise NothingToStrikeError(
+                    f"unknown client {unknown[0]}; the run has {len(names)} clients"
+                )
             return wanted
     drawn = dice.sample(names, count)
     return [name for name in names if name in drawn]
@@ -149,14 +151,14 @@ def _chosen(word: str, names: Sequence[str], dice: Random) -> list[str]:
 
 async def _kill(clients: ClientProcesses, client: str) -> str:
     if not await clients.is_running(client):
-        raise NothingToStrikeError(f"{client} is gone already")
+        raise NothingToStrikeError(f"{client} is not running")
     process = clients.process(client)
-    # Another fault wanted it to stand still for longer, and is over with this one.
-    manner = ", and its pause with it" if await clients.is_paused(client) else ""
+    # The kill also ends the pause of another fault.
+    manner = ", which also ended its pause" if await clients.is_paused(client) else ""
     await clients.kill(client)
     if await clients.is_running(client):
         raise FaultMissedError(f"{client} still runs after it was killed")
-    return f"{process} of {client} is gone{manner}"
+    return f"{process} of {client} has ended{manner}"
 
 
 async def _start(clients: ClientProcesses, client: str) -> None:
@@ -164,17 +166,17 @@ async def _start(clients: ClientProcesses, client: str) -> None:
     was_gone = not await clients.is_running(client)
     await clients.start(client)
     if not await clients.is_running(client):
-        raise FaultMissedError(f"{client} was started again and does not run")
+        raise FaultMissedError(f"{client} does not run after it was started")
     if was_gone and clients.process(client) == before:
-        raise FaultMissedError(f"{client} still has the process that was killed")
+        raise FaultMissedError(f"{client} still has its old process after it was started")
 
 
 async def _pause(clients: ClientProcesses, client: str) -> str:
     if not await clients.is_running(client):
-        raise NothingToStrikeError(f"{client} is gone, so it cannot be paused")
+        raise NothingToStrikeError(f"{client} cannot be paused: it is not running")
     await clients.pause(client)
     if not await clients.is_running(client):
-        raise NothingToStrikeError(f"{client} was gone before it stood still")
+        raise NothingToStrikeError(f"{client} ended before it was paused")
     if not await clients.is_paused(client):
-        raise FaultMissedError(f"{client} goes on though it was paused")
-    return f"no thread of {client} runs, {clients.process(client)}"
+        raise FaultMissedError(f"{client} still runs after it was paused")
+    return f"every thread of {client} is stopped, {clients.process(client)}"

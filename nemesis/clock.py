@@ -20,7 +20,7 @@ _RATES = (0.5, 0.9, 1.1, 2.0, 5.0)
 _PERIODS_MS = (200.0, 500.0, 1000.0)
 _LOOK_S = 1.0
 _ERROR_S = 0.05
-"""Between a look at one clock and a look at the other, machines do other things, too."""
+"""Two clocks are read one after the other, and the machine may be busy in between."""
 _KINDS: TypeAlias = ClockJump | ClockSkew | ClockStrobe
 
 
@@ -57,7 +57,7 @@ class ClockFaults:
         if isinstance(fault, ClockSkew):
             async with scene.clocks:
                 await clocks.skew(fault.node, fault.rate)
-            # Without the lock: it takes a while, and other nodes' clocks are not in the way.
+            # Measured without the lock, because it takes a second and concerns one node only.
             return await _gaining(clocks, fault.node, fault.rate)
         async with scene.clocks:
             return await self._move(clocks, fault)
@@ -69,16 +69,16 @@ class ClockFaults:
         if isinstance(fault, ClockJump):
             return proof
         self._strobes[fault.name] = asyncio.create_task(_flicker(clocks, fault))
-        return f"{proof}, and back, every {fault.period_ms:g} ms"
+        return f"{proof} and moves back and forth every {fault.period_ms:g} ms"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
-        """Clocks are healed together, so those of other faults are broken again."""
+        """The place heals all clocks at once, so other clock faults are injected again."""
         assert isinstance(fault, _KINDS)
         failure = await self._end_strobe(fault)
         async with scene.clocks:
             await self._heal(scene, the(scene.cluster.clock), fault)
         if failure is not None:
-            raise LapsedError(f"the clock of {fault.node} stopped flickering: {failure}")
+            raise LapsedError(f"the strobe of the clock of {fault.node} ended early: {failure}")
 
     async def _heal(self, scene: Scene, clocks: Clocks, fault: _KINDS) -> None:
         await clocks.heal()
@@ -88,7 +88,7 @@ class ClockFaults:
             for skew in scene.others(fault, ClockSkew):
                 await clocks.skew(skew.node, skew.rate)
         except FaultMissedError as missed:
-            raise LapsedError(f"another clock did not stay wrong: {missed}") from None
+            raise LapsedError(f"another clock fault did not stay in force: {missed}") from None
         others = [each for kind in self.kinds for each in scene.others(fault, kind)]
         if fault.node not in [getattr(each, "node", "") for each in others]:
             offset_s = await clocks.offset_s(fault.node)
@@ -126,14 +126,14 @@ def _drawn(variant: str, node: Node, moment: Moment, dice: Random) -> Fault:
 
 async def _moved(clocks: Clocks, node: Node, before_s: float, by_s: float) -> str:
     moved_s = await clocks.offset_s(node) - before_s
-    # Another fault may have it run fast, so it need not be exact.
+    # Another fault may change the rate of the clock, so the tolerance is half of the jump.
     if abs(moved_s - by_s) > max(_ERROR_S, abs(by_s) / 2):
         raise FaultMissedError(f"the clock of {node} moved by {moved_s:g} s, not by {by_s:g} s")
     return f"the clock of {node} moved by {moved_s:+.3f} s"
 
 
 async def _gaining(clocks: Clocks, node: Node, rate: float) -> str:
-    """Looks twice at most: another fault that ends meanwhile sets all clocks, and this one anew."""
+    """Measure the rate, at most twice: the healing of another clock fault resets this clock."""
     loop = asyncio.get_running_loop()
     for _ in range(2):
         begun_s, before_s = loop.time(), await clocks.offset_s(node)

@@ -1,8 +1,8 @@
-"""compact: has compacted topics rolled and compacted now, in the middle of the load.
+"""compact: forces compacted topics to roll and compact now, under load.
 
-A topic may compact itself at any moment, and that is no proof of ours. So it is told to wait first,
-and when no log of it has become smaller for longer than it usually takes, it is told to hurry: what
-shrinks then does so because of that.
+A broker may compact a topic at any moment, which would not prove anything about this fault. So the
+nemesis first forbids compaction by configuration. Once no log has shrunk for longer than a regular
+compaction takes to begin, it requests one: a log that shrinks then shrinks because of the request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.schedule.faults import CompactNow, Fault
 from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
 
 _WAIT = {
-    # Longer than any clock is put ahead.
+    # Longer than any clock fault advances a clock.
     "min.compaction.lag.ms": str(7 * 24 * 3_600_000),
     "max.compaction.lag.ms": None,
 }
@@ -36,11 +36,11 @@ _LOOK_EVERY_S = 0.1
 _QUIET_S = 2.0
 _USUAL_MAX_S = 5.0
 _STILL_WITHIN_S = 20.0
-"""For jobs that were under way already."""
+"""Time for compactions that were already running."""
 _ROLLED_WITHIN_S = 3.0
-"""Of writing: brokers hear the word, segment.ms passes, and the next record is put elsewhere."""
+"""Time under load until brokers apply the configuration and segment.ms rolls a segment."""
 _BEGUN_WITHIN_S = 5.0
-"""Of a load, as long as the intervals of nemeses are what they usually are."""
+"""Time from the begin of the load to the first fault, at the default interval."""
 
 Sizes = dict[tuple[Node, int], int]
 
@@ -59,7 +59,7 @@ class Compaction:
     def __post_init__(self) -> None:
         if self.target:
             raise ValueError(
-                "compact takes no target: it is for all compacted topics of a workload"
+                "compact takes no target: it strikes any compacted topic of the workload"
             )
 
     def why_not(self, cluster: Cluster) -> str | None:
@@ -73,8 +73,8 @@ class Compaction:
         if ground.length_ms >= needed_s * 1000:
             return None
         return (
-            f"it takes {needed_s:g} s of load to see that a log shrinks by its word and not by "
-            f"itself; --time-limit {ceil(needed_s + _BEGUN_WITHIN_S)} would do"
+            f"it needs {needed_s:g} s of load to tell its own compaction from a regular one; "
+            f"try --time-limit {ceil(needed_s + _BEGUN_WITHIN_S)}"
         )
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
@@ -91,27 +91,27 @@ class Compaction:
         )
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
-        """The proof: no log became smaller until the word was given, and then one did."""
+        """Proof: no log shrank before the compaction was requested, and one shrank after it."""
         assert isinstance(fault, CompactNow)
         system, topic = scene.cluster.system, fault.topic
         await the(system.topics).alter_topic(topic, _WAIT)
         logs = _Logs(scene, topic)
         quiet_s = _quiet_s(scene.topic_configs.get(topic, {}))
         if not await logs.stand_still(quiet_s):
-            why = f"{topic} is compacted though it was told to wait, so no word of ours is needed"
+            why = f"{topic} was compacted although min.compaction.lag.ms forbids it"
             raise missed(scene, fault, why)
         await the(system.topics).alter_topic(topic, _AT_ONCE)
         given_s = asyncio.get_running_loop().time()
         shrunk = await logs.shrink(max(_WITHIN_S, (fault.for_ms or 0) / 1000))
         if not shrunk and logs.grown_s < given_s + _ROLLED_WITHIN_S:
-            # Kafka rolls a log when it is written to, and what is not rolled is not compacted.
+            # Kafka rolls a segment on a write, and does not compact the active segment.
             raise NothingToStrikeError(
-                f"nobody wrote to {topic} any more {_ROLLED_WITHIN_S:g} s after the word was "
-                "given, as at the end of a load"
+                f"no write to {topic} came later than {_ROLLED_WITHIN_S:g} s after the compaction "
+                "was requested, so its segment did not roll"
             )
         if not shrunk:
-            raise missed(scene, fault, f"no log of {topic} has become smaller")
-        return f"{shrunk}, as none had for {quiet_s:g} s before the word was given"
+            raise missed(scene, fault, f"no log of {topic} shrank")
+        return f"{shrunk}; none had shrunk for {quiet_s:g} s before the compaction was requested"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         assert isinstance(fault, CompactNow)
@@ -132,16 +132,16 @@ def is_compacting(configs: Mapping[str, str]) -> bool:
 
 
 def _quiet_s(configs: Mapping[str, str]) -> float:
-    """How long no log may shrink before the word is given: longer than it takes the topic itself.
+    """Seconds without a shrinking log before the request: longer than a regular compaction takes.
 
-    By its own setting a record waits so long, until it can be compacted at all.
+    By the topic's segment.ms a record waits that long before it can be compacted.
     """
     own_s = float(configs.get("segment.ms", 0)) / 1000
     return _QUIET_S + min(_USUAL_MAX_S, own_s)
 
 
 class _Logs:
-    """The logs of a topic on their leaders: a follower's may be cut for other reasons."""
+    """Sizes of a topic's logs on their leaders; a follower may truncate for other reasons."""
 
     def __init__(self, scene: Scene, topic: str) -> None:
         self._scene = scene
@@ -149,10 +149,10 @@ class _Logs:
         self._largest: Sizes = {}
         self._starts: Mapping[int, int] = {}
         self.grown_s = 0.0
-        """When one of them was last seen to have become larger, by the loop's clock."""
+        """Loop time at which a log was last seen to have grown."""
 
     async def stand_still(self, for_s: float) -> bool:
-        """Whether there comes a time so long in which none of them becomes smaller."""
+        """Whether no log shrinks for `for_s` seconds, within a bounded wait."""
         loop = asyncio.get_running_loop()
         quiet_since_s = loop.time()
         until_s = quiet_since_s + _STILL_WITHIN_S + for_s
@@ -166,7 +166,7 @@ class _Logs:
         return False
 
     async def shrink(self, within_s: float) -> str:
-        """Which of them did, and by how much; nothing if none does."""
+        """Which log shrank and by how much; empty if none did in time."""
         loop = asyncio.get_running_loop()
         until_s = loop.time() + within_s
         while loop.time() < until_s:
@@ -176,12 +176,12 @@ class _Logs:
         return ""
 
     async def _shrunk(self) -> str:
-        """The first that is smaller than it was, unless its beginning was deleted."""
+        """The first log that shrank, unless its beginning was deleted."""
         before, starts = self._largest, self._starts
         sizes = await self._sizes()
         if any(size > before.get(place, size) for place, size in sizes.items()):
             self.grown_s = asyncio.get_running_loop().time()
-        # Who did not lead at the last look may have been cut to its new leader's log since.
+        # A node that did not lead at the last look may have truncated since.
         self._largest = {place: max(size, before.get(place, 0)) for place, size in sizes.items()}
         smaller = [place for place, size in sizes.items() if size < before.get(place, 0)]
         if not smaller:

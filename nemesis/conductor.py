@@ -1,7 +1,7 @@
-"""The conductor: carries out a plan of moments, or a stored list of faults, and heals it all.
+"""The conductor: injects the faults of a plan or of a stored schedule, and heals all of them.
 
-Before a deed its undoing is noted down (`Scene.in_force`), so whatever interrupts a run, `heal_all`
-knows what there is to mend. All time is the running loop's.
+A fault is recorded in `Scene.in_force` before it is injected, so `heal_all` knows what to heal
+whatever interrupts the run. All times are the running loop's.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from nemesis import NEMESES, for_fault, unavailable
 from nemesis.base import Ground, LapsedError, Moment, Nemesis, NothingToStrikeError, Scene
 from nemesis.budget import afford
 from nemesis.healing import heal_cluster
-from nemesis.outcomes import NodeMark, Outcome, doubts_about, marks_of, sentence
+from nemesis.outcomes import FaultOutcome, NodeMark, doubts_about, marks_of, sentence
 
 Note = Callable[[str, Any], None]
-"""Writes a row of the nemesis into the history: f and value."""
+"""Writes an operation of the nemesis into the history: f and value."""
 
 WHAT_CLUSTERS_DO = (EnvironmentFailure, OSError)
-"""How a cluster that is being broken may answer, or fail to: data of a run, never its crash."""
+"""Errors expected from a cluster under faults; they are recorded and never crash the run."""
 _LOOK_AGAIN_MS = 500.0
 _HEAL_ATTEMPTS = 3
 _HEAL_AGAIN_AFTER_S = 2.0
@@ -44,12 +44,12 @@ class Conductor:
         note: Note,
         ground: Ground | None = None,
     ) -> None:
-        """`ground` is what the plan gives to strike, where there is a plan."""
+        """`ground` is None for a stored schedule."""
         self.scene = scene
         scene.on_back = self._write_back
         self._ground = ground
-        self.outcomes: list[Outcome] = []
-        """Of every fault that was begun, and every moment for which there was none."""
+        self.outcomes: list[FaultOutcome] = []
+        """One for every fault begun, and one for every moment without a fault."""
         self._nemeses = {each.name: each for each in nemeses}
         self._decisions = decisions
         self._note = note
@@ -58,38 +58,38 @@ class Conductor:
         self._is_calm = False
         self._begun_s = 0.0
         self._wanted: tuple[str, ...] = ()
-        """Who has to have struck, when all is over."""
+        """Names of nemeses that must inject a fault before the run ends."""
 
     @property
     def available(self) -> tuple[Nemesis, ...]:
-        """Those that this cluster can show and this run has something for; once it is up."""
+        """Nemeses that can strike in this run; valid once the cluster is up."""
         missing = self.unavailable
         return tuple(each for name, each in self._nemeses.items() if name not in missing)
 
     @property
     def unavailable(self) -> dict[str, str]:
-        """By name, why not."""
+        """Reason by name why a nemesis cannot strike in this run."""
         return unavailable(tuple(self._nemeses.values()), self.scene.cluster, self._ground)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """As they were chosen, for a schedule: all that was tried, whether it took hold or not."""
+        """All faults chosen, whether they took hold or not, for schedule.json."""
         return tuple(each.fault for each in self.outcomes if each.fault is not None)
 
     @property
     def is_all(self) -> bool:
-        """Whether the run takes whatever there is to strike, instead of what it names."""
+        """Whether the run was asked for `--nemesis all`."""
         return list(self._nemeses) == list(NEMESES)
 
     @property
     def doubts(self) -> list[Doubt]:
-        """Why a run with these outcomes can be no better than unknown."""
+        """Reasons why the verdict of this run is at best unknown."""
         doubts = doubts_about(self.outcomes, wanted=self._wanted, is_all=self.is_all)
         return [*doubts, *self._unhealed]
 
     @property
     def is_healed(self) -> bool:
-        """Whether `heal_all` has undone every fault, and found nothing left to mend."""
+        """Whether `heal_all` has healed every fault and verified the cluster."""
         return self._is_calm and not self._unhealed and not self.scene.in_force
 
     def marks(self) -> Mapping[str, NodeMark]:
@@ -103,19 +103,19 @@ class Conductor:
         )
 
     def told(self) -> list[dict[str, Any]]:
-        """For results.json."""
+        """The outcomes as results.json stores them."""
         return [each.told() for each in self.outcomes]
 
     async def strike(self, moments: Iterable[Moment]) -> None:
-        """At each moment, what its nemesis chooses then. Returns when the last one is healed."""
+        """Inject what each nemesis chooses at its moment. Returns when the last fault is healed."""
         self._begin()
         self._wanted = tuple(self._nemeses)
         await _together(self._stroke(moment) for moment in moments)
 
     async def play(self, faults: Iterable[Fault]) -> None:
-        """The same faults at the same moments as in the run that was written down.
+        """Inject the faults of a stored schedule at their times.
 
-        With the same budget of damage: what it cannot afford in this run is not done.
+        A fault that exceeds the budget of damage in this run is skipped.
         """
         self._begin()
         await _together(self._fault(for_fault(fault), fault, is_played=True) for fault in faults)
@@ -127,7 +127,7 @@ class Conductor:
     async def _stroke(self, moment: Moment) -> None:
         await self._sleep_until(moment.at_ms)
         nemesis = self._nemeses[moment.nemesis]
-        skipped = Outcome(nemesis=nemesis.name, moment=moment.name, was_alone=False)
+        skipped = FaultOutcome(nemesis=nemesis.name, moment=moment.name, was_alone=False)
         try:
             faults = await self._chosen(nemesis, moment, skipped)
         except (NothingToStrikeError, *WHAT_CLUSTERS_DO) as nothing:
@@ -136,12 +136,13 @@ class Conductor:
         await _together(self._fault(nemesis, fault) for fault in faults)
 
     async def _chosen(
-        self, nemesis: Nemesis, moment: Moment, skipped: Outcome
+        self, nemesis: Nemesis, moment: Moment, skipped: FaultOutcome
     ) -> tuple[Fault, ...]:
-        """Where there is nothing to strike yet, it looks again during the moment's first half.
+        """Choose the faults of a moment; without a target, try again in its first half.
 
-        Until then a log is read, a leader elected or a node back, say. Faults that are chosen late
-        begin late and end when they would have. `skipped` learns whether it was ever alone.
+        By then a leader may be elected, or a node may be back. A fault that is chosen late begins
+        late and ends at its planned time. `skipped.was_alone` is set if no other fault could have
+        been the reason.
         """
         end_ms, now_ms = moment.at_ms + moment.for_ms, moment.at_ms
         for attempt in count():
@@ -155,7 +156,7 @@ class Conductor:
                     raise NothingToStrikeError(reason)
                 return await nemesis.choose(self.scene, rest, dice)
             except (NothingToStrikeError, *WHAT_CLUSTERS_DO):
-                # A question may take longer than a fault that begins meanwhile and is in its way.
+                # Another fault may have begun while `choose` queried the cluster.
                 skipped.was_alone |= is_alone and self.scene.begun == begun
                 if self._now_ms() + _LOOK_AGAIN_MS > moment.at_ms + moment.for_ms / 2:
                     raise
@@ -165,7 +166,7 @@ class Conductor:
 
     async def _fault(self, nemesis: Nemesis, fault: Fault, *, is_played: bool = False) -> None:
         await self._sleep_until(fault.at_ms)
-        outcome = Outcome(nemesis=nemesis.name, moment=fault.name, fault=fault)
+        outcome = FaultOutcome(nemesis=nemesis.name, moment=fault.name, fault=fault)
         self.outcomes.append(outcome)
         self.scene.begin(fault)
         self._menders[fault.name] = nemesis
@@ -182,9 +183,9 @@ class Conductor:
         await self._heal(fault, outcome)
 
     async def _inject(
-        self, nemesis: Nemesis, fault: Fault, outcome: Outcome, *, is_played: bool
+        self, nemesis: Nemesis, fault: Fault, outcome: FaultOutcome, *, is_played: bool
     ) -> dict[str, str]:
-        """What there is to tell of it."""
+        """The proof, or the reason why there is none, as the history stores it."""
         try:
             if is_played:
                 await afford(self.scene, fault)
@@ -193,7 +194,7 @@ class Conductor:
         except (NothingToStrikeError, NoAnswerError) as nothing:
             outcome.skipped = _said(nothing)
         except RefusedError as refusal:
-            # A cluster that another fault has in its hands may refuse what it would do else.
+            # Another fault may be the reason for the refusal.
             if fault.name in self.scene.accompanied:
                 outcome.skipped = str(refusal)
             else:
@@ -202,8 +203,8 @@ class Conductor:
             outcome.missed = _said(failure)
         return {"missed": outcome.missed} if outcome.missed else {"skipped": outcome.skipped}
 
-    async def _heal(self, fault: Fault, outcome: Outcome) -> None:
-        """What fails now is tried again when all is healed."""
+    async def _heal(self, fault: Fault, outcome: FaultOutcome) -> None:
+        """Heal one fault; a failure is retried by `heal_all`."""
         nemesis = self._menders[fault.name]
         self._write("stop", nemesis, {"fault": fault.name})
         self.scene.ending.add(fault.name)
@@ -229,7 +230,7 @@ class Conductor:
     def _now_ms(self) -> float:
         return round((asyncio.get_running_loop().time() - self._begun_s) * 1000, 1)
 
-    def _skip(self, outcome: Outcome, reason: str) -> None:
+    def _skip(self, outcome: FaultOutcome, reason: str) -> None:
         outcome.skipped = reason
         self.outcomes.append(outcome)
         f = f"start-{outcome.nemesis.partition(':')[0]}"
@@ -242,7 +243,7 @@ class Conductor:
         self._write("back", self._menders[fault.name], {"fault": fault.name, "back": node})
 
     async def heal_all(self) -> None:
-        """Ends every fault, starts every node, and makes sure; what remains is a doubt.
+        """Heal every fault, start every node and verify; what remains is a doubt.
 
         Safe at any time, also before the first fault, after a cancellation, and twice.
         """
@@ -265,19 +266,19 @@ class Conductor:
             Doubt(
                 DoubtKind.NOT_HEALED,
                 name,
-                f"{name} could not be undone: {outcomes[name].not_healed}",
+                f"{name}: {outcomes[name].not_healed}",
             )
             for name in self.scene.in_force
         ]
 
 
 def _said(failure: Exception) -> str:
-    """Never empty: an outcome without a reason would count as one without a failure."""
+    """Never empty, because an outcome with an empty reason counts as one without a failure."""
     return str(failure) or type(failure).__name__
 
 
 async def _together(deeds: Iterable[Awaitable[None]]) -> None:
-    """The first failure that is ours ends the others, and is told as it is."""
+    """Run all; the first unexpected exception cancels the others and is raised itself."""
     try:
         async with asyncio.TaskGroup() as group:
             for deed in deeds:

@@ -1,16 +1,15 @@
-"""disk: full, read-only, slow and failing disks, flipped bits and logs without their end."""
+"""disk: full, read-only, slow and failing disks, flipped bits and truncated logs."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar
 
 from harness.cluster import Cluster
-from harness.cluster.capabilities import DiskFault, Node
+from harness.cluster.capabilities import DiskFault, Node, StoredDamage
 from harness.cluster.errors import FaultMissedError, NodeFailedError
 from harness.cluster.parts import NO_PARTS, Part, offered, the, why_lacking
 from harness.errors import EnvironmentFailure
@@ -57,9 +56,8 @@ _PARTS: dict[str, frozenset[Part]] = {
     "bit-flip": frozenset({"topics", "leaders", "reassignment", "stored"}),
     "truncated-tail": frozenset({"leaders", "stored"}),
 }
-"""Parts of a system that its stored segments are found, closed and mended by."""
+"""Parts of a system needed to find, roll and repair its stored segments."""
 _SLOW_MS = (50.0, 100.0, 250.0, 500.0)
-_LOG = re.compile(r"(?P<key>[^\s/]+-\d+)/\d{20}\.log")
 _ROLL_MS = "500"
 _ROLLED_WITHIN_S = 10.0
 _FLIP_ATTEMPTS = 4
@@ -76,7 +74,7 @@ class DiskFaults:
     variants: ClassVar[tuple[str, ...]] = tuple(_FORMS)
     needs: ClassVar[frozenset[Part]] = NO_PARTS
     _flipped: dict[str, str] = field(default_factory=dict, compare=False)
-    """By the fault's name: where the bit was."""
+    """By the fault's name, the log that has the flipped bit."""
 
     def __post_init__(self) -> None:
         check_target(self.target)
@@ -111,9 +109,9 @@ class DiskFaults:
             scene.damaged.add(_node(fault))
         match fault:
             case BitFlip():
-                where = await _flip(scene, fault)
-                self._flipped[fault.name] = where
-                return where
+                damage = await _flip(scene, fault)
+                self._flipped[fault.name] = damage.log
+                return damage.where
             case TruncatedTail():
                 return await _truncate(scene, fault)
             case _:
@@ -128,15 +126,15 @@ class DiskFaults:
                 return f"{node} has {await _free(scene, node)} bytes of disk left"
             case DiskReadOnly(node=node):
                 await disk.make_read_only(node)
-                return f"whoever writes on {node} gets EROFS"
+                return f"writes on {node} fail with EROFS"
             case DiskSlow(node=node, extra_ms=extra_ms):
                 await disk.slow(node, extra_ms / 1000)
-                return f"the disk of {node} was measured to be slower by {extra_ms:g} ms"
+                return f"the disk of {node} is slower by {extra_ms:g} ms, as measured"
             case DiskError(node=node):
                 await disk.fail(node)
-                return f"the disk of {node} answers EIO"
+                return f"the disk of {node} fails with EIO"
             case _:
-                raise AssertionError(f"{fault!r} is no fault of a disk")
+                raise AssertionError(f"{fault!r} is not a disk fault")
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         node = _node(fault)
@@ -156,20 +154,20 @@ class DiskFaults:
                     raise LapsedError(lapsed)
 
     async def _heal_disk(self, scene: Scene, fault: Fault) -> str:
-        """Disks are healed together, so those of other faults are broken again.
+        """Heal all disks at once, as the place does, and inject other disk faults again.
 
-        Hosts that another fault keeps without power stay so. Returns what has not stayed broken,
-        in a sentence.
+        Hosts that another fault keeps without power stay off. Returns the reason if another fault
+        did not stay in force.
         """
         node, disk = _node(fault), the(scene.cluster.disk)
         dark = {other.node for other in scene.others(fault, PowerLoss)}
         if node in dark:
-            # Tried again when all is healed.
-            raise NodeFailedError(f"{node} has no power, so nobody can mend its disk")
+            # Conductor.heal_all tries again.
+            raise NodeFailedError(f"the disk of {node} cannot be healed: the node has no power")
         if isinstance(fault, DiskError | DiskReadOnly):
-            # What it has open may be on a file system that is gone; an operator would restart it.
+            # Its open files may be on a file system that is gone; an operator would restart it.
             await the(scene.cluster.process).kill(node)
-        async with scene.links:  # a host that comes back is on the network
+        async with scene.links:  # healing may bring a host back to the network
             await disk.heal(but=dark)
         if not await disk.free_bytes(node):
             raise FaultMissedError(f"the disk of {node} is still full")
@@ -185,7 +183,7 @@ class DiskFaults:
 
 
 def _possible(scene: Scene) -> list[str]:
-    """The variants to draw from."""
+    """Variants that can strike in this run."""
     parts = offered(scene.cluster.system)
     found = [
         each
@@ -195,7 +193,9 @@ def _possible(scene: Scene) -> list[str]:
     if not may_damage(scene):
         found = [each for each in found if _FORMS[each] not in DAMAGING]
     if not found:
-        raise NothingToStrikeError("these disks can only be damaged, and no replica can be spared")
+        raise NothingToStrikeError(
+            "every disk fault available here damages replicas, and no replica may be lost"
+        )
     return found
 
 
@@ -236,58 +236,60 @@ async def _free(scene: Scene, node: Node) -> int:
     return free
 
 
-async def _flip(scene: Scene, fault: BitFlip) -> str:
-    """In a segment that nobody writes to any more, so one may have to be closed first.
+async def _flip(scene: Scene, fault: BitFlip) -> StoredDamage:
+    """Flip a bit in a closed segment; roll one first if there is none.
 
-    Of a compacted topic it may be gone again before the node is: then another one is looked for.
+    Compaction may delete the segment before the node is down; then another one is tried.
     """
     for attempts_left in reversed(range(_FLIP_ATTEMPTS)):
         if not await _has_closed_segments(scene, fault.node):
             break
         await take_down(scene, fault.node)
-        where = ""
+        damage: StoredDamage | None = None
         try:
-            where = await _damaged(scene, fault, the(scene.cluster.disk).flip_bit)
+            damage = await _damaged(scene, fault, the(scene.cluster.disk).flip_bit)
         except FaultMissedError:
             if not attempts_left:
                 raise
         await _try_to_start(scene, fault.node, fault)
-        if where:
-            return where
+        if damage is not None:
+            return damage
     raise NothingToStrikeError(f"{fault.node} has no closed segment to flip a bit in")
 
 
 async def _truncate(scene: Scene, fault: TruncatedTail) -> str:
-    """While the node is down, and has left the ISR in good order.
+    """Cut the end off a log while the node is down, after a clean stop.
 
-    Where there is power to be lost it goes, too: a node whose host never went off may trust every
-    byte that it wrote. It goes after a clean stop, because otherwise it would take the tail itself.
+    If the place can cut the power, it does: a broker may trust every byte if its host never went
+    off. The power goes after a clean stop, because otherwise the power loss would take the tail.
     """
     node, disk = fault.node, the(scene.cluster.disk)
-    # It is trusted after a clean stop, so it must not be the last one that has everything.
+    # A broker is trusted after a clean stop, so it must not be the only complete replica.
     await must_be_spared(scene, node)
     await stop(scene, node)
     if disk.why_not("power") is None:
         async with scene.links:
             await disk.lose_power(node)
             await disk.restore_power(node)
-    where = await _damaged(scene, fault, disk.truncate_tail)
+    damage = await _damaged(scene, fault, disk.truncate_tail)
     await _try_to_start(scene, node, fault)
-    return where
+    return damage.where
 
 
 async def _damaged(
-    scene: Scene, fault: BitFlip | TruncatedTail, deed: Callable[[Node, float], Awaitable[str]]
-) -> str:
+    scene: Scene,
+    fault: BitFlip | TruncatedTail,
+    deed: Callable[[Node, float], Awaitable[StoredDamage]],
+) -> StoredDamage:
     try:
         return await deed(fault.node, fault.draw)
     except FaultMissedError as nothing:
-        # Another fault may have moved its replicas elsewhere.
+        # Another fault may have moved its replicas to other nodes.
         raise missed(scene, fault, str(nothing)) from None
 
 
 async def _try_to_start(scene: Scene, node: Node, fault: Fault) -> None:
-    """The damage is done; where no majority is there to start with, healing starts it."""
+    """Start the node; without a majority it is not ready, and healing starts it."""
     try:
         await bring_back(scene, node, fault)
     except EnvironmentFailure:
@@ -295,7 +297,7 @@ async def _try_to_start(scene: Scene, node: Node, fault: Fault) -> None:
 
 
 async def _has_closed_segments(scene: Scene, node: Node) -> bool:
-    """Has them rolled where there are none, which takes another record."""
+    """Whether the node has closed segments; rolls them if not, which needs another write."""
 
     async def is_there() -> bool:
         for topic in scene.topics:
@@ -322,19 +324,18 @@ async def _has_closed_segments(scene: Scene, node: Node) -> bool:
             await the(scene.cluster.system.topics).alter_topic(topic, {"segment.ms": said})
 
 
-async def _copy_anew(scene: Scene, node: Node, where: str) -> None:
-    """No broker notices a bit that flips at rest, so the log is replaced by another's copy.
+async def _copy_anew(scene: Scene, node: Node, log: str) -> None:
+    """Copy the log from another replica, because no broker notices a bit that flips at rest.
 
-    All logs of the node, where it is not known which of them it was.
+    Copies all logs of the node if `log` is empty.
     """
-    named = _LOG.search(where)
     held = await replicas.held_by(scene, node)
-    if named is not None:
-        held = tuple(each for each in held if each[0] == named["key"])
+    if log:
+        held = tuple(each for each in held if each[0] == log)
     fewer = tuple(
         (key, " ".join(each for each in said.split() if each != node)) for key, said in held
     )
     if any(not said for _, said in fewer):
-        return  # Nobody else has it, so there is nothing to copy.
+        return  # no other replica exists to copy from
     await replicas.move(scene, fewer)
     await replicas.move(scene, held)

@@ -1,4 +1,4 @@
-"""All is mended, whatever was broken by whomever: the last word of a run's faults."""
+"""Heals a whole cluster, whichever faults were injected, and verifies the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLOCK_ERROR_S = 0.1
 
 
 async def heal_cluster(cluster: Cluster) -> list[Doubt]:
-    """What could not be mended."""
+    """Heal everything and return what could not be healed."""
     if not cluster.nodes:
         return []
     complaints: list[Doubt] = []
@@ -24,7 +24,7 @@ async def heal_cluster(cluster: Cluster) -> list[Doubt]:
     if cluster.process is not None:
         for node in cluster.nodes:
             await _try(cluster.process.resume(node), complaints)
-        # All at once: one alone would wait for a majority.
+        # Started together, because a single node would wait for a majority.
         await _try(cluster.start(), complaints)
     await _try(_look(cluster, complaints), complaints)
     return complaints
@@ -35,13 +35,13 @@ async def _look(cluster: Cluster, complaints: list[Doubt]) -> None:
         missing = set(permutations(cluster.network.hosts, 2)) - await cluster.network.reachable()
         if missing:
             shown = ", ".join(f"{source} to {target}" for source, target in sorted(missing)[:3])
-            complaints.append(_unhealed(f"nothing arrives from {shown}"))
+            complaints.append(_unhealed(f"no packet arrives from {shown}"))
     if cluster.process is not None:
         for node in cluster.nodes:
             if not await cluster.process.is_running(node):
-                complaints.append(_unhealed(f"{node} does not run", node))
+                complaints.append(_unhealed(f"{node} is not running", node))
             elif await cluster.process.is_paused(node):
-                complaints.append(_unhealed(f"{node} stands still", node))
+                complaints.append(_unhealed(f"{node} is still paused", node))
     if cluster.clock is not None:
         for node in cluster.nodes:
             offset_s = await cluster.clock.offset_s(node)
@@ -53,7 +53,7 @@ async def _try(deed: Awaitable[None], complaints: list[Doubt]) -> None:
     try:
         await deed
     except TimeoutError:
-        complaints.append(_unhealed("a step of it took too long"))
+        complaints.append(_unhealed("a step timed out"))
     except (EnvironmentFailure, OSError) as failure:
         complaints.append(_unhealed(str(failure)))
 

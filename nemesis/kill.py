@@ -1,4 +1,4 @@
-"""kill: ends processes without a chance to clean up, and starts them again."""
+"""kill: ends broker processes without a clean stop, and starts them again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of links: brought to the network, and taken from it without ending the others'."""
+"""Link faults: applied to the network, and healed without ending other link faults."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nemesis.base import LapsedError, Scene
 
 _OF_LINKS = (Cut, ShapeLinks, SlowLinks)
 _LOOKS = 3
-"""Another fault may lose some packets of every link; one that comes through proves it open."""
+"""Another fault may lose packets; one packet that arrives proves the link open."""
 
 
 async def break_links(network: Network, fault: Fault) -> None:
-    """The network proves it, or raises FaultMissedError. Faults of other things are left alone."""
+    """Apply a link fault; the network verifies it or raises FaultMissedError."""
     match fault:
         case Cut(links=links):
             await network.cut(links)
@@ -41,7 +41,7 @@ def packet_fault(fault: ShapeLinks | SlowLinks) -> PacketFault:
 
 
 async def heal_links(scene: Scene, fault: Fault) -> None:
-    """A network ends all its faults at once, so those still in force are put back, with proof."""
+    """Heal all links at once, as the network does, and restore the other faults with proof."""
     network = the(scene.cluster.network)
     async with scene.links:
         await network.heal()
@@ -60,9 +60,9 @@ async def heal_links(scene: Scene, fault: Fault) -> None:
 
 
 async def prove_reach(network: Network, before: frozenset[Link], cut: Iterable[Link]) -> None:
-    """FaultMissedError unless just these links have gone, of those that were open before.
+    """Raise FaultMissedError unless exactly the links `cut` went, of those open before.
 
-    What is down or cut besides is not reached before either.
+    Links that other faults have cut were not open before.
     """
     wanted = before.difference(cut)
     found = await network.reachable()
@@ -75,9 +75,9 @@ async def prove_reach(network: Network, before: frozenset[Link], cut: Iterable[L
 
 
 def _difference(found: frozenset[Link], wanted: frozenset[Link]) -> str:
-    still_open = ", ".join(f"{a} > {b}" for a, b in sorted(found - wanted)) or "no link"
-    too_much = ", ".join(f"{a} > {b}" for a, b in sorted(wanted - found)) or "no link"
+    still_open = ", ".join(f"{a} > {b}" for a, b in sorted(found - wanted)) or "none"
+    too_much = ", ".join(f"{a} > {b}" for a, b in sorted(wanted - found)) or "none"
     return (
-        f"what is reachable is not what the graph says: open though cut {still_open}; "
-        f"cut though open {too_much}"
+        f"measured reachability differs from the fault: still open: {still_open}; "
+        f"cut by mistake: {too_much}"
     )

@@ -1,4 +1,4 @@
-"""membership: takes a broker out of the cluster, replicas first, and lets it join again."""
+"""membership: removes a broker from the cluster, replicas first, and lets it join again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
 from nemesis.outage import ONE_NODE, OfProcesses, bring_back, stop
 
 
-class Membership(OfProcesses):
+class MembershipFaults(OfProcesses):
     """Moves all replicas off a broker and removes it; then it joins again and gets them back."""
 
     kinds: ClassVar[tuple[type[Fault], ...]] = (BrokerLeaves,)
@@ -26,14 +26,14 @@ class Membership(OfProcesses):
         if len(ground.nodes) > factor or factor > least:
             return None
         return (
-            f"each of {len(ground.nodes)} nodes holds a replica that its partitions cannot do "
-            f"without (min.insync.replicas={least}); try more --nodes"
+            f"each of {len(ground.nodes)} nodes holds a replica that min.insync.replicas={least} "
+            "needs; try a larger --nodes"
         )
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         nodes = await self._struck(scene, dice, ONE_NODE)
         if any(isinstance(each, BrokerLeaves) for each in scene.in_force.values()):
-            raise NothingToStrikeError("a broker is leaving already; one at a time")
+            raise NothingToStrikeError("another broker is leaving the cluster")
         node = dice.choice(nodes)
         before = await replicas.held_by(scene, node)
         after = replicas.without(before, node, scene.cluster.nodes, scene.min_insync_replicas, dice)
@@ -54,11 +54,11 @@ class Membership(OfProcesses):
         try:
             await replicas.move(scene, fault.after)
         except NotInTimeError as late:
-            raise missed(scene, fault, f"{node} keeps its replicas: {late}") from None
+            raise missed(scene, fault, f"the replicas of {node} did not move: {late}") from None
         manner = await stop(scene, node)
         if await replicas.held_by(scene, node):
-            raise FaultMissedError(f"{node} has left and still is a replica")
-        return f"{node} is in none of its {len(fault.before)} partitions any more, and {manner}"
+            raise FaultMissedError(f"{node} left the cluster and is still listed as a replica")
+        return f"{node} is no longer a replica of its {len(fault.before)} partitions and {manner}"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         assert isinstance(fault, BrokerLeaves)

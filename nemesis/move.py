@@ -1,4 +1,4 @@
-"""move: gives partitions another leader, though nothing is wrong with the one they have."""
+"""move: gives partitions another leader while the current one is healthy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Moves:
 
     def __post_init__(self) -> None:
         if self.target:
-            raise ValueError("move takes no target; try move:one or move:all, of all partitions")
+            raise ValueError("move takes no target; try move:one or move:all")
 
     def why_not(self, cluster: Cluster) -> str | None:
         return None
@@ -43,7 +43,7 @@ class Moves:
             return "the workload has no consumer groups; try -w group"
         if ground.replication_factor > 1:
             return None
-        return "with one replica a partition has no other leader; try --replication-factor 3"
+        return "a partition with one replica has no other leader; try --replication-factor 3"
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         moves = [
@@ -73,7 +73,7 @@ class Moves:
         system, before = scene.cluster.system, await _state(scene, fault)
         wanted = fault.replicas[0]
         if before.leader == wanted:
-            raise NothingToStrikeError(f"{wanted} leads {fault.topic}-{fault.partition} already")
+            raise NothingToStrikeError(f"{wanted} already leads {fault.topic}-{fault.partition}")
         if wanted not in before.isr:
             raise NothingToStrikeError(f"{wanted} is not in sync, so it cannot lead")
         await the(system.reassignment).reassign(fault.topic, fault.partition, fault.replicas)
@@ -82,17 +82,17 @@ class Moves:
             try:
                 await the(system.elections).elect(fault.topic, fault.partition)
             except RefusedError:
-                return False  # As long as the new order is not known everywhere, say.
+                return False  # for example, the new order is not known everywhere yet
             return (await _state(scene, fault)).leader == wanted
 
         try:
             await wait_until(is_led, within_s=_WITHIN_S, what=f"{wanted} leads", every_s=0.2)
         except NotInTimeError as late:
             raise missed(scene, fault, f"{fault.topic}-{fault.partition}: {late}") from None
-        return f"{fault.topic}-{fault.partition} is led by {wanted}, before by {before.leader}"
+        return f"{wanted} leads {fault.topic}-{fault.partition}; before, {before.leader} led it"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
-        """Nothing: one leader is as good as another."""
+        """Does nothing: a moved leadership is a healthy state."""
 
 
 def _away_from_its_leader(

@@ -1,4 +1,4 @@
-"""What every fault that takes a node down has in common: who runs, and how one comes back."""
+"""Shared by all faults that take a node down: which nodes run, and how a node is restarted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ONE_NODE = ("one", "leader", "controller")
 
 @dataclass(frozen=True, slots=True)
 class OfProcesses:
-    """What the nemeses share that strike the brokers' processes in one way, at any target."""
+    """Base of nemeses that strike broker processes, without variants and with any target."""
 
     name: str
     variant: str
@@ -46,7 +46,7 @@ class OfProcesses:
 def each_by_itself(
     kind: type[Kill] | type[Pause] | type[PowerLoss], nodes: Sequence[Node], moment: Moment
 ) -> tuple[Fault, ...]:
-    """One fault for each node, so that each is proved and healed by itself."""
+    """One fault per node, so that each is proved and healed separately."""
     return tuple(
         kind(name=f"{moment.name}/{node}", at_ms=moment.at_ms, for_ms=moment.for_ms, node=node)
         for node in nodes
@@ -58,51 +58,51 @@ def why_no_process(cluster: Cluster) -> str | None:
 
 
 async def running(scene: Scene, nodes: Sequence[Node]) -> list[Node]:
-    """Those of them that run; NothingToStrikeError if none does."""
+    """The running ones of `nodes`; raises NothingToStrikeError if there is none."""
     process = the(scene.cluster.process)
     found = [node for node in nodes if await process.is_running(node)]
     if not found:
-        raise NothingToStrikeError(f"{', '.join(nodes)}: down already")
+        raise NothingToStrikeError(f"already down: {', '.join(nodes)}")
     return found
 
 
 async def take_down(scene: Scene, node: Node) -> str:
-    """By a kill; the proof is in the sentence."""
+    """Kill the node and return the proof."""
     process = await present(scene, node)
     await the(scene.cluster.process).kill(node)
     if await process.is_running():
         raise FaultMissedError(f"{node} still runs after it was killed")
-    return f"the process of {node} is gone"
+    return f"the process of {node} has ended"
 
 
 async def present(scene: Scene, node: Node) -> RunningProcess:
-    """The one that runs now: another fault's end may start the next before one has looked."""
+    """The current process; the healing of another fault may start the next one meanwhile."""
     process = scene.cluster.system.process(node)
     if process is None or not await process.is_running():
-        raise NothingToStrikeError(f"{node} is down already")
+        raise NothingToStrikeError(f"{node} is already down")
     return process
 
 
 async def stop(scene: Scene, node: Node) -> str:
-    """Cleanly, as far as it comes with that; how it ended is in the word."""
+    """Stop the node, by a kill if a clean stop fails; returns how it ended."""
     process = await present(scene, node)
-    manner = "stopped"
+    manner = "stopped cleanly"
     try:
         await the(scene.cluster.process).stop(node)
     except (NodeFailedError, NotInTimeError):
-        # It found no way to end cleanly, with a majority away say, and was killed.
-        manner = "killed in the end"
+        # Without a majority, for example, a broker cannot stop cleanly and is killed.
+        manner = "was killed because it did not stop"
     if await process.is_running():
-        raise FaultMissedError(f"{node} was asked to stop and still runs")
+        raise FaultMissedError(f"{node} still runs after it was stopped")
     return manner
 
 
 async def bring_back(scene: Scene, node: Node, fault: Fault) -> None:
-    """Unless another fault wants it down still; the last of them does it."""
+    """Start the node, unless another fault keeps it down; then that fault's healing does."""
     process = the(scene.cluster.process)
     if scene.is_held_down(node, but=fault):
         return
     async with scene.start_of(node):
         await process.start(node)
     if not await process.is_running(node):
-        raise NodeFailedError(f"{node} was started and does not run")
+        raise NodeFailedError(f"{node} does not run after it was started")

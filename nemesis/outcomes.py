@@ -1,4 +1,4 @@
-"""What became of each fault: whether it took hold, by which proof, and what that is worth."""
+"""Outcomes of faults: whether each took hold, by which proof, and which doubts follow."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ NodeMark = Literal["up", "down", "paused", "cut off", "struck"]
 
 
 @dataclass(slots=True, kw_only=True)
-class Outcome:
+class FaultOutcome:
     nemesis: str
     moment: str
     fault: Fault | None = None
-    """None where there was nothing to strike."""
+    """None if there was no target."""
     proof: str = ""
     missed: str = ""
-    """Why it did not take hold."""
+    """Reason why it did not take hold."""
     skipped: str = ""
-    """Why there was nothing to strike."""
+    """Reason why there was no target."""
     was_alone: bool = True
-    """Whether no other fault was in force that could have been in its way."""
+    """Whether no other fault was in force that could have been the reason."""
     not_healed: str = ""
     lapsed: str = ""
-    """What its healing found to have ended too early."""
+    """Fault that its healing found to have ended too early."""
     began_ms: float | None = None
     took_hold_ms: float | None = None
     healed_ms: float | None = None
 
     def told(self) -> dict[str, Any]:
-        """Only what there is to tell."""
+        """The outcome as results.json stores it, without empty fields."""
         said = {
             "nemesis": self.nemesis,
             "fault": self.moment,
@@ -63,12 +63,12 @@ class Outcome:
 
 
 def doubts_about(
-    outcomes: Sequence[Outcome], *, wanted: Sequence[str] = (), is_all: bool = False
+    outcomes: Sequence[FaultOutcome], *, wanted: Sequence[str] = (), is_all: bool = False
 ) -> list[Doubt]:
-    """A fault that missed, and a nemesis (of those `wanted`) that never struck, test nothing.
+    """Doubts about faults that missed or lapsed, and nemeses of `wanted` that injected none.
 
-    Who asks for all (`is_all`) takes what there is to strike, and in a mix one fault may be in the
-    way of another; but where nothing struck at all, nothing was tested.
+    With `--nemesis all` (`is_all`) a nemesis may have no target, and in a mix one fault may prevent
+    another. A run in which no fault took hold tested nothing.
     """
     doubts = [
         Doubt(DoubtKind.FAULT_MISSED, each.moment, each.missed) for each in outcomes if each.missed
@@ -81,17 +81,17 @@ def doubts_about(
         own = [each for each in outcomes if each.nemesis == nemesis]
         is_excused = has_struck and (is_all or not any(each.was_alone for each in own))
         if not any(each.proof or each.missed for each in own) and not is_excused:
-            why = own[-1].skipped or "the run was over first"
+            why = own[-1].skipped or "the run ended before the fault took hold"
             doubts.append(Doubt(DoubtKind.NEVER_STRUCK, nemesis, why))
     for nemesis in () if is_all and has_struck else wanted:
         if all(each.nemesis != nemesis for each in outcomes):
-            why = "no moment was drawn for it, try a longer run"
+            why = "the plan drew no moment for it; try a longer --time-limit"
             doubts.append(Doubt(DoubtKind.NEVER_STRUCK, nemesis, why))
     return doubts
 
 
-def sentence(outcome: Outcome) -> str:
-    return f"{outcome.moment}: {outcome.proof or 'about to take hold'}"
+def sentence(outcome: FaultOutcome) -> str:
+    return f"{outcome.moment}: {outcome.proof or 'being injected'}"
 
 
 def marks_of(scene: Scene) -> Mapping[Node, NodeMark]:
@@ -99,7 +99,7 @@ def marks_of(scene: Scene) -> Mapping[Node, NodeMark]:
 
 
 def _mark(scene: Scene, node: Node) -> NodeMark:
-    """The worst that befalls it."""
+    """The worst effect of the faults in force on this node."""
     faults = [fault for fault in scene.in_force.values() if _strikes(fault, node)]
     if any(isinstance(fault, Kill | PowerLoss | Stop | BrokerLeaves) for fault in faults):
         return "down"
@@ -119,7 +119,7 @@ def _strikes(fault: Fault, node: Node) -> bool:
 
 
 def _is_cut_off(scene: Scene, fault: Cut, node: Node) -> bool:
-    """Whether it can talk with no majority any more, itself included."""
+    """Whether the node no longer reaches a majority, itself included."""
     nodes = scene.cluster.nodes
     silent = {end for link in fault.links if node in link for end in link} & set(nodes) - {node}
     return len(nodes) - len(silent) <= len(nodes) // 2

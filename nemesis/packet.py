@@ -1,4 +1,4 @@
-"""packet: links that are slow, lossy, narrow or mad, but not cut."""
+"""packet: links that delay, lose, duplicate, reorder, corrupt or throttle packets."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _FORMS: dict[str, dict[str, Any]] = {
     "corrupt": {"corrupt": 0.05},
     "rate": {"bytes_per_s": 125_000.0},
 }
-"""Jepsen's figures, except that a fifth of all packets corrupt is no network any more."""
+"""Jepsen's figures, except for `corrupt`: with a fifth of the packets corrupt nothing passes."""
 
 _REGIONS = ("us-east", "us-west", "eu")
 _APART_MS = {("us-east", "us-west"): 30.0, ("eu", "us-east"): 40.0, ("eu", "us-west"): 70.0}
-"""One way."""
+"""One-way delay between two regions."""
 _REGION_JITTER = 0.1
 
 
@@ -48,7 +48,7 @@ class Packets:
     def __post_init__(self) -> None:
         check_target(self.target)
         if self.variant == "regions" and self.target:
-            raise ValueError("packet:regions is for all nodes and takes no target")
+            raise ValueError("packet:regions takes no target: it strikes all nodes")
 
     def why_not(self, cluster: Cluster) -> str | None:
         if cluster.network is None:
@@ -75,7 +75,7 @@ class Packets:
     async def inject(self, scene: Scene, fault: Fault) -> str:
         assert isinstance(fault, ShapeLinks | SlowLinks)
         async with scene.links:
-            # It measures each link, and raises what it finds untouched.
+            # The network measures each link and raises FaultMissedError for an unchanged one.
             await break_links(the(scene.cluster.network), fault)
         return f"measured on {len(fault.links)} links: {_shown(packet_fault(fault))}"
 
@@ -95,7 +95,7 @@ def _shaped(moment: Moment, name: str, links: Sequence[Link], form: dict[str, An
 
 
 def _spread(hosts: Sequence[Node], moment: Moment, dice: Random) -> tuple[Fault, ...]:
-    """Each host in a region, and one fault for each two regions."""
+    """Assign each host to a region; one fault per pair of regions."""
     dealt = dice.sample(hosts, len(hosts))
     region = {host: _REGIONS[number % len(_REGIONS)] for number, host in enumerate(dealt)}
     faults = []

@@ -1,4 +1,4 @@
-"""partition: cuts links so that a graph is what is left."""
+"""partition: cuts every link that a drawn graph of reachable hosts lacks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _OF_THREE = frozenset({"majorities-ring", "bridge"})
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
-    """Cuts links between nodes, or between clients and nodes, and knows exactly which."""
+class PartitionFaults:
+    """Cuts links between nodes, or between clients and nodes, and measures exactly which."""
 
     name: str = "partition"
     variant: str = ""
@@ -49,7 +49,7 @@ class Partition:
         if cluster.network is None:
             return cluster.why_not("network")
         if self.variant == "clients" and cluster.place.client_host is None:
-            return "the clients have no host of their own here that could be cut off"
+            return "the clients run on no host of their own here, so they cannot be cut off"
         return None
 
     def why_never(self, ground: Ground) -> str | None:
@@ -60,14 +60,14 @@ class Partition:
         count = len(ground.nodes)
         if count < 2 and not self._is_for_clients():
             return (
-                "one node alone cannot be cut off from another; try partition:clients, or --nodes 5"
+                "a single node has no peer to be cut off from; try partition:clients, or --nodes 5"
             )
         if count < 3 and self.variant in _OF_THREE:
             return f"{self.variant} of {count} nodes cuts nothing; try --nodes 5"
         if self.variant == "rack" and len(set(ground.racks.values())) < 2:
             return "the nodes are not in several racks; try --nodes 5"
         if self.variant == "one-way" and self._is_everyone(ground):
-            return "one way between all nodes and the others cuts nothing; try partition:one-way"
+            return f"{self.name} targets every node and cuts nothing; try partition:one-way"
         return None
 
     def _is_everyone(self, ground: Ground) -> bool:
@@ -76,7 +76,7 @@ class Partition:
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         clients = scene.cluster.place.client_host
         if len(scene.cluster.nodes) < 2 and not self._is_for_clients():
-            raise NothingToStrikeError("one node alone cannot be cut off from another")
+            raise NothingToStrikeError("a single node has no peer to be cut off from")
         if self.target and not self.variant:
             graph = await self._drawn_around(scene, dice)
         else:
@@ -92,7 +92,7 @@ class Partition:
         return (Cut(name=moment.name, at_ms=moment.at_ms, for_ms=moment.for_ms, links=links),)
 
     def _is_for_clients(self) -> bool:
-        """Of one node alone its clients can be cut off, and nothing else."""
+        """Whether clients may be cut off; a cluster of one node allows no other partition."""
         return self.variant == "clients" or not (self.variant or self.target)
 
     def _possible(self, scene: Scene) -> list[str]:
@@ -138,7 +138,7 @@ class Partition:
                 return topology.isolated(nodes, await self._aimed_at(scene, "one", dice))
 
     async def _drawn_around(self, scene: Scene, dice: Random) -> topology.Graph:
-        """The target is cut off from the others: each by itself, as one half, or one way."""
+        """Cut the target off from the others: each node alone, as one half, or one way."""
         nodes = scene.cluster.nodes
         some = await self._aimed_at(scene, "", dice)
         ways = ("alone", "half", "one-way") if len(some) < len(nodes) else ("alone",)
@@ -163,7 +163,7 @@ class Partition:
             before = await network.reachable()
             await network.cut(fault.links)
             await prove_reach(network, before, fault.links)
-        return f"reachable is exactly: {topology.shown(graph)}"
+        return f"measured reachability: {topology.shown(graph)}"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         await heal_links(scene, fault)

@@ -1,4 +1,4 @@
-"""pause: stops processes in the middle of what they do, and lets them go on."""
+"""pause: suspends broker processes and resumes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nemesis.outage import ANYBODY, OfProcesses, each_by_itself
 
 
 class Pauses(OfProcesses):
-    """Stops brokers (SIGSTOP) and lets them go on: they believe that no time has passed."""
+    """Suspends brokers (SIGSTOP) and resumes them (SIGCONT)."""
 
     kinds: ClassVar[tuple[type[Fault], ...]] = (Pause,)
 
@@ -24,11 +24,11 @@ class Pauses(OfProcesses):
         assert isinstance(fault, Pause)
         node, process = fault.node, the(scene.cluster.process)
         if not await process.is_running(node):
-            raise NothingToStrikeError(f"{node} is down, so it cannot be paused")
+            raise NothingToStrikeError(f"{node} cannot be paused: it is down")
         await process.pause(node)
         if not await process.is_paused(node):
-            raise FaultMissedError(f"{node} goes on though it was paused")
-        return f"no thread of {node} runs"
+            raise FaultMissedError(f"{node} still runs after it was paused")
+        return f"every thread of {node} is stopped"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         assert isinstance(fault, Pause)
@@ -37,4 +37,4 @@ class Pauses(OfProcesses):
             return
         await process.resume(node)
         if await process.is_paused(node):
-            raise FaultMissedError(f"{node} stands still though it was resumed")
+            raise FaultMissedError(f"{node} is still paused after it was resumed")

@@ -1,4 +1,4 @@
-"""Plan: when which nemesis strikes, drawn from the seed and nothing else.
+"""Plan: when which nemesis strikes, drawn from the seed alone.
 
 One nemesis alternates with quiet. Several take turns in a rotating mix, after Jepsen's tests of
 Bufstream: at every interval some of them are drawn, a quarter of the time none, and all is healed
@@ -19,13 +19,13 @@ from nemesis.base import Moment, Nemesis
 SHARE_OF_QUIET = 0.25
 SHARE_OF_NEMESES = 0.5
 _HEALED_AT = 0.75
-"""Of an interval of the mix; the rest of it nothing is broken."""
+"""Share of an interval after which all faults of the mix are healed."""
 _DUE_MAX = 2
 """Number of nemeses that may be due in one interval; more would only be seen as a crowd."""
 _SHORTEST_INTERVAL_MS = 5_000.0
 """An interval shortened below this leaves most faults no time to take hold and be felt."""
 _SHORTEST = 0.25
-"""Of an interval: what the end of a run leaves no more room for is not begun."""
+"""Share of an interval; a fault shorter than this is not begun at the end of a run."""
 _ROUNDING = 1e-9
 
 
@@ -37,7 +37,7 @@ def draw(
     interval_ms: float,
     is_any: bool = False,
 ) -> tuple[Moment, ...]:
-    """In the order in which they begin; each ends before the run's time is up.
+    """Moments in the order of their begin; each ends within the run.
 
     Each nemesis has a moment, unless `is_any`: then a short run draws some of them.
     """
@@ -52,7 +52,7 @@ def draw(
 
 
 def needed_ms(count: int, interval_ms: float) -> float:
-    """The shortest run in which each of so many nemeses has a moment of use."""
+    """Length of the shortest run that has a useful moment for each of `count` nemeses."""
     if count <= _DUE_MAX:
         return 0.0
     return _intervals_for(count) * min(interval_ms, _SHORTEST_INTERVAL_MS)
@@ -65,7 +65,7 @@ def _intervals_for(count: int) -> int:
 def alternating(
     decisions: Decisions, name: str, *, length_ms: float, interval_ms: float
 ) -> tuple[Moment, ...]:
-    """A fault for about an interval, quiet for about half of one, and so on."""
+    """Alternate a fault of about one interval with a quiet time of about half of one."""
     dice = decisions.random("nemesis_plan", name)
     moments: list[Moment] = []
     at_ms = min(interval_ms, length_ms) * dice.uniform(0.2, 0.5)
@@ -80,9 +80,9 @@ def alternating(
 def rotating_mix(
     decisions: Decisions, names: Sequence[str], *, length_ms: float, interval_ms: float
 ) -> tuple[Moment, ...]:
-    """Each of them at least once, where the run is long enough for that."""
+    """Draw a mix per interval; each nemesis has a moment if the run is long enough."""
     moments: list[Moment] = []
-    # What is lost by rounding must not cost the last interval of a run that was divided evenly.
+    # A rounding error must not drop the last interval of an evenly divided run.
     count = max(1, int(length_ms / interval_ms + _ROUNDING))
     for number in range(count):
         begin_ms = number * interval_ms

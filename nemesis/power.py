@@ -1,4 +1,4 @@
-"""power: hosts that go dark, with everything that they had not synced."""
+"""power: hosts that lose power, and with it all unsynced writes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nemesis.outage import (
 
 
 class PowerLosses(OfProcesses):
-    """Takes the power of hosts: processes are gone, and so is what was not synced."""
+    """Cuts the power of hosts: their processes end, and unsynced writes are lost."""
 
     kinds: ClassVar[tuple[type[Fault], ...]] = (PowerLoss,)
 
@@ -53,21 +53,24 @@ class PowerLosses(OfProcesses):
 
 
 async def cut_power(scene: Scene, node: Node) -> str:
-    """The proof: no process is left, and where there are links to ask, the host is not heard."""
+    """Proof: the process has ended and, if the place has a network, the host is unreachable."""
     process, network = await present(scene, node), scene.cluster.network
     scene.damaged.add(node)
     async with scene.links:
         await the(scene.cluster.disk).lose_power(node)
         if await process.is_running():
-            raise FaultMissedError(f"{node} runs without power")
+            raise FaultMissedError(f"the process of {node} still runs after the power loss")
         heard = (
             []
             if network is None
             else sorted(link for link in await network.reachable() if node in link)
         )
     if heard:
-        raise FaultMissedError(f"{node} without power is still on the network: {heard[0]}")
-    return f"{node} is off: its process is gone, and what it had not synced"
+        source, target = heard[0]
+        raise FaultMissedError(
+            f"{node} is on the network after the power loss: {source} still reaches {target}"
+        )
+    return f"{node} is off: its process has ended and unsynced writes are lost"
 
 
 async def give_power(scene: Scene, node: Node) -> None:

@@ -1,4 +1,4 @@
-"""Replicas moved from node to node, and waited for until they have arrived."""
+"""Moves replicas between nodes and waits until they are in sync."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ASK_AGAIN_S = 5.0
 
 
 async def held_by(scene: Scene, node: Node) -> Replicas:
-    """The workload's partitions that have a replica there, with all their replicas."""
+    """The workload's partitions with a replica on `node`, each with all its replicas."""
     found = []
     for topic in scene.topics:
         for each in await scene.cluster.partitions(topic):
@@ -31,7 +31,7 @@ async def held_by(scene: Scene, node: Node) -> Replicas:
 def without(
     held: Replicas, node: Node, nodes: Sequence[Node], least: int, dice: Random
 ) -> Replicas:
-    """Another node takes its place where there is one; otherwise there is one replica less."""
+    """Replace `node` by a spare node in each partition, or drop its replica."""
     moved = []
     for key, said in held:
         replicas = said.split()
@@ -39,15 +39,17 @@ def without(
         left = [dice.choice(spare) if spare and each == node else each for each in replicas]
         left = [each for each in left if each != node]
         if len(left) < least:
-            raise NothingToStrikeError(f"{key} cannot do without {node}: it needs {least} replicas")
+            raise NothingToStrikeError(
+                f"{key} needs its replica on {node}: min.insync.replicas is {least}"
+            )
         moved.append((key, " ".join(left)))
     return tuple(moved)
 
 
 async def move(scene: Scene, wanted: Replicas, *, within_s: float = WITHIN_S) -> None:
-    """Returns when each partition has these replicas, all of them in sync, and no other.
+    """Return when each partition has exactly these replicas, all in sync.
 
-    To ask for what already is does nothing.
+    A partition that already has them is left alone.
     """
     for key, replicas in wanted:
         await _ask(scene, key, replicas)
@@ -62,7 +64,7 @@ async def _ask(scene: Scene, key: str, replicas: str) -> None:
 
 
 async def _arrival(scene: Scene, key: str, replicas: str, within_s: float) -> None:
-    """Asks again from time to time: whoever asks for something else meanwhile has the last word."""
+    """Wait for the replicas; repeat the request, because another one may have replaced it."""
     loop = asyncio.get_running_loop()
     asked_s = loop.time()
 

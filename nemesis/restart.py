@@ -1,4 +1,4 @@
-"""restart: stops nodes cleanly and starts them again, one after the other."""
+"""restart: stops brokers cleanly and starts them again, one after the other."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Restarts(OfProcesses):
         )
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
-        """Of a rolling restart, as many nodes as its time allows; one at least."""
+        """Restart as many nodes as the fault's time allows, and at least one."""
         assert isinstance(fault, RollingRestart | Stop)
         if isinstance(fault, Stop):
             await running(scene, [fault.node])
@@ -57,14 +57,14 @@ class Restarts(OfProcesses):
                 continue
             done.append(restarted.proof)
             if not restarted.is_back:
-                # Who goes on with the next one takes the cluster down; healing starts this one.
+                # Restarting the next node could take the cluster down; healing starts this one.
                 break
         if not done:
-            raise NothingToStrikeError(f"{', '.join(fault.nodes)}: down already")
+            raise NothingToStrikeError(f"already down: {', '.join(fault.nodes)}")
         return "; ".join(done)
 
     async def _restart(self, scene: Scene, node: Node, fault: Fault) -> _Restarted | None:
-        """None for a node that another fault has taken down meanwhile."""
+        """Restart one node; None if another fault has taken it down."""
         process, before = the(scene.cluster.process), scene.cluster.system.process(node)
         if not await process.is_running(node):
             return None
@@ -72,12 +72,12 @@ class Restarts(OfProcesses):
         try:
             await bring_back(scene, node, fault)
         except EnvironmentFailure:
-            return _Restarted(f"{node} {manner}, and not back yet", is_back=False)
+            return _Restarted(f"{node} {manner} and is not back yet", is_back=False)
         after = scene.cluster.system.process(node)
         if before is after and not scene.is_held_down(node, but=fault):
-            raise FaultMissedError(f"{node} still has the process that it had")
+            raise FaultMissedError(f"{node} still has its old process after a restart")
         scene.on_back(fault, node)
-        proof = f"{node} {manner}, started again as {_number(after)}"
+        proof = f"{node} {manner} and was started again as {_number(after)}"
         return _Restarted(proof, is_back=True)
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
@@ -87,4 +87,4 @@ class Restarts(OfProcesses):
 
 
 def _number(process: RunningProcess | None) -> str:
-    return "nothing" if process is None else f"process {process.pid}"
+    return "an unknown process" if process is None else f"process {process.pid}"

@@ -1,10 +1,9 @@
-"""retention: deletes the beginnings of logs now, in the middle of the load.
+"""retention: deletes the beginnings of logs now, under load.
 
-Retention by time or size would be asked for by configuration, and how far it goes is decided by
-the brokers' clocks and by what is in a segment: a clock that another nemesis has put ahead would
-delete what no client has read, and of that the run could say nothing. So the exact form of the same
-deed is used, DeleteRecords: up to an offset that the run vouches for (`Scene.read_to`), and not one
-record further.
+Retention by time or size depends on the brokers' clocks and on the contents of segments. A clock
+fault could make it delete records that no client has read, and the run could not judge that. So the
+nemesis uses DeleteRecords, which deletes exactly up to an offset that the clients have read
+(`Scene.read_to`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from nemesis.compact import is_compacted, is_compacting
 
 
 @dataclass(frozen=True, slots=True)
-class Retention:
+class RetentionFaults:
     """Deletes the beginnings of logs, only as far as the clients have read them."""
 
     name: str = "retention"
@@ -34,7 +33,7 @@ class Retention:
 
     def __post_init__(self) -> None:
         if self.target:
-            raise ValueError("retention takes no target: it is for all topics of a workload")
+            raise ValueError("retention takes no target: it strikes any topic of the workload")
 
     def why_not(self, cluster: Cluster) -> str | None:
         return None
@@ -44,15 +43,15 @@ class Retention:
             return "the workload has only compacted topics, which keep their records; try -w queue"
         if not ground.is_polled:
             return (
-                "the workload never polls under load, so no record is known not to be needed any "
-                "more; try -w queue"
+                "the workload does not poll under load, so no record is known to have been read; "
+                "try -w queue"
             )
         return None
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         read = scene.read_to()
         possible: dict[str, dict[str, int]] = {}
-        # A compacted topic keeps its records for ever, and brokers refuse to delete them.
+        # Brokers refuse DeleteRecords for a compacted topic.
         topics = [topic for topic in scene.topics if not is_compacted(scene, topic)]
         if not topics:
             raise NothingToStrikeError("the workload has only compacted topics")
@@ -64,7 +63,7 @@ class Retention:
                     before = dice.randint(start + 1, read_to)
                     possible.setdefault(topic, {})[str(index)] = before
         if not possible:
-            raise NothingToStrikeError("no poll has returned anything yet that is still there")
+            raise NothingToStrikeError("no stored record has been read yet")
         topic = dice.choice(sorted(possible))
         return (
             DeleteRecords(
@@ -82,35 +81,34 @@ class Retention:
         before = {int(k): v for k, v in fault.before.items()}
         read = scene.read_to()
         for index, offset in before.items():
-            # Of a run that is played again, this run has to vouch anew.
+            # A stored schedule was chosen by what the clients of another run had read.
             if read.get(f"{fault.topic}-{index}", 0) < offset:
                 raise NothingToStrikeError(
-                    f"{fault.topic}-{index} has not been read up to {offset}, so it is kept"
+                    f"{fault.topic}-{index} has not been read up to offset {offset}"
                 )
-        before_deed = await retention.log_starts(fault.topic)
+        begins = await retention.log_starts(fault.topic)
         due = {
-            index: offset
-            for index, offset in before.items()
-            if before_deed.get(index, offset) < offset
+            index: offset for index, offset in before.items() if begins.get(index, offset) < offset
         }
         if not due:
-            raise NothingToStrikeError(f"{fault.topic} begins there already, or later")
+            raise NothingToStrikeError(
+                f"the logs of {fault.topic} already begin at these offsets or later"
+            )
         await retention.delete_records(fault.topic, due)
         starts = await retention.log_starts(fault.topic)
         for index, offset in due.items():
-            # Just there: the topic's own retention deletes whole segments, and only them. Beside
-            # another fault a leader that followed until now may not have heard of it.
+            # Exactly there, because regular retention deletes whole segments. If another fault is
+            # in force, a new leader may not know the deletion.
             if index not in starts:
-                raise NoAnswerError(f"nobody knows any more where {fault.topic}-{index} begins")
+                raise NoAnswerError(f"the start offset of {fault.topic}-{index} is unknown")
             if starts[index] != offset:
                 manner = "still begins" if starts[index] < offset else "begins"
-                why = f"{fault.topic}-{index} {manner} at {starts[index]}, not at {offset}"
-                raise missed(scene, fault, why)
-        shown = ", ".join(
-            f"{fault.topic}-{index} begins at {starts[index]}, before at {before_deed[index]}"
+                found = f"{fault.topic}-{index} {manner} at offset {starts[index]}"
+                raise missed(scene, fault, f"{found}, not at {offset}")
+        return "; ".join(
+            f"{fault.topic}-{index} begins at offset {starts[index]}, before at {begins[index]}"
             for index in due
         )
-        return f"now {shown}"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
-        """Nothing: what was deleted was not needed any more."""
+        """Does nothing: the clients had read all deleted records."""

@@ -1,12 +1,12 @@
-"""Targets: which nodes a fault is for, from a word to names.
+"""Targets: resolves a target word to the names of nodes.
 
     one  minority  majority  all          drawn from all nodes
     leader  followers  isr                of one partition of the workload, drawn
-    controller                            the active one
+    controller                            the active controller
     coordinator  coordinator:tail         of a consumer group, drawn or named
-    n1+n3                                 these
+    n1+n3                                 these nodes
 
-Without a word the dice choose one.
+Without a word, one is drawn.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _OF_PARTS: Mapping[str, frozenset[Part]] = {
     "controller": frozenset({"controllers"}),
     "coordinator": frozenset({"leaders"}),
 }
-"""Targets that only a system with these parts has."""
+"""Parts that a system needs to have such a target."""
 COORDINATOR = "coordinator"
 _NAMES = re.compile(r"n[1-9]\d*(\+n[1-9]\d*)*")
 
 
 def check_target(text: str) -> None:
-    """ValueError for what is no target; the empty one leaves it to the dice."""
+    """Raise ValueError for an unknown target; an empty one is drawn later."""
     word = text.partition(":")[0]
     if text in ("", *TARGETS) or word == COORDINATOR or _NAMES.fullmatch(text) is not None:
         return
@@ -47,30 +47,30 @@ def check_target(text: str) -> None:
 
 
 def why_no_target(text: str, ground: Ground) -> str | None:
-    """Why a run on this ground never has such a target, or None."""
+    """Reason why a run on this ground never has such a target, or None."""
     word, _, group = text.partition(":")
     if word == COORDINATOR:
         if not ground.groups:
             return "the workload has no consumer groups; try -w group"
         if group and group not in ground.groups:
-            return f"there is no group {group!r}; the groups are {', '.join(ground.groups)}"
+            return f"unknown group {group!r}; choose one of {', '.join(ground.groups)}"
     lacking = why_lacking(_OF_PARTS.get(word, NO_PARTS), ground.parts, ground.system)
     if lacking is not None:
-        return f"for the target {text} {lacking}"
+        return f"target {text}: {lacking}"
     if text == "followers" and ground.replication_factor == 1:
-        return "with one replica a partition has no followers; try --replication-factor 3"
+        return "a partition with one replica has no followers; try --replication-factor 3"
     if not text or text in TARGETS or word == COORDINATOR:
         return None
     unknown = [name for name in text.split("+") if name not in ground.nodes]
     if not unknown:
         return None
     last = ground.nodes[-1]
-    among = "n1 is the only node" if last == "n1" else f"the nodes are n1 to {last}"
-    return f"there is no {unknown[0]}: {among}; --nodes makes more"
+    among = "the only node is n1" if last == "n1" else f"the nodes are n1 to {last}"
+    return f"unknown node {unknown[0]}; {among}; try a larger --nodes"
 
 
 def has_target(word: str, parts: frozenset[Part]) -> bool:
-    """Whether a system of these parts has such a target."""
+    """Whether a system with these parts has such a target."""
     return _OF_PARTS.get(word, NO_PARTS) <= parts
 
 
@@ -85,13 +85,13 @@ def majority_of(count: int) -> int:
 async def resolve(
     scene: Scene, target: str, dice: Random, *, among: Sequence[str] = TARGETS
 ) -> tuple[Node, ...]:
-    """In the cluster's order. `among` are the words the dice may choose from."""
+    """Nodes of the target, in the cluster's order; an empty target is drawn from `among`."""
     nodes = scene.cluster.nodes
     parts = offered(scene.cluster.system)
     word = target or dice.choice([each for each in among if has_target(each, parts)])
     chosen = await _chosen(scene, word, nodes, dice)
     if not chosen:
-        raise NothingToStrikeError(f"there is no {word} now")
+        raise NothingToStrikeError(f"the cluster has no {word} now")
     return tuple(node for node in nodes if node in chosen)
 
 
@@ -120,10 +120,10 @@ async def _chosen(
 
 
 async def coordinating(scene: Scene, group: str) -> PartitionState:
-    """The partition whose leader coordinates this group."""
+    """The partition of the offsets topic whose leader coordinates this group."""
     found = await scene.cluster.partitions(OFFSETS_TOPIC)
     if not found:
-        raise NothingToStrikeError(f"{OFFSETS_TOPIC} is not there yet")
+        raise NothingToStrikeError(f"topic {OFFSETS_TOPIC} does not exist yet")
     wanted = coordinator_partition(group, len(found))
     return next(each for each in found if each.index == wanted)
 
@@ -131,7 +131,7 @@ async def coordinating(scene: Scene, group: str) -> PartitionState:
 def _named(names: Sequence[Node], nodes: Sequence[Node]) -> Sequence[Node]:
     unknown = [name for name in names if name not in nodes]
     if unknown:
-        raise NothingToStrikeError(f"there is no {unknown[0]} among {', '.join(nodes)}")
+        raise NothingToStrikeError(f"unknown node {unknown[0]}; the nodes are {', '.join(nodes)}")
     return names
 
 
@@ -148,5 +148,5 @@ async def a_partition(scene: Scene, dice: Random) -> PartitionState:
         raise NothingToStrikeError("the workload has no topic")
     found = await scene.cluster.partitions(dice.choice(scene.topics))
     if not found:
-        raise NothingToStrikeError("no partition is described")
+        raise NothingToStrikeError("the cluster describes no partition of the topic")
     return dice.choice(found)

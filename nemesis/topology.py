@@ -1,6 +1,6 @@
-"""Topologies: a partition is a graph of who reaches whom; what is cut is what the graph lacks.
+"""Topologies: a partition is a directed graph of reachable hosts; missing edges are cut links.
 
-Directed: an edge from n1 to n2 says that what n1 sends arrives at n2. All functions are pure.
+An edge from n1 to n2 means that packets of n1 arrive at n2. All functions are pure.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Graph: TypeAlias = nx.DiGraph
 
 
 def complete(hosts: Iterable[Node]) -> Graph:
-    """Everybody reaches everybody."""
+    """Every host reaches every other host."""
     return nx.complete_graph(list(hosts), create_using=nx.DiGraph)
 
 
 def components(groups: Iterable[Collection[Node]]) -> Graph:
-    """Within a group everybody, between groups nobody."""
+    """Hosts reach each other within a group and not between groups."""
     return nx.compose_all([complete(group) for group in groups])
 
 
 def halves(nodes: Sequence[Node]) -> Graph:
-    """The first half and the rest, which is the larger one of an odd number."""
+    """The first half and the rest; the rest is larger for an odd count."""
     cut = len(nodes) // 2
     return components([nodes[:cut], nodes[cut:]])
 
@@ -40,20 +40,20 @@ def random_halves(nodes: Sequence[Node], dice: Random) -> Graph:
 
 
 def half_around(nodes: Sequence[Node], some: Collection[Node], dice: Random) -> Graph:
-    """`some` and as many others as make a half, of an odd number the smaller one; and the rest."""
+    """`some`, filled up to (the smaller) half with drawn nodes, and the rest."""
     others = dice.sample([node for node in nodes if node not in some], len(nodes) - len(some))
     company = max(0, len(nodes) // 2 - len(some))
     return components([[*some, *others[:company]], others[company:]])
 
 
 def isolated(nodes: Sequence[Node], alone: Collection[Node]) -> Graph:
-    """Each of `alone` by itself, all others together: a single node, a leader, a controller."""
+    """Each node of `alone` on its own, all others together."""
     others = [node for node in nodes if node not in alone]
     return components([*([node] for node in alone), others] if others else [[n] for n in alone])
 
 
 def majorities_ring(nodes: Sequence[Node], dice: Random) -> Graph:
-    """Each hears a majority, itself included, and no two the same one."""
+    """Each node receives from a majority, itself included, and no two from the same one."""
     ring = dice.sample(nodes, len(nodes))
     count, majority = len(ring), majority_of(len(ring))
     graph = nx.DiGraph()
@@ -65,14 +65,14 @@ def majorities_ring(nodes: Sequence[Node], dice: Random) -> Graph:
 
 
 def bridge(nodes: Sequence[Node], dice: Random) -> Graph:
-    """Two halves that do not see each other, and one node that sees both."""
+    """Two halves that cannot reach each other, and one node that reaches both."""
     middle, *rest = dice.sample(nodes, len(nodes))
     cut = len(rest) // 2
     return nx.compose(components([[*rest[:cut], middle]]), components([[*rest[cut:], middle]]))
 
 
 def one_way(nodes: Sequence[Node], some: Collection[Node], *, are_deaf: bool) -> Graph:
-    """What is sent between `some` and the others arrives in one direction only."""
+    """Packets between `some` and the others arrive in one direction only."""
     graph = complete(nodes)
     for inside, outside in permutations(nodes, 2):
         if inside in some and outside not in some:
@@ -81,13 +81,13 @@ def one_way(nodes: Sequence[Node], some: Collection[Node], *, are_deaf: bool) ->
 
 
 def rack(nodes: Sequence[Node], racks: Mapping[Node, str], lost: str) -> Graph:
-    """One rack as a whole is cut off from all others."""
+    """One rack is cut off from all other racks."""
     inside = [node for node in nodes if racks.get(node) == lost]
     return components([inside, [node for node in nodes if node not in inside]])
 
 
 def with_clients(graph: Graph, clients: Node, reached: Iterable[Node] | None = None) -> Graph:
-    """The clients reach these nodes, and are reached by them; by default all."""
+    """Add the clients, connected in both directions with `reached`, by default with all nodes."""
     joined = nx.DiGraph(graph)
     joined.add_node(clients)
     for node in graph.nodes if reached is None else reached:
@@ -96,25 +96,25 @@ def with_clients(graph: Graph, clients: Node, reached: Iterable[Node] | None = N
 
 
 def without(hosts: Iterable[Node], links: Iterable[Link]) -> Graph:
-    """What is left when these links are cut."""
+    """The complete graph without these links."""
     graph = complete(hosts)
     graph.remove_edges_from(links)
     return graph
 
 
 def cut_links(graph: Graph) -> tuple[Link, ...]:
-    """Everything that the graph lacks."""
+    """The links that the graph lacks."""
     return tuple(sorted(nx.complement(graph).edges))
 
 
 def shown(graph: Graph) -> str:
-    """The groups, where there are some: `n1 n2 | n3 n4`; otherwise who hears whom.
+    """Groups as in `n1 n2 | n3 n4`; if there are none, the senders that each host receives from.
 
-    Whoever is cut off from nobody stands behind them; of clients that goes without saying.
+    Hosts that lost no link follow after a semicolon, except for the clients.
     """
     lacking = nx.complement(graph)
     if nx.is_empty(lacking):
-        return "nothing is cut"
+        return "no link is cut"
     rest = graph.subgraph(node for node in graph.nodes if lacking.degree(node))
     whole = sorted(set(graph.nodes) - set(rest.nodes) - {CLIENTS})
     groups = [sorted(group) for group in nx.strongly_connected_components(rest)]
@@ -122,5 +122,7 @@ def shown(graph: Graph) -> str:
         said = " | ".join(" ".join(group) for group in sorted(groups))
     else:
         heard = {node: sorted(rest.predecessors(node)) for node in sorted(rest.nodes)}
-        said = "; ".join(f"{node} hears {' '.join(who) or 'nobody'}" for node, who in heard.items())
-    return f"{said}, {' '.join(whole)} cut off from nobody" if whole else said
+        said = "; ".join(
+            f"{node} receives from {' '.join(who) or 'no host'}" for node, who in heard.items()
+        )
+    return f"{said}; {' '.join(whole)} not cut off" if whole else said

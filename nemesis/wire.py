@@ -1,4 +1,4 @@
-"""wire: tampers with single messages, between clients and nodes and between nodes."""
+"""wire: drops, delays, duplicates or falsifies single protocol messages."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _MENU: dict[str, tuple[tuple[dict[str, Any], dict[str, Any]], ...]] = {
     ),
 }
 _NTH_MAX = 5
-"""Counted on each connection: beyond that a quiet client would not send it in time."""
+"""Ordinal per connection; an idle client would not send a later message in time."""
 _TIMES_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class WireFaults:
-    """Drops, delays, doubles or falsifies single requests and replies, chosen by what they are."""
+    """Drops, delays, duplicates or falsifies single requests and replies, chosen by their API."""
 
     name: str = "wire"
     variant: str = ""
@@ -61,12 +61,10 @@ class WireFaults:
         return cluster.why_not("wire") if cluster.wire is None else None
 
     def why_never(self, ground: Ground) -> str | None:
-        """Every workload produces and fetches, so there is always a message."""
+        """Only by protocol: every workload produces and fetches, so a message always matches."""
         if ground.protocol == KAFKA:
             return None
-        return (
-            f"it reads messages of Kafka's protocol, and {ground.system} speaks {ground.protocol}"
-        )
+        return f"it reads Kafka's protocol, and system {ground.system} speaks {ground.protocol}"
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         match, action = dice.choice(_MENU[self.variant or dice.choice(self.variants)])
@@ -83,7 +81,7 @@ class WireFaults:
         )
 
     async def inject(self, scene: Scene, fault: Fault) -> str:
-        """Waits for its message: as long as none has come by, nothing is proved."""
+        """Waits until a message is hit, which is the proof."""
         from harness.wire.match_json import fault_from_json
 
         assert isinstance(fault, TamperMessages)
@@ -104,13 +102,13 @@ class WireFaults:
 
         within_s = _HIT_WITHIN_S if fault.for_ms is None else max(fault.for_ms / 1000, 1.0)
         try:
-            await wait_until(is_hit, within_s=within_s, what="a message comes by", every_s=0.1)
+            await wait_until(is_hit, within_s=within_s, what="a message matches", every_s=0.1)
         except NotInTimeError as late:
-            raise missed(scene, fault, f"no {_shown(fault)}: {late}") from None
-        return f"{await wire.hits(fault.name)} messages met it: {_shown(fault)}"
+            raise missed(scene, fault, f"no message was hit ({_shown(fault)}): {late}") from None
+        return f"messages hit: {await wire.hits(fault.name)} ({_shown(fault)})"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
-        """The last one ends them all: a fault that was taken away cannot come back by its name."""
+        """The last wire fault heals all, because a removed fault cannot be added again by name."""
         if not scene.others(fault, TamperMessages):
             await the(scene.cluster.wire).heal()
 

@@ -30,7 +30,7 @@ def _availability(evidence: Evidence, _: Contract) -> Findings:
     """Where no write was tried (a run of acks=0, or of an earlier version) none is asked for."""
     calm = evidence.calm
     if calm is None:
-        return Findings(nothing="the cluster was not looked at after the last fault")
+        return Findings(nothing="the cluster was not described after the last fault")
     try:
         return examined(calm)
     except (KeyError, TypeError, AttributeError, ValueError) as damage:
@@ -53,21 +53,23 @@ def examined(calm: Mapping[str, Any]) -> Findings:
                 Finding(
                     type=UNAVAILABLE,
                     ops=(),
-                    because=f"{complaint} {calm['waited_s']:g} s after the last fault, though "
-                    f"{_evidence(partition, answering, struck)}",
+                    because=(
+                        f"{complaint} {calm['waited_s']:g} s after the last fault, although "
+                        f"{_evidence(partition, answering, struck)}"
+                    ),
                     witness=dict(partition),
                 )
             )
         else:
-            doubts.append(f"{complaint}, and no replica is known that could serve it")
+            doubts.append(f"{complaint}, but no replica is known that could serve it")
     writes = calm.get("writes", {"before": 0, "late": ()})
     for late in writes["late"]:
         excuse = _excuse(late, answering, struck, writes["before"])
         if excuse is None:
-            because = f"{_complaint_of_write(late)}, though {_evidence_of_write(late)}"
+            because = f"{_complaint_of_write(late)}, although {_evidence_of_write(late)}"
             found.append(Finding(type=UNAVAILABLE, ops=(), because=because, witness=dict(late)))
         else:
-            doubts.append(f"{_complaint_of_write(late)}, and {excuse}")
+            doubts.append(f"{_complaint_of_write(late)}, but {excuse}")
     return Findings(
         found=tuple(found),
         count=len(found),
@@ -79,13 +81,15 @@ def examined(calm: Mapping[str, Any]) -> Findings:
 
 def _why_not(calm: Mapping[str, Any], answering: set[str]) -> str | None:
     if not calm["healed"]:
-        return "the faults could not be healed, so the cluster may be excused"
+        return "the faults were not healed, and may be the reason"
     if not calm["partitions"]:
         return "no partition was described after the last fault"
     if calm["unwell"] and calm["waited_s"] < WAITED_S_MIN:
         return f"the cluster was described {calm['waited_s']:g} s after the last fault: too early"
     if len(answering) <= len(calm["nodes"]) // 2:
-        return f"only {sorted(answering)} of {len(calm['nodes'])} nodes answer, and no majority"
+        return (
+            f"only {sorted(answering)} of {len(calm['nodes'])} nodes answer, which is no majority"
+        )
     return None
 
 
@@ -93,8 +97,8 @@ def _complaint(partition: Mapping[str, Any]) -> str:
     if partition["leader"] is None:
         return f"{partition['partition']} has no leader"
     return (
-        f"{partition['partition']} takes no write with acks=all, because only "
-        f"{partition['isr']} are in sync and min.insync.replicas is {partition['min_isr']},"
+        f"{partition['partition']} accepts no write with acks=all (in sync: "
+        f"{partition['isr']}, min.insync.replicas: {partition['min_isr']})"
     )
 
 
@@ -115,20 +119,20 @@ def _sound(nodes: Sequence[str], answering: set[str], struck: frozenset[str]) ->
 
 def _evidence(partition: Mapping[str, Any], answering: set[str], struck: frozenset[str]) -> str:
     sound = _sound(partition["replicas"], answering, struck)
-    return f"a majority answers, and so do {sound} of its replicas, whose disks were never struck"
+    return f"a majority answers, and so do its replicas {sound}, whose disks had no fault"
 
 
 def _complaint_of_write(late: Mapping[str, Any]) -> str:
     partition, tries = late["partition"], late["tries"]
     if late["took_s"] is not None:
         return (
-            f"{partition} took a write only after {late['took_s']:g} s when all was healed "
-            f"({tries} were tried by one client)"
+            f"{partition} acknowledged a write only {late['took_s']:g} s after healing "
+            f"(one client tried {tries})"
         )
-    last = f", the last with {late['error']}" if late["error"] else ""
+    last = f"; the last error was {late['error']}" if late["error"] else ""
     return (
-        f"{partition} took none of {tries} writes that one client tried in {late['tried_s']:g} s "
-        f"of calm{last}"
+        f"{partition} acknowledged none of {tries} writes that one client tried in the "
+        f"{late['tried_s']:g} s after healing{last}"
     )
 
 
@@ -137,14 +141,14 @@ def _excuse(
 ) -> str | None:
     """Why a write that did not get through in time is nobody's guilt; None if it is."""
     if not before:
-        return "none was taken before either, so the configuration may be to blame"
+        return "no write was acknowledged before either, so the configuration may be the reason"
     if not late["tries"]:
-        return "no client came to try one"
+        return "no client tried a write"
     if not late["heard"]:
-        return "no broker answered the clients that tried, so they may be to blame"
+        return "no broker answered the clients, so the clients may be the reason"
     in_vain = late["tries"] - (late["took_s"] is not None)
     if in_vain < _IN_VAIN_MIN or (late["took_s"] is None and late["tried_s"] < WAITED_S_MIN):
-        return f"that is too little: {_IN_VAIN_MIN} in vain, and {WAITED_S_MIN:g} s, are needed"
+        return f"a finding needs at least {_IN_VAIN_MIN} failed writes and {WAITED_S_MIN:g} s"
     if late["leader"] is None:
         is_guilty = _is_guilty(late, answering, struck)
     else:
@@ -155,24 +159,21 @@ def _excuse(
 
 def _evidence_of_write(late: Mapping[str, Any]) -> str:
     led = "no node leads it" if late["leader"] is None else f"{late['leader']} leads it"
-    return (
-        f"{led}, {late['isr']} are in sync, a majority answers, and brokers answered the clients "
-        "that tried"
-    )
+    return f"{led}, {late['isr']} are in sync, a majority answers, and brokers answered the clients"
 
 
 CHECKERS = (
     Checker(
         name=AVAILABILITY,
-        about="A partition that should serve when all is healed does not.",
+        about="A partition does not serve after healing although it should.",
         look=_availability,
         rows=(),
         other_rows={
             UNAVAILABLE: (
                 UNSAFE,
                 never(
-                    "When all is healed, and a majority of the quorum and an eligible replica "
-                    "live, a partition has a leader and takes writes."
+                    "After healing, a partition has a leader and accepts writes if a "
+                    "majority of the quorum and an eligible replica are up."
                 ),
             ),
         },

@@ -48,7 +48,7 @@ def _wrongs(read: Call, names: set[str], total: int) -> list[tuple[str, str, dic
     balances: dict[str, Any] = {str(name): value for name, value in read.value.items()}
     strange = sorted(set(balances) - names)
     if strange:
-        sentence = f"a read has accounts that there are not: {', '.join(strange)}"
+        sentence = f"a read has unknown accounts: {', '.join(strange)}"
         return [("unexpected-key", sentence, {"unexpected": strange})]
     missing = sorted(name for name, value in balances.items() if value is None)
     if missing:
@@ -57,10 +57,10 @@ def _wrongs(read: Call, names: set[str], total: int) -> list[tuple[str, str, dic
     found: list[tuple[str, str, dict[str, Any]]] = []
     real = sum(balances.values())
     if real != total:
-        sentence = f"a read adds up to {real}, and there is {total}"
+        sentence = f"a read adds up to {real}, and the total is {total}"
         found.append(("wrong-total", sentence, {"total": real, "expected": total}))
     negative = {name: value for name, value in sorted(balances.items()) if value < 0}
     if negative:
-        sentence = f"a read has debts: {shown(negative)}"
+        sentence = f"a read has negative balances: {shown(negative)}"
         found.append(("negative-value", sentence, {"negative": negative}))
     return found

@@ -45,7 +45,8 @@ def counter(history: History | StoredHistory, question: Question) -> Verdict:
             lower, upper = sure_more + begun[1] - initial, begun[0] + sure_less - initial
             if not lower <= call.value <= upper:
                 sentence = (
-                    f"a read gave {call.value}, when the counter was between {lower} and {upper}"
+                    f"a read returned {call.value} while the counter was between {lower} "
+                    f"and {upper}"
                 )
                 # Of all that was added, what would be enough is not looked for.
                 witness = {"value": call.value, "lower": lower, "upper": upper, "minimal": False}
@@ -70,10 +71,10 @@ def unique_ids(history: History | StoredHistory, question: Question) -> Verdict:
             continue
         value = canonical(call.value)
         if value in given:
-            sentence = f"the id {shown(call.value)} was given to two"
+            sentence = f"the id {shown(call.value)} was generated twice"
             rows = (given[value].row, call.row)
             found.append(("duplicate", rows, sentence, {"value": call.value}))
         else:
             given[value] = call
     stats = {"attempts": attempts, "acknowledged": len(given)}
-    return judged(columns, found, stats, "" if given else "no id was given")
+    return judged(columns, found, stats, "" if given else "no id was generated")

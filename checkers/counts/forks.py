@@ -46,8 +46,11 @@ def long_fork(history: History | StoredHistory, question: Question) -> Verdict:
     nothing = "" if reads else "no read had several keys"
     twice = sorted(_name(key) for key, times in writes.items() if times > 1)
     if twice:
-        # Seen or not says nothing of the order then.
-        found, nothing = [], f"keys are to be written once, and these were not: {', '.join(twice)}"
+        # A key written twice gives no order.
+        found, nothing = (
+            [],
+            f"keys must be written once, and these were written again: {', '.join(twice)}",
+        )
     return judged(columns, found, {"reads": reads}, nothing)
 
 

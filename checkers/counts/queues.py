@@ -51,7 +51,7 @@ def queue(history: History | StoredHistory, question: Question) -> Verdict:
                 wrong[name] += 1
                 # Of a value that comes again and again, what is not shown takes no proof with it.
                 proof = tuple(rows[name]) if wrong[name] <= SHOWN else (call.row,)
-                sentence = f"{shown(value)} was dequeued and was not in the queue"
+                sentence = f"{shown(value)} was dequeued while it was not in the queue"
                 found.append(("unexpected", proof, sentence, {"value": value}))
     nothing = "" if taken else "nothing was dequeued"
     return judged(columns, found, {"events": len(events)}, nothing)
@@ -97,7 +97,7 @@ def total_queue(history: History | StoredHistory, question: Question) -> Verdict
 def _wrongs(fate: _Fate) -> Iterator[Found]:
     said, witness = shown(fate.value), {"value": fate.value}
     if fate.out and not fate.tried:
-        sentence = f"{said} was dequeued, and nobody enqueued it"
+        sentence = f"{said} was dequeued, and no process enqueued it"
         yield "unexpected", fate.out[:1], sentence, witness
     elif len(fate.acked) > len(fate.out):
         often = f"only {len(fate.out)} of {len(fate.acked)} times" if fate.out else "never"

@@ -36,7 +36,7 @@ def whole_set(history: History | StoredHistory, question: Question) -> Verdict:
             found.append(("lost", (call.row, last.row), sentence, {"value": call.value}))
     for value in last.value:
         if canonical(value) not in tried:
-            sentence = f"the last read has {shown(value)}, which nobody added"
+            sentence = f"the last read has {shown(value)}, which no process added"
             found.append(("unexpected", (last.row,), sentence, {"value": value}))
     unsure = {canonical(call.value) for call in adds if call.outcome == INFO}
     stats = {"attempts": len(adds), "recovered": len(unsure & seen)}
@@ -60,7 +60,7 @@ def full_set(history: History | StoredHistory, question: Question) -> Verdict:
                 sentence = f"{has} {counts[name]} times"
                 found.append(("duplicated", (read.row,), sentence, witness))
             if name not in adds:
-                found.append(("unexpected", (read.row,), f"{has}, which nobody added", witness))
+                found.append(("unexpected", (read.row,), f"{has}, which no process added", witness))
             elif adds[name].outcome == FAIL:
                 rows = (adds[name].row, read.row)
                 found.append(("G1a", rows, f"{has}, whose add failed", witness))

@@ -70,8 +70,10 @@ def lost_appends(facts: LogFacts) -> Findings:
         return Finding(
             type="lost-append",
             ops=(facts.columns.index_of(row),),
-            because=f"{who(facts, row)} {did} {value_text(value)} {where} {key}, and it is not in "
-            "the list that was read back in the end",
+            because=(
+                f"{who(facts, row)} {did} {value_text(value)} {where} {key}, and the final "
+                "read of the list lacks it"
+            ),
             witness={"key": key, "value": value},
         )
 
@@ -100,8 +102,10 @@ def phantom_appends(facts: LogFacts) -> Findings:
         return Finding(
             type="phantom-append",
             ops=(facts.columns.index_of(row),),
-            because=f"{who(facts, row)} read {value_text(value)} from {key}, which nobody has "
-            "appended there",
+            because=(
+                f"{who(facts, row)} read {value_text(value)} from {key}, which no process "
+                "appended there"
+            ),
             witness={"key": key, "value": value},
         )
 
@@ -124,7 +128,7 @@ def _at(facts: LogFacts, element: int) -> tuple[int, str, Any]:
 CHECKERS = (
     Checker(
         name="lost-append",
-        about="An acknowledged append is not in its list when all was read back.",
+        about="An acknowledged append is missing from the final read of its list.",
         look=of_facts(lost_appends),
         rows=(
             *LOSS,
@@ -134,9 +138,9 @@ CHECKERS = (
     ),
     Checker(
         name="phantom-append",
-        about="A list holds a value that nobody appended.",
+        about="A list holds a value that no process appended.",
         look=of_facts(phantom_appends),
-        rows=(never("A list holds what somebody appended to it, and nothing else."),),
+        rows=(never("A list holds only values that were appended to it."),),
         stands=True,
     ),
 )

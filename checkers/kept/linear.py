@@ -142,8 +142,8 @@ CHECKERS = (
             BLIND_RETRIES,
             *LOSS,
             never(
-                "Writes to a name are linearizable, and a read is of some moment no earlier than "
-                "the end it was told."
+                "Writes to a name are linearizable, and a read shows a state no older "
+                "than the end offset returned to it."
             ),
         ),
         stands=True,

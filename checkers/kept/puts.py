@@ -36,7 +36,7 @@ def replaced_gets(facts: LogFacts) -> Findings:
         if why is not None:
             put, sentence = why
             found.append(_finding(facts, "replaced-get", key, row, put, sentence))
-    return _findings(found, looked_at, "no get said how far it had read")
+    return _findings(found, looked_at, "no get recorded the offset up to which it read")
 
 
 def _why_not(
@@ -44,9 +44,9 @@ def _why_not(
 ) -> tuple[Put | None, str] | None:
     """What speaks against this value, if anything does."""
     got = "nothing" if value is None else value_text(value)
-    read = f"{who(facts, row)} read as far as offset {end} and got {got}"
+    read = f"{who(facts, row)} read up to offset {end} and got {got}"
     if name is None:
-        return None if value is None else (None, f"{read}, which nobody had put there")
+        return None if value is None else (None, f"{read}, which no process had put there")
     last = name.last(below=end, before=row)
     if value is None:
         if (
@@ -58,11 +58,11 @@ def _why_not(
         return last, f"{_acknowledged(facts, last)}; {read}"
     sources = [put for put in name.puts if put.value == value and put.call < row]
     if not sources:
-        return None, f"{read}, which nobody had put there"
+        return None, f"{read}, which no process had put there"
     if last is None or any(_may_follow(name, put, last, end) for put in sources):
         return None
     place = max(put.offset for put in sources)
-    where = f"is at offset {place}" if place != UNKNOWN else "has no place in between"
+    where = f"is at offset {place}" if place != UNKNOWN else "fits at no offset in between"
     return last, f"{_acknowledged(facts, last)}; {read}, which {where}"
 
 
@@ -85,7 +85,7 @@ def lost_puts(facts: LogFacts) -> Findings:
         looked_at += 1
         sentence = _what_became_of(name, last)
         if sentence is not None:
-            sentence = f"{_acknowledged(facts, last)}; in the end {sentence}"
+            sentence = f"{_acknowledged(facts, last)}; at the end {sentence}"
             found.append(_finding(facts, "lost-put", key, last.row, last, sentence))
     return _findings(found, looked_at, "no put was acknowledged, or nothing was read back")
 
@@ -97,7 +97,7 @@ def _what_became_of(name: Name, last: Put) -> str | None:
     if any(put.offset >= last.offset for put in kept) or name.may_be_gone(last):
         return None
     if last.value is not None:
-        return "nothing of this name is there"
+        return "the name has no value"
     # The tombstone may be gone, but then all that it deleted must be, too.
     values = [put for put in kept if put.value is not None]
     if not values:
@@ -117,11 +117,11 @@ def _overwritten(registers: Registers) -> list[Finding]:
             other = held.setdefault((name.log, put.offset), put)
             shown = name.log.polled.get(put.offset, put.value)
             if other is not put:
-                second = f"{_acknowledged(facts, other)}, too"
+                second = f"{_acknowledged(facts, other)} as well"
                 sentence = f"{_acknowledged(facts, put)}; {second}"
                 found.append(_finding(facts, "lost-put", key, other.row, put, sentence))
             elif shown != put.value:
-                sentence = f"{_acknowledged(facts, put)}; in the end {value_text(shown)} is there"
+                sentence = f"{_acknowledged(facts, put)}; at the end {value_text(shown)} is there"
                 found.append(_finding(facts, "lost-put", key, put.row, put, sentence))
     return found
 
@@ -139,7 +139,7 @@ def _finding(
     return Finding(
         type=type_,
         ops=tuple(sorted(columns.index_of(each) for each in rows)),
-        because=f"of {key_text(facts, key)}, {sentence}",
+        because=f"{key_text(facts, key)}: {sentence}",
         witness={
             "key": columns.key_of(key),
             "put": None if put is None else [put.offset, put.value],
@@ -155,26 +155,26 @@ def _findings(found: list[Finding], looked_at: int, nothing: str) -> Findings:
 CHECKERS = (
     Checker(
         name="replaced-get",
-        about="A get gave a value that was replaced below the end it had read to.",
+        about="A get returned a value that was replaced before the end offset it had read to.",
         look=of_facts(replaced_gets),
         rows=(
             BLIND_RETRIES,
             *LOSS,
             never(
-                "Below the end that a get has read to, the last value of a name is the one it gets."
+                "A get returns the last value of a name below the end offset that it has read to."
             ),
         ),
         stands=True,
     ),
     Checker(
         name="lost-put",
-        about="When all was read back, the last value of a name was not there.",
+        about="The final read of the log lacks the last value of a name.",
         look=of_facts(lost_puts),
         rows=(
             BLIND_RETRIES,
             *LOSS,
             never(
-                "A compacted topic keeps the last value of every name, and of no deleted name any."
+                "A compacted topic keeps the last value of every name, and none of a deleted name."
             ),
         ),
         needs=frozenset({Need.READ_BACK}),

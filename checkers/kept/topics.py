@@ -108,9 +108,9 @@ def _strange(topic: _Topic, describe: _Step) -> str | None:
     if not made:
         # It was there before, so there may be as many as it began with, and settings of its own.
         is_possible = partitions in grown or describe.partitions <= min(grown, default=0)
-        return None if is_possible else f"{partitions} partitions, and nobody had made it so"
+        return None if is_possible else f"{partitions} partitions, which no operation had asked for"
     if partitions not in [*(each.value.get("partitions") for each in made), *grown]:
-        return f"{partitions} partitions, and nobody had made it so"
+        return f"{partitions} partitions, which no operation had asked for"
     changes = topic.before(describe, "create", "alter")
     for config in sorted({name for each in (*changes, describe) for name in each.configs}):
         shown = describe.configs.get(config)
@@ -120,7 +120,7 @@ def _strange(topic: _Topic, describe: _Step) -> str | None:
             if each.f == "create" or config in each.configs
         ]
         if shown not in possible:
-            return f"{config}={value_text(shown)}, and nobody had set it so"
+            return f"{config}={value_text(shown)}, which no operation had set"
     return None
 
 
@@ -136,8 +136,8 @@ def lost_changes(facts: LogFacts) -> Findings:
             if lost is not None:
                 rows = sorted({describe.row, *(each.row for each in lost.against)})
                 sentence = (
-                    f"{', and '.join(_told(facts, name, each) for each in lost.against)}; when all "
-                    f"was healed {who(facts, describe.row)} was shown {lost.shown}"
+                    f"{', and '.join(_told(facts, name, each) for each in lost.against)}; "
+                    f"after healing {who(facts, describe.row)} was shown {lost.shown}"
                 )
                 found.append(_finding(facts, "lost-change", name, rows, sentence))
     return _findings(found, looked_at)
@@ -197,25 +197,25 @@ def _finding(facts: LogFacts, type_: str, name: str, rows: Sequence[int], senten
 
 def _findings(found: list[Finding], looked_at: int) -> Findings:
     shown = tuple(sorted(found, key=lambda finding: finding.ops)[:SHOWN])
-    nothing = "no topic that anybody made was described, or not when all was healed"
+    nothing = "no created topic was described, or none after healing"
     return Findings(found=shown, count=len(found), looked_at=looked_at, nothing=nothing)
 
 
 CHECKERS = (
     Checker(
         name="phantom-topic",
-        about="A describe showed a topic as nobody had made it.",
+        about="A describe showed a topic with properties that no operation had given it.",
         look=of_facts(phantom_topics),
-        rows=(never("A topic is described as it was made and altered, at some moment."),),
+        rows=(never("A describe shows a topic as it was created and altered up to some moment."),),
         stands=True,
     ),
     Checker(
         name="lost-change",
-        about="When all was healed, a describe contradicts an acknowledged change.",
+        about="A describe after healing contradicts an acknowledged change.",
         look=of_facts(lost_changes),
         rows=(
             UNSAFE,
-            never("An acknowledged change of a topic is known to every broker in the end."),
+            never("After healing, every broker knows every acknowledged change of a topic."),
         ),
         needs=frozenset({Need.READ_BACK, Need.HEALED}),
     ),

@@ -114,10 +114,10 @@ def _strange(pile: Pile) -> Fault | None:
     found: list[Fault] = []
     for call, value in pile.takes:
         if value not in puts:
-            found.append(Fault([call], "nobody had put it there"))
+            found.append(Fault([call], "no process had put it there"))
             continue
         if value in seen:
-            found.append(Fault([seen[value], call], "it had been taken before"))
+            found.append(Fault([seen[value], call], "it had already been taken"))
         if _end(call) < puts[value].call:
             found.append(Fault([call, puts[value]], "it was put there only later"))
         seen.setdefault(value, call)
@@ -143,7 +143,7 @@ def _never_empty(pile: Pile, values: _Values) -> Fault | None:
         if place >= 0 and ends[place] > call.call and until[place] > _end(call):
             calls = [call, *_there(values, inside, call)]
             # Another that found nothing may have had fewer values there.
-            return Fault(calls, "all that time something was there", minimal=len(calls) == 2)
+            return Fault(calls, "it was never empty in that time", minimal=len(calls) == 2)
     return None
 
 

@@ -38,9 +38,11 @@ def _told(facts: LogFacts, number: int) -> Finding:
     return Finding(
         type="G1a",
         ops=tuple(sorted({columns.index_of(writer), columns.index_of(reader)})),
-        because=f"{who(facts, writer)} failed to send {value_text(value)} to "
-        f"{key_text(facts, key)}, and {who(facts, reader)} polled it all the same, "
-        f"at {place_text(offset)}",
+        because=(
+            f"{who(facts, writer)} failed to send {value_text(value)} to "
+            f"{key_text(facts, key)}, but {who(facts, reader)} polled it at "
+            f"{place_text(offset)}"
+        ),
         witness={
             "key": columns.key_of(key),
             "value": value,
@@ -54,11 +56,11 @@ def _told(facts: LogFacts, number: int) -> Finding:
 CHECKERS = (
     Checker(
         name="G1a",
-        about="A poll showed a value whose send failed.",
+        about="A poll returned a value whose send failed.",
         look=of_facts(aborted_reads),
         rows=(
             UNCOMMITTED,
-            never("What failed or was aborted is not shown to a read_committed consumer."),
+            never("A read_committed consumer reads no record that failed or was aborted."),
         ),
         stands=True,
         model="kafka",

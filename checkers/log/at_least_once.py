@@ -144,9 +144,11 @@ def undelivered(facts: LogFacts) -> Findings:
                 Finding(
                     type="undelivered",
                     ops=(columns.index_of(row),),
-                    because=f"{who(facts, row)} was acknowledged {value_text(value)} at offset "
-                    f"{offset} of {key_text(facts, key)}, and no member of group {group} was ever "
-                    "returned it",
+                    because=(
+                        f"{who(facts, row)} sent {value_text(value)}, acknowledged at offset "
+                        f"{offset} of {key_text(facts, key)}, and no poll of group {group} "
+                        "returned it"
+                    ),
                     witness={
                         "group": group,
                         "key": columns.key_of(key),
@@ -166,7 +168,7 @@ def undelivered(facts: LogFacts) -> Findings:
 CHECKERS = (
     Checker(
         name="at-least-once",
-        about="A group committed an offset beyond a record that no member had been given.",
+        about="A group committed an offset beyond a record that no poll of the group had returned.",
         look=of_facts(at_least_once),
         rows=(
             UNSAFE,
@@ -180,7 +182,7 @@ CHECKERS = (
         look=of_facts(undelivered),
         rows=(
             *LOSS,
-            never("A group that reads to the end is given every acknowledged record."),
+            never("Polls of a group that reads to the end return every acknowledged record."),
         ),
         needs=frozenset({Need.READ_BACK, Need.HEALED}),
     ),

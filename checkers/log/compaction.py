@@ -76,7 +76,7 @@ def _told(facts: LogFacts, type_: str, key: int, stale: Stale) -> Finding:
     rows = {read.ret} | ({last.ret} if last is not None else set())
     name = key_text(facts, key)
     if last is None:
-        earlier = f"nobody had put {value_text(read.value)} to {name}"
+        earlier = f"no process had put {value_text(read.value)} to {name}"
     elif last.value is None:
         earlier = f"{who(facts, last.ret)} deleted {name}"
     else:
@@ -101,7 +101,7 @@ def compaction_resurrected_keys(facts: LogFacts) -> Findings:
 CHECKERS = (
     Checker(
         name="compaction-lost-key",
-        about="A key is gone that nobody deleted.",
+        about="A key that no process deleted is gone.",
         look=of_facts(compaction_lost_keys),
         rows=(
             *LOSS,

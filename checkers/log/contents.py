@@ -19,7 +19,7 @@ from checkers.log.words import key_text, of_number, value_text, who
 _PLACES = 64
 """So many values of an offset, or offsets of a value, are told of."""
 
-NOTHING = "no operation was told of any offset"
+NOTHING = "no operation recorded an offset"
 
 
 def inconsistent_offsets(facts: LogFacts) -> Findings:
@@ -86,9 +86,10 @@ def _firsts(things: Iterable[tuple[int, tuple[int, int]]]) -> dict[int, tuple[in
     return first
 
 
-def _claim(facts: LogFacts, row: int, element: int, what: str) -> str:
-    verb = "was told" if facts.role_at(element) == SEND else "polled"
-    return f"{who(facts, row)} {verb} {what}"
+def _claim(facts: LogFacts, row: int, element: int, what: str, where: str) -> str:
+    if facts.role_at(element) == SEND:
+        return f"{who(facts, row)} sent {what}, acknowledged {where}"
+    return f"{who(facts, row)} polled {what} {where}"
 
 
 def _two_values(facts: LogFacts, slot: int, spoken: list[tuple[int, int]]) -> Finding:
@@ -98,13 +99,14 @@ def _two_values(facts: LogFacts, slot: int, spoken: list[tuple[int, int]]) -> Fi
     key = int(columns.elements.key[spoken[0][1]])
     offset = facts.offset_at(slot, key)
     claims = [
-        _claim(facts, *firsts[number], value_text(of_number(facts, number)))
+        _claim(facts, *firsts[number], value_text(of_number(facts, number)), "there")
         for number in (one, other)
     ]
     return Finding(
         type="inconsistent-offsets",
         ops=tuple(sorted({columns.index_of(firsts[number][0]) for number in (one, other)})),
-        because=f"at offset {offset} of {key_text(facts, key)} {claims[0]} and {claims[1]}",
+        because=f"offset {offset} of {key_text(facts, key)} has two values: "
+        f"{claims[0]}; {claims[1]}",
         witness={
             "key": columns.key_of(key),
             "offset": offset,
@@ -120,13 +122,13 @@ def _two_offsets(facts: LogFacts, number: int, spoken: list[tuple[int, int]]) ->
     real = columns.elements.offset
     firsts = _firsts((int(real[element]), (row, element)) for row, element in spoken)
     one, other = list(firsts)[:2]
-    claims = [_claim(facts, *firsts[at], f"it at offset {at}") for at in (one, other)]
+    claims = [_claim(facts, *firsts[at], "it", f"at offset {at}") for at in (one, other)]
     value = of_number(facts, number)
     return Finding(
         type="duplicate",
         ops=tuple(sorted({columns.index_of(firsts[at][0]) for at in (one, other)})),
         because=f"{value_text(value)} is in {key_text(facts, key)} more than once: "
-        f"{claims[0]}, {claims[1]}",
+        f"{claims[0]}; {claims[1]}",
         witness={
             "key": columns.key_of(key),
             "value": value,
@@ -159,7 +161,8 @@ CHECKERS = (
             UNCLEAN,
             ALONE,
             never(
-                "An offset that was acknowledged with acks=all or read holds one record for ever."
+                "An offset that was acknowledged with acks=all, or read, holds the same "
+                "record for ever."
             ),
         ),
         stands=True,

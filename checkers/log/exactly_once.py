@@ -95,7 +95,7 @@ CHECKERS = (
         rows=(
             UNCOMMITTED,
             *LOSS,
-            never("Each input has exactly one output that is shown."),
+            never("Each input has exactly one visible output."),
         ),
         model="kafka",
     ),

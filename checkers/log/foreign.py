@@ -44,8 +44,10 @@ def phantom_reads(facts: LogFacts) -> Findings:
         return Finding(
             type="phantom-read",
             ops=(columns.index_of(row),),
-            because=f"{who(facts, row)} polled {value_text(value)} at {place_text(offset)} of "
-            f"{key_text(facts, key)}, and nobody sent it there",
+            because=(
+                f"{who(facts, row)} polled {value_text(value)} at {place_text(offset)} of "
+                f"{key_text(facts, key)}, and no process sent it there"
+            ),
             witness={"key": columns.key_of(key), "value": value, "offset": place_of(offset)},
         )
 
@@ -124,8 +126,10 @@ def precommitted_reads(facts: LogFacts) -> Findings:
         return Finding(
             type="precommitted-read",
             ops=(columns.index_of(row),),
-            because=f"{who(facts, row)} polled {value_text(value)} from {key_text(facts, key)} in "
-            "the very operation that sends it",
+            because=(
+                f"{who(facts, row)} polled {value_text(value)} from {key_text(facts, key)} "
+                "in the same operation that sends it"
+            ),
             witness={"key": columns.key_of(key), "value": value},
         )
 
@@ -142,20 +146,20 @@ def precommitted_reads(facts: LogFacts) -> Findings:
 CHECKERS = (
     Checker(
         name="phantom-read",
-        about="A poll showed a value that nobody sent.",
+        about="A poll returned a value that no process sent.",
         look=of_facts(phantom_reads),
-        rows=(never("A consumer is only shown what somebody sent to that partition."),),
+        rows=(never("A poll of a partition returns only records that were sent to it."),),
         stands=True,
         model="kafka",
     ),
     Checker(
         name="precommitted-read",
-        about="An operation polled what it sends itself.",
+        about="An operation polled a record that it sends itself.",
         look=of_facts(precommitted_reads),
         rows=(
             UNCOMMITTED,
             never(
-                "A transaction's records are shown to nobody, itself included, before it commits."
+                "No poll, its own included, returns a record of a transaction before it commits."
             ),
         ),
         model="kafka",

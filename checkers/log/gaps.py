@@ -200,9 +200,12 @@ def _unfilled(
     return Finding(
         type="nonlinearizable-log",
         ops=(columns.index_of(needs.row),),
-        because=f"{who(facts, needs.row)} ended with offset {needs.offset} of {name} in use, so "
-        f"offset {gap} was too; nothing known is there, and of {len(log.fillers)} sends of unknown "
-        f"place none is left that can be: {filled} are needed for offsets below",
+        because=(
+            f"offset {gap} of {name} cannot be explained: it was in use when "
+            f"{who(facts, needs.row)} ended with offset {needs.offset}, no record is known "
+            f"there, and {filled} of {len(log.fillers)} sends of unknown offset are needed "
+            "for lower offsets; no other one fits"
+        ),
         witness={"key": columns.key_of(key), "offset": gap, "unplaced": len(log.fillers), **_PART},
     )
 
@@ -212,7 +215,9 @@ def _unplaced(facts: LogFacts, key: int, stray: _Filler) -> Finding:
     return Finding(
         type="nonlinearizable-log",
         ops=(columns.index_of(stray.ret),),
-        because=f"{who(facts, stray.ret)} was told that its record is in {key_text(facts, key)}, "
-        "and every offset that was free at the time is another's",
+        because=(
+            f"the send of {who(facts, stray.ret)} to {key_text(facts, key)} was "
+            "acknowledged, and every offset that was free then holds another record"
+        ),
         witness={"key": columns.key_of(key), "offset": None, **_PART},
     )

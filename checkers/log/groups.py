@@ -97,7 +97,7 @@ def _stale(facts: LogFacts, type_: str, *, lost: bool) -> Findings:
         found=tuple(sorted(found, key=lambda finding: finding.ops)),
         count=count,
         looked_at=reads,
-        nothing="no committed offset was asked for",
+        nothing="no committed offset was requested",
     )
 
 
@@ -107,7 +107,7 @@ def _stale_finding(facts: LogFacts, type_: str, group: str, key: int, stale: Sta
     rows = {read.ret} | ({last.ret} if last is not None else set())
     name = f"group {group} on {key_text(facts, key)}"
     if last is None:
-        earlier = f"nobody had committed {read.value} for {name}"
+        earlier = f"no process had committed {read.value} for {name}"
     else:
         earlier = f"{who(facts, last.ret)} committed {last.value} for {name}"
     return Finding(
@@ -278,8 +278,10 @@ def _two_owners(
     return Finding(
         type="two-owners",
         ops=(columns.index_of(one), columns.index_of(other)),
-        because=f"in generation {generation} of group {group} {who(facts, one)} held "
-        f"{key_text(facts, key)}, and {who(facts, other)} was given it as well",
+        because=(
+            f"in generation {generation} of group {group}, both {who(facts, one)} and "
+            f"{who(facts, other)} were assigned {key_text(facts, key)}"
+        ),
         witness=witness,
     )
 
@@ -287,7 +289,7 @@ def _two_owners(
 CHECKERS = (
     Checker(
         name="commit-regression",
-        about="A committed offset came back that had been replaced.",
+        about="A fetch of the committed offset returned one that had been replaced.",
         look=of_facts(commit_regressions),
         rows=(
             UNSAFE,
@@ -297,19 +299,19 @@ CHECKERS = (
     ),
     Checker(
         name="lost-commit",
-        about="A committed offset is gone.",
+        about="A committed offset is missing.",
         look=of_facts(lost_commits),
         rows=(
             UNSAFE,
-            never("An acknowledged commit is found again by the group."),
+            never("A fetch of the committed offset returns an acknowledged commit."),
         ),
         model="kafka",
     ),
     Checker(
         name="zombie-commit",
-        about="A commit of a generation that was over was accepted.",
+        about="A commit of an older generation was accepted.",
         look=of_facts(zombie_commits),
-        rows=(never("A member that was replaced can commit no more."),),
+        rows=(never("A member of an older generation cannot commit."),),
         model="kafka",
     ),
     Checker(

@@ -178,7 +178,7 @@ def _skipped(facts: LogFacts, key: int, before: int, after: int) -> list[Any]:
 
 
 _NO_POLLS = "no process polled twice from one key"
-_NO_SENDS = "no send was told its offset"
+_NO_SENDS = "no send recorded its offset"
 
 
 def poll_skips(facts: LogFacts) -> Findings:
@@ -218,13 +218,13 @@ def producer_orders(facts: LogFacts) -> Findings:
 CHECKERS = (
     Checker(
         name="nonmonotonic-poll",
-        about="A consumer goes back by itself, from one operation to the next.",
+        about="A consumer goes back between operations without a seek.",
         look=of_facts(nonmonotonic_polls),
         rows=(
             SUBSCRIBED,
             UNSAFE,
             UNCLEAN,
-            never("A consumer with an assigned partition never goes back by itself."),
+            never("A consumer with an assigned partition goes back only by a seek."),
         ),
         stands=True,
         model="kafka",
@@ -237,7 +237,10 @@ CHECKERS = (
             SUBSCRIBED,
             RETENTION,
             *LOSS,
-            never("A consumer with an assigned partition reads on from where it stopped."),
+            never(
+                "A consumer with an assigned partition continues at the offset after its "
+                "last record."
+            ),
         ),
         model="kafka",
     ),
@@ -265,7 +268,7 @@ CHECKERS = (
     ),
     Checker(
         name="nonmonotonic-send",
-        about="A later send of a process lands before an earlier one.",
+        about="A later send of a process is appended before an earlier one.",
         look=of_facts(nonmonotonic_sends),
         rows=(
             BLIND_RETRIES,
@@ -276,14 +279,14 @@ CHECKERS = (
     ),
     Checker(
         name="int-send-skip",
-        about="Records of others between those of one.",
+        about="Records of other producers are between the records of one operation.",
         look=of_facts(int_send_skips),
         rows=(allowed("Other producers may write between two records of a transaction."),),
         model="kafka",
     ),
     Checker(
         name="int-nonmonotonic-send",
-        about="The records of one operation are not in its order.",
+        about="The records of one operation are not appended in the order of its sends.",
         look=of_facts(int_nonmonotonic_sends),
         rows=(
             BLIND_RETRIES,
@@ -294,7 +297,7 @@ CHECKERS = (
     ),
     Checker(
         name="producer-order",
-        about="A producer was told offsets that do not grow.",
+        about="A producer received acknowledged offsets that do not grow.",
         look=of_facts(producer_orders),
         rows=(
             BLIND_RETRIES,

@@ -50,7 +50,7 @@ def keys_moved(evidence: Evidence, _: Contract) -> Findings:
         numbers = [count.partitions for count in known]
         wrong += [(number, partitioner, numbers) for number in own[used < 0].tolist()]
         late_ns = max(late_ns, _late_ns(sends, own, known, used))
-    nothing = "no client told its partitioner and how many partitions there are"
+    nothing = "no client recorded its partitioner and the number of partitions"
     found = limited(
         "key-moved",
         sorted(wrong),
@@ -112,12 +112,12 @@ def _told(sends: KeyedSends, number: int, partitioner: str, counts: list[int]) -
 CHECKERS = (
     Checker(
         name="key-moved",
-        about="A record is in a partition that its key does not belong to.",
+        about="A record is in a partition that its key does not map to.",
         look=keys_moved,
         rows=(
             never(
-                "A key is in the partition that its partitioner gives for a number of partitions "
-                "that the topic has had."
+                "A record is in the partition to which the partitioner maps its key, for "
+                "a number of partitions that the topic has had."
             ),
         ),
     ),

@@ -64,9 +64,10 @@ def _told_swapped(sends: KeyedSends, before: int, after: int) -> Finding:
     return Finding(
         type="key-order",
         ops=tuple(dict.fromkeys((sends.op(before), sends.op(after)))),
-        because=f"process {producer} sent {sends.text(before)} and after it "
-        f"{value_text(values[1])}, and {sends.log_text(before)} has them at offsets {offsets[0]} "
-        f"and {offsets[1]}",
+        because=(
+            f"process {producer} sent {sends.text(before)} and then {value_text(values[1])}, "
+            f"and {sends.log_text(before)} has them at offsets {offsets[0]} and {offsets[1]}"
+        ),
         witness={"key": sends.log_text(before), "values": values, "offsets": offsets},
     )
 
@@ -145,9 +146,12 @@ def _told_overtaken(sends: KeyedSends, each: _Overtaken) -> Finding:
     return Finding(
         type="key-overtaken",
         ops=tuple(sorted({sends.op(each.old), sends.op(each.new), early, late})),
-        because=f"process {producer} sent {sends.text(each.old)} to {sends.log_text(each.old)}, "
-        f"and when that was acknowledged {value_text(values[1])} to {sends.log_text(each.new)}; "
-        f"process {consumer} was shown the second in op {early} and the first in op {late}",
+        because=(
+            f"process {producer} sent {sends.text(each.old)} to {sends.log_text(each.old)} "
+            f"and, after its acknowledgement, {value_text(values[1])} to "
+            f"{sends.log_text(each.new)}; process {consumer} polled the second in op {early} "
+            f"and the first in op {late}"
+        ),
         witness={
             "key": sends.log_text(each.old),
             "moved-to": sends.log_text(each.new),
@@ -159,21 +163,22 @@ def _told_overtaken(sends: KeyedSends, each: _Overtaken) -> Finding:
 CHECKERS = (
     Checker(
         name="key-order",
-        about="Records of a producer with one key are not in the order of sending.",
+        about="Records of one producer with one key are not in the order of their sends.",
         look=key_orders,
         rows=(
             BLIND_RETRIES,
             *LOSS,
             never(
-                "The records of a producer with one key that are in one partition are in the order "
-                "in which it sent them."
+                "Records of one producer with one key in one partition are in the order "
+                "of their sends."
             ),
         ),
         other_rows={
             "key-overtaken": (
                 allowed(
-                    "A log orders the records of one partition only: when partitions are added, a "
-                    "key may move, and its new records may be read before the old ones."
+                    "A log orders the records of one partition only. After partitions "
+                    "are added, a key may map to another one, and its new records may be "
+                    "read before the old ones."
                 ),
             ),
         },

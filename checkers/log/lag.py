@@ -24,7 +24,7 @@ from harness.history import kinds
 _NS_PER_MS = 1_000_000
 _UNASKED_MOST = 1 << 22
 """Elements of a history whose worst lag is told though nobody asked for a bound."""
-_NO_BOUND = "no bound was asked for, and how far behind is too far is for people to say"
+_NO_BOUND = "no bound was given; harness check --stale-bound sets one"
 
 
 def stale_reads(facts: LogFacts, *, bound_ms: float | None = None) -> Findings:
@@ -66,7 +66,7 @@ def stale_reads(facts: LogFacts, *, bound_ms: float | None = None) -> Findings:
         found=tuple(told),
         count=count,
         looked_at=asked if bound_ms is not None else 0,
-        nothing=_NO_BOUND if bound_ms is None else "no poll's place in a log is known",
+        nothing=_NO_BOUND if bound_ms is None else "no poll recorded its offset",
         stats={"worst-realtime-lag": _worst(facts, worst)},
     )
 
@@ -113,9 +113,11 @@ def _told(facts: LogFacts, known: Ints32, bound: float, row: int, key: int, slot
     return Finding(
         type="stale-read",
         ops=tuple(sorted({columns.index_of(since), columns.index_of(row)})),
-        because=f"by {who(facts, since)} offset {offset} of {key_text(facts, key)}, or one after "
-        f"it, was known to exist; {who(facts, row)} polled {lag:g} ms later and was not shown it, "
-        f"where at most {bound:g} ms were asked for",
+        because=(
+            f"{who(facts, since)} showed that offset {offset} of {key_text(facts, key)} or a "
+            f"later one existed; a poll of {who(facts, row)} {lag:g} ms later did not return "
+            f"it, and the bound is {bound:g} ms"
+        ),
         witness={"key": columns.key_of(key), "offset": offset, "lag-ms": lag},
     )
 
@@ -123,11 +125,11 @@ def _told(facts: LogFacts, known: Ints32, bound: float, row: int, key: int, slot
 CHECKERS = (
     Checker(
         name="stale-read",
-        about="A poll misses what has been there for longer than was asked for.",
+        about="A poll misses a record that has existed for longer than the given bound.",
         look=lambda evidence, contract: stale_reads(
             evidence.facts, bound_ms=contract.stale_bound_ms
         ),
-        rows=(never("A consumer is not further behind than the bound that was asked for."),),
+        rows=(never("A consumer is not further behind than the given bound."),),
         model="kafka",
     ),
 )

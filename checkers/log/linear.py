@@ -108,7 +108,7 @@ class _Story:
             question = -2 - whose
             row, element = int(self.ends.row[question]), int(self.ends.element[question])
             end = int(facts.columns.elements.offset[element])
-            return row, f"{who(facts, row)} was told that the log ends at offset {end}"
+            return row, f"{who(facts, row)} received end offset {end}"
         number = int(facts.slots.held[whose])
         row = int(facts.values.writer[number])
         offset = facts.offset_at(whose, int(facts.values.key[number]))
@@ -121,8 +121,9 @@ class _Story:
         return Finding(
             type="nonlinearizable-log",
             ops=tuple(sorted({columns.index_of(row), columns.index_of(later)})),
-            because=f"{who(self.facts, row)} {claim} of {key_text(self.facts, key)}; only after "
-            f"that {what}",
+            because=(
+                f"{who(self.facts, row)} {claim} of {key_text(self.facts, key)}; only later {what}"
+            ),
             witness={
                 "key": columns.key_of(key),
                 "offset": self.facts.offset_at(slot, key),
@@ -138,7 +139,7 @@ class _Story:
             int(facts.values.key[number]),
             facts.offset_at(slot, int(facts.values.key[number])),
         )
-        claim = f"was told that {value_text(of_number(facts, number))} is at offset {offset}"
+        claim = f"sent {value_text(of_number(facts, number))}, acknowledged at offset {offset}"
         return self._finding(slot, int(facts.values.writer[number]), key, claim)
 
     def shown(self, element: int) -> Finding:
@@ -155,7 +156,7 @@ class _Story:
         key = int(facts.columns.elements.key[element])
         end = int(facts.columns.elements.offset[element])
         slot = int(self.ends.below[question])
-        claim = f"was told of {end} as the end"
+        claim = f"received end offset {end}"
         return self._finding(slot, int(self.ends.row[question]), key, claim)
 
 
@@ -190,7 +191,7 @@ def watermark_regressions(facts: LogFacts, *, exact_ends: bool = False) -> Findi
         found=tuple(sorted(found, key=lambda finding: finding.ops)),
         count=count,
         looked_at=int(chosen.size),
-        nothing="no end of a log was asked for",
+        nothing="no end offset was requested",
     )
 
 
@@ -202,8 +203,11 @@ def _regression(facts: LogFacts, earlier: int, later: int) -> Finding:
     return Finding(
         type="watermark-regression",
         ops=tuple(columns.index_of(row) for row in rows),
-        because=f"{who(facts, rows[0])} was told that the {what} of {key_text(facts, key)} is "
-        f"{offsets[0]}; {who(facts, rows[1])}, which began after that, was told {offsets[1]}",
+        because=(
+            f"{who(facts, rows[0])} received {offsets[0]} as the {what} of "
+            f"{key_text(facts, key)}; {who(facts, rows[1])}, which began later, received "
+            f"{offsets[1]}"
+        ),
         witness={"key": columns.key_of(key), "offsets": offsets, "of": what},
     )
 
@@ -229,21 +233,21 @@ CHECKERS = (
         rows=(
             *LOSS,
             never(
-                "A record that was acknowledged before another was sent is before it in the log."
+                "A record that is acknowledged before another one is sent precedes it in the log."
             ),
         ),
         model="kafka",
     ),
     Checker(
         name="watermark-regression",
-        about="The end of a log was told to be earlier than before.",
+        about="A later request returned a smaller start or end offset of a log.",
         look=lambda evidence, contract: watermark_regressions(
             evidence.facts, exact_ends=contract.exact_ends
         ),
         rows=(
             *LOSS,
             never(
-                "The end of a partition, once told to a client, is never told to it to be earlier."
+                "The start and end offsets that a client receives of a partition never decrease."
             ),
         ),
         model="kafka",

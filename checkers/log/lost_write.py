@@ -23,8 +23,10 @@ def lost_writes(facts: LogFacts) -> Findings:
         [int(number) for number in lost[:SHOWN]],
         lost.size,
         looked_at=facts.marks.due,
-        nothing="nothing that was acknowledged must have been read: "
-        f"{facts.sends} sends were ok, {facts.polled} records were polled",
+        nothing=(
+            f"no acknowledged record had to be read: {facts.sends} sends were ok, "
+            f"{facts.polled} records were polled"
+        ),
         told=lambda number: _told(facts, number),
     )
 
@@ -41,15 +43,17 @@ def _told(facts: LogFacts, number: int) -> Finding:
     slot = int(values.last[number])
     offset = facts.offset_at(slot, key)
     if columns.elements.offset[element] >= 0:
-        claim = f"was told that {value_text(value)} is at offset {offset} of {name}"
+        claim = f"sent {value_text(value)}, acknowledged at offset {offset} of {name}"
     else:
         claim = f"sent {value_text(value)}, which took effect at offset {offset} of {name}"
     reached = facts.offset_at(int(values.first[furthest]), key)
     return Finding(
         type="lost-write",
         ops=tuple(sorted({columns.index_of(writer), columns.index_of(reader)})),
-        because=f"{who(facts, writer)} {claim}; {who(facts, reader)} read {name} as far as offset "
-        f"{reached}; no poll ever returned it",
+        because=(
+            f"{who(facts, writer)} {claim}; {who(facts, reader)} read {name} up to offset "
+            f"{reached}; no poll returned the record"
+        ),
         witness={
             "key": columns.key_of(key),
             "value": value,
@@ -65,7 +69,7 @@ def _told(facts: LogFacts, number: int) -> Finding:
 CHECKERS = (
     Checker(
         name="lost-write",
-        about="A record took effect, was read past and never read.",
+        about="A record took effect, and no poll returned it although later records were read.",
         look=of_facts(lost_writes),
         rows=(
             *LOSS,

@@ -75,7 +75,7 @@ class _Changed:
 
 def timestamp_orders(evidence: Evidence, contract: Contract) -> Findings:
     if contract.timestamp_type is None:
-        return Findings(nothing="message.timestamp.type of the topics is not known")
+        return Findings(nothing="message.timestamp.type of the topics is unknown")
     facts = evidence.facts
     by_element = facts.columns.timestamps
     if by_element is None:

@@ -44,8 +44,11 @@ def hanging_transactions(facts: LogFacts) -> Findings:
                 Finding(
                     type="hanging-transaction",
                     ops=(columns.index_of(row),),
-                    because=f"no transaction was open when {who(facts, row)} asked, and the last "
-                    f"stable offset of {key_text(facts, key)} was {at}, its end {end}",
+                    because=(
+                        f"no transaction was open when {who(facts, row)} requested the "
+                        f"offsets of {key_text(facts, key)}: last stable offset {at}, end "
+                        f"offset {end}"
+                    ),
                     witness={"key": columns.key_of(key), "stable": at, "high": end},
                 )
             )
@@ -53,7 +56,7 @@ def hanging_transactions(facts: LogFacts) -> Findings:
         found=tuple(found[:SHOWN]),
         count=len(found),
         looked_at=looked_at,
-        nothing="nobody asked for the last stable offset when all transactions were over",
+        nothing="no process requested the last stable offset after the last transaction ended",
     )
 
 
@@ -71,11 +74,13 @@ def _quiet(facts: LogFacts) -> tuple[int, int]:
 CHECKERS = (
     Checker(
         name="hanging-transaction",
-        about="The last stable offset stays behind when no transaction is open.",
+        about="The last stable offset is below the end offset while no transaction is open.",
         look=of_facts(hanging_transactions),
         rows=(
             *LOSS,
-            never("The last stable offset reaches the end once every transaction is over."),
+            never(
+                "The last stable offset reaches the end offset once every transaction has ended."
+            ),
         ),
         model="kafka",
     ),

@@ -97,10 +97,13 @@ def _torn(facts: LogFacts, row: int, pair: tuple[int, int]) -> Finding:
     return Finding(
         type="torn-transaction",
         ops=tuple(sorted({columns.index_of(row), columns.index_of(reader)})),
-        because=f"of the transaction of {who(facts, row)}, {who(facts, reader)} polled "
-        f"{value_text(of_number(facts, shown))} from {key_text(facts, int(values.key[shown]))}; "
-        f"{value_text(of_number(facts, lost))} of {key_text(facts, lost_key)} was read past and "
-        "never polled",
+        because=(
+            f"of the transaction of {who(facts, row)}, {who(facts, reader)} polled "
+            f"{value_text(of_number(facts, shown))} from "
+            f"{key_text(facts, int(values.key[shown]))}; no poll returned "
+            f"{value_text(of_number(facts, lost))} of {key_text(facts, lost_key)}, although "
+            "later records were read"
+        ),
         witness={
             "writer": columns.index_of(row),
             "shown": of_number(facts, shown),
@@ -117,19 +120,25 @@ CHECKERS = (
         look=of_facts(unseen),
         rows=(
             *LOSS,
-            never("With acks=all and clean elections an acknowledged record is read in the end."),
+            never(
+                "With acks=all and clean elections every acknowledged record is read by the "
+                "end of the run."
+            ),
         ),
         needs=frozenset({Need.READ_BACK}),
         model="kafka",
     ),
     Checker(
         name="torn-transaction",
-        about="Of a transaction one record was read, another was read past.",
+        about=(
+            "One record of a transaction was read, and another one was not although later "
+            "records were."
+        ),
         look=of_facts(torn_transactions),
         rows=(
             UNCOMMITTED,
             *LOSS,
-            never("Of a transaction all records are shown, or none."),
+            never("Either all records of a transaction are read, or none."),
         ),
         model="kafka",
     ),

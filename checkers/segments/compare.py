@@ -66,7 +66,7 @@ class Comparison:
             found=tuple(found),
             count=sum(map(len, self.found.values())),
             looked_at=sum(len(log.records) for log in self.logs.values()),
-            nothing="no segment is of a log of this history",
+            nothing="no segment belongs to a log of this history",
             stats={
                 "replicas": len(self.replicas),
                 "records": sum(len(log.records) for log in self.logs.values()),
@@ -110,7 +110,7 @@ class Comparison:
         log, told = self.logs[key], int(self.facts.columns.elements.offset[element])
         value = self.facts.columns.value_of(element)
         at = f"at offset {told}" if told >= 0 else "somewhere"
-        claim = f"{who(self.facts, row)} was told that {value_text(value)} is {at} of {log.name}"
+        claim = f"{who(self.facts, row)} sent {value_text(value)}, acknowledged {at} of {log.name}"
         good = self._good(key, number)
         there = log.records.get(told)
         witness = {"key": log.name, "value": value, "offset": told if told >= 0 else None}
@@ -183,7 +183,7 @@ class Comparison:
         if other is None:
             return f"it is in no segment of {', '.join(log.nodes)}; the log ends at {log.end}"
         node, offset = other
-        return f"the log of {log.by} has it nowhere, only {node} does, at offset {offset}"
+        return f"the log of {log.by} lacks it; only {node} has it, at offset {offset}"
 
     def _proves_absence(self, log: Log, offset: int) -> bool:
         if log.is_compacted or self._unsettled(log):
@@ -255,8 +255,10 @@ class Comparison:
                     "phantom-record",
                     (key, offset),
                     [],
-                    f"{log.by} has {value_text(stored.value)} at offset {offset} of {log.name}, "
-                    "and nobody sent it there",
+                    (
+                        f"{log.by} has {value_text(stored.value)} at offset {offset} of "
+                        f"{log.name}, and no process sent it there"
+                    ),
                     **witness,
                     offset=offset,
                 )
@@ -289,9 +291,12 @@ class Comparison:
                     "nonlinearizable-log",
                     (key, offset),
                     [row, late],
-                    f"{who(self.facts, row)} was told that its record is at offset {offset} of "
-                    f"{log.name}; only after that {who(self.facts, late)} began to send "
-                    f"{value_text(log.records[whose].value)}, which {log.by} has at {whose}",
+                    (
+                        f"{who(self.facts, row)} sent a record, acknowledged at offset "
+                        f"{offset} of {log.name}; only later {who(self.facts, late)} began "
+                        f"to send {value_text(log.records[whose].value)}, which {log.by} has "
+                        f"at {whose}"
+                    ),
                     key=log.name,
                     offset=offset,
                 )
@@ -336,8 +341,11 @@ class Comparison:
                 "divergent-replicas",
                 (split.log, other),
                 [],
-                f"at offset {split.offset} of {split.log} {one} has {split.texts[0]}, {other} has "
-                f"{split.texts[1]}, though both had the same leader at offset {split.agreed}",
+                (
+                    f"at offset {split.offset} of {split.log} {one} has {split.texts[0]} and "
+                    f"{other} has {split.texts[1]}, although both had the same leader at "
+                    f"offset {split.agreed}"
+                ),
                 key=split.log,
                 offset=split.offset,
                 nodes=list(split.nodes),

@@ -21,17 +21,17 @@ def _against_segments(evidence: Evidence, contract: Contract) -> Findings:
 CHECKERS = (
     Checker(
         name=SEGMENTS,
-        about="What brokers stored contradicts what clients were told.",
+        about="The segments of the brokers contradict the responses that clients received.",
         look=_against_segments,
         rows=(),
         other_rows={
-            "phantom-record": (never("A log holds what somebody sent to it, and nothing else."),),
-            "failed-but-stored": (never("What certainly failed is in no log."),),
+            "phantom-record": (never("A log holds only records that were sent to it."),),
+            "failed-but-stored": (never("No log holds a record whose send failed."),),
             "divergent-replicas": (
                 UNSAFE,
                 never("Replicas that had the same leader at one offset are equal up to there."),
             ),
-            "damaged-segment": (STRUCK, never("What a broker has stored can be read again.")),
+            "damaged-segment": (STRUCK, never("Stored records can be read again.")),
         },
     ),
 )

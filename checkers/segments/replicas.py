@@ -62,7 +62,7 @@ class Replica:
 def replicas_in(directory: Path) -> list[Replica]:
     """In the order of logs and nodes."""
     if not directory.is_dir():
-        raise SegmentsError(f"{directory}: there is no such directory")
+        raise SegmentsError(f"{directory}: no such directory")
     segments: dict[tuple[str, str], list[tuple[str, bytes]]] = defaultdict(list)
     for node, log, name, data in _segments(directory):
         segments[log, node].append((name, data))
@@ -99,9 +99,9 @@ def _unpacked(path: Path) -> Iterator[tuple[str, str, str, bytes]]:
                     yield path.parent.name, parts[-2], parts[-1], content.read()
             # One that ends before is read without complaint, and half of a log would be missing.
             if whole[archive.offset :][: len(_TAR_END)] != _TAR_END:
-                raise tarfile.ReadError("it has no end: only a part of it is here")
+                raise tarfile.ReadError("the archive is truncated")
     except (tarfile.TarError, zstandard.ZstdError) as error:
-        raise SegmentsError(f"{path}: this is no packed log directory: {error}") from error
+        raise SegmentsError(f"{path}: not a packed log directory: {error}") from error
 
 
 def _decompressed(data: bytes) -> bytes:
@@ -111,7 +111,7 @@ def _decompressed(data: bytes) -> bytes:
         frame = zstandard.ZstdDecompressor().decompressobj()
         parts.append(frame.decompress(data))
         if not frame.eof:
-            raise zstandard.ZstdError("it has no end: only a part of it is here")
+            raise zstandard.ZstdError("the archive is truncated")
         data = frame.unused_data
     return b"".join(parts)
 

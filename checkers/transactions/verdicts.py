@@ -49,7 +49,7 @@ class Promised:
         models = models or DEFAULT
         strange = sorted(set(models) - known_models())
         if strange:
-            raise ValueError(f"no such consistency model: {', '.join(strange)}")
+            raise ValueError(f"unknown consistency model: {', '.join(strange)}")
         self._name = ", ".join(models)
         self.forbidden = forbidden_by(models)
 

@@ -279,7 +279,7 @@ def _tell(result: Verdict, told: dict[str, Any]) -> None:
         if anomalies[0]["contract"]:
             click.echo(f"  {anomalies[0]['contract']}")
     for log, why in told["stats"].get("segments", {}).get("unsettled", {}).items():
-        click.echo(readable(f"the segments of {log} cannot say what was lost: {why}"))
+        click.echo(readable(f"the segments of {log} do not show what was lost: {why}"))
     if told["not"]:
         click.echo(f"not {', '.join(told['not'])}")
     verdict = {True: "valid", False: "invalid"}.get(told["valid"], "unknown")

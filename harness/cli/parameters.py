@@ -39,5 +39,5 @@ class OutputFile(click.Path):
             self.fail("the name is empty; give a file", param, ctx)
         path = Path(str(super().convert(value, param, ctx)))
         if not path.parent.is_dir():
-            self.fail(f"{path.parent} is no directory; make it first", param, ctx)
+            self.fail(f"{path.parent} is not a directory; create it first", param, ctx)
         return path

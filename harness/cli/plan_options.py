@@ -40,7 +40,7 @@ class Concurrency(click.ParamType[str]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not re.fullmatch(r"[1-9]\d*n?", value):
             self.fail(
-                f"{value!r} is no number of clients; try 10, or 2n for two per node", param, ctx
+                f"{value!r} is not a number of clients; try 10, or 2n for two per node", param, ctx
             )
         return value
 
@@ -69,7 +69,9 @@ class Property(click.ParamType[tuple[str, str]]):
         key, equals, rest = value.partition("=")
         # Other characters end a name in a file of properties, or begin another line.
         if not equals or not _NAME.fullmatch(key.strip()) or not rest.isprintable():
-            self.fail(f"{value!r} is no key=value; try min.insync.replicas=2", param, ctx)
+            self.fail(
+                f"{value!r} is not of the form key=value; try min.insync.replicas=2", param, ctx
+            )
         return key.strip(), rest.strip()
 
 
@@ -218,7 +220,7 @@ def _client(said: str | None, system: str) -> str:
     if not possible:
         protocol = REGISTRY.systems[system].protocol
         raise click.UsageError(
-            f"--system {system} speaks {protocol}, and no client does; add one with --plugin"
+            f"--system {system} speaks {protocol}, and no known client does; add one with --plugin"
         )
     if said is not None and said not in possible:
         raise click.UsageError(

@@ -28,7 +28,7 @@ _CLIENT_OPTIONS = {
 """Properties that the verdict goes by, by librdkafka's aliases too, and the option for each."""
 _OF_NO_CLIENT = {
     "transactional.id": "the clients of a run use no transactions",
-    "default.topic.config": "its properties are given one by one",
+    "default.topic.config": "give its properties one by one",
 }
 _PLAINTEXT = "plaintext"
 
@@ -54,14 +54,14 @@ def _main_name(name: str) -> str:
 def _check_of_client(said: str, name: str, value: str) -> None:
     if name in _CLIENT_OPTIONS:
         raise click.UsageError(
-            f"{said} has an option of its own, which the verdict goes by; "
-            f"try {_CLIENT_OPTIONS[name]}"
+            f"{said} must be set by its own option, which the verdict uses; try "
+            f"{_CLIENT_OPTIONS[name]}"
         )
     if name in _OF_NO_CLIENT:
-        raise click.UsageError(f"{said} cannot be had: {_OF_NO_CLIENT[name]}; leave it out")
+        raise click.UsageError(f"{said} is not supported: {_OF_NO_CLIENT[name]}; leave it out")
     if name == "security.protocol" and value.lower() != _PLAINTEXT:
         raise click.UsageError(
-            f"{said}={value} reaches no broker: they listen for {_PLAINTEXT} only; leave it out"
+            f"{said}={value} cannot connect: the brokers listen for {_PLAINTEXT} only; leave it out"
         )
 
 
@@ -75,5 +75,6 @@ def _check_min_isr(topic_config: Mapping[str, str]) -> None:
         is_possible = False
     if not is_possible:
         raise click.UsageError(
-            f"--topic-config {_MIN_ISR}={said}: expected a whole number from 1 on; try {_MIN_ISR}=2"
+            f"--topic-config {_MIN_ISR}={said}: expected a whole number of at least 1; "
+            f"try {_MIN_ISR}=2"
         )

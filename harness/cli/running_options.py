@@ -22,17 +22,17 @@ def decide_running(chosen: dict[str, Any]) -> None:
         raise click.UsageError("--on running needs --bootstrap-servers HOST:PORT")
     if chosen["broker_config"]:
         raise click.UsageError(
-            "--broker-config is for brokers that the harness starts, and these run already; "
-            "leave it out"
+            "--broker-config is for brokers that the harness starts, and these already "
+            "run; leave it out"
         )
     if chosen["is_unsafe"]:
         raise click.UsageError(
-            "--unsafe configures brokers, and these run already; try --acks 1 --disable-idempotence"
+            "--unsafe configures brokers, and these already run; try --acks 1 --disable-idempotence"
         )
     if chosen["system"] not in ("reference", RUNNING):
         raise click.UsageError(
-            f"--system {chosen['system']} is started by the harness, and these brokers run "
-            "already; leave it out"
+            f"--system {chosen['system']} is started by the harness, and these brokers "
+            "already run; leave it out"
         )
     from harness.cluster.kafka_questions import brokers_at
 
@@ -53,4 +53,4 @@ def refuse_hosts(chosen: dict[str, Any]) -> None:
     place = RunningPlace(chosen["bootstrap_servers"])
     cluster = Cluster(RunningCluster(place), count=chosen["nodes"])
     for name, reason in unavailable(parse(chosen["nemesis"]), cluster).items():
-        raise click.UsageError(f"{name} cannot be had with --on running: {reason}")
+        raise click.UsageError(f"nemesis {name} is unavailable with --on running: {reason}")

@@ -31,7 +31,7 @@ def serve(store_root: Path, host: str, port: int) -> int:
     except OSError as error:
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
             raise click.BadParameter(
-                f"{host!r} is no address of this machine: {error.strerror}; try 127.0.0.1",
+                f"{host!r} is not an address of this machine: {error.strerror}; try 127.0.0.1",
                 param_hint="--host",
             ) from None
         raise EnvironmentFailure(

@@ -73,7 +73,7 @@ def sim(
     from harness.sim.sweep import Seeds, options
 
     if (seed is None) == (schedule_file is None):
-        raise click.UsageError("give either --seed or --schedule, and not both")
+        raise click.UsageError("exactly one of --seed and --schedule is needed; give one of them")
     watching = {"all": Cost.EXPENSIVE, "cheap": Cost.CHEAP, "off": None}[invariants]
     if count > 1:
         _refuse_with_count(schedule_file, save_schedule, trace_file, node_logs)
@@ -148,11 +148,11 @@ def _sweep(seeds: range, jobs: int, setting: Seeds, *, stop_at_first: bool) -> i
         if number:
             click.echo(f"{outcome.value}: {number} of {count} seeds")
     if count < len(seeds):
-        click.echo(f"stopped at the first of them: {len(seeds) - count} seeds were not run")
+        click.echo(f"stopped at the first one: {len(seeds) - count} seeds were not run")
     if any(not_valid.values()):
         return EXIT_CODES["invalid" if not_valid[Outcome.INVALID] else "unknown"]
     if totals.zeros():
-        click.echo(f"unknown: nothing was seen of {', '.join(totals.zeros())}")
+        click.echo(f"unknown: no seed exercised {', '.join(totals.zeros())}")
         return EXIT_CODES["unknown"]
     click.echo(f"valid: {len(seeds)} seeds")
     return EXIT_CODES["valid"]

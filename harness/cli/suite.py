@@ -65,8 +65,8 @@ def suite(
             outcome = carry_out(plan, store_root, is_silent=True, has_color=False)
         except EnvironmentFailure as failure:
             why = with_notes(failure)
-            click.echo(f"no end: {pair}: {why}")
-            tell_github([github.no_end(pair, why)], [f"no end: {pair}: {why}"], None)
+            click.echo(f"not finished: {pair}: {why}")
+            tell_github([github.no_end(pair, why)], [f"not finished: {pair}: {why}"], None)
             codes.append(exit_code_of(failure))
             told.append((plan.name, no_end(plan.command(), why)))
             continue

@@ -27,7 +27,7 @@ def heal(inventory: str | None, force: bool) -> int:
     if inventory is not None:
         click.echo(f"healed {_heal_hosts(inventory)} hosts of {inventory}")
     elif not healed.removed and not healed.left:
-        click.echo("nothing was left")
+        click.echo("nothing to heal")
     return 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, get_args
 
 if TYPE_CHECKING:
     from harness.wire.match import MessageFault
@@ -25,6 +25,14 @@ CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
 
 DiskFault = Literal["fill", "slow", "fail", "read-only", "bit-flip", "truncate", "power"]
 DISK_FAULTS: tuple[DiskFault, ...] = get_args(DiskFault)
+
+
+class StoredDamage(NamedTuple):
+    """A damaged replica: `log` names it as data, `where` says for people what was damaged."""
+
+    log: str
+    """Topic and partition, as in `t-0`."""
+    where: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,15 +167,15 @@ class Disks(Protocol):
         """Whoever writes gets EROFS."""
         ...
 
-    async def flip_bit(self, node: Node, draw: float) -> str:
-        """In one stored batch of a closed file; `draw` in [0, 1) says which. Returns where it was.
+    async def flip_bit(self, node: Node, draw: float) -> StoredDamage:
+        """Flip a bit of a stored batch in a closed segment; `draw` in [0, 1) selects it.
 
         The node must be down. No heal undoes it.
         """
         ...
 
-    async def truncate_tail(self, node: Node, draw: float) -> str:
-        """Takes bytes off the end of one active segment; otherwise as `flip_bit`."""
+    async def truncate_tail(self, node: Node, draw: float) -> StoredDamage:
+        """Cut bytes off the end of an active segment; otherwise the same as `flip_bit`."""
         ...
 
     async def lose_power(self, node: Node) -> None:

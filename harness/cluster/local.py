@@ -164,7 +164,8 @@ class LocalPlace:
                     exit_code = await process.wait()
             except TimeoutError:
                 raise NotInTimeError(
-                    f"not within {within_s:g} s: {argv[0]} ends on {node}; it was killed"
+                    f"timed out after {within_s:g} s waiting until "
+                    f"{argv[0]} ends on {node}; it was killed"
                 ) from None
             finally:
                 await process.kill()
@@ -246,7 +247,9 @@ async def _in_time(transfer: Awaitable[object], what: str) -> None:
         async with asyncio.timeout(_TRANSFER_WITHIN_S):
             await transfer
     except TimeoutError:
-        raise NotInTimeError(f"not within {_TRANSFER_WITHIN_S:g} s: {what}") from None
+        raise NotInTimeError(
+            f"timed out after {_TRANSFER_WITHIN_S:g} s waiting until {what}"
+        ) from None
 
 
 def _write(target: Path, content: bytes) -> None:

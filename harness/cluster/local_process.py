@@ -109,7 +109,8 @@ class LocalProcess:
         except TimeoutError:
             await self.kill()
             raise NotInTimeError(
-                f"not within {within_s:g} s: process {self.pid} ends after SIGTERM; it was killed"
+                f"timed out after {within_s:g} s waiting until "
+                f"process {self.pid} ends after SIGTERM; it was killed"
             ) from None
 
     async def wait(self) -> int:

@@ -169,7 +169,7 @@ def why_lacking(needed: Iterable[Part], parts: frozenset[Part], system: str) -> 
     """The first part that is needed and missing, in a sentence; or None."""
     for part in PARTS:
         if part in needed and part not in parts:
-            return f"it needs {_MEANT[part]}, which the system {system} does not have"
+            return f"it needs {_MEANT[part]}, which system {system} does not have"
     return None
 
 

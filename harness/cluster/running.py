@@ -89,7 +89,9 @@ class RunningPlace:
             async with asyncio.timeout(within_s):
                 out, err = await process.communicate()
         except TimeoutError:
-            raise NotInTimeError(f"not within {within_s:g} s: {argv[0]} ends") from None
+            raise NotInTimeError(
+                f"timed out after {within_s:g} s waiting until {argv[0]} ends"
+            ) from None
         finally:
             if process.returncode is None:
                 process.kill()

@@ -12,7 +12,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from harness.cluster.capabilities import DiskFault, Disks, Node
+from harness.cluster.capabilities import DiskFault, Disks, Node, StoredDamage
 from harness.cluster.errors import FaultMissedError
 from harness.errors import EnvironmentFailure
 
@@ -56,10 +56,10 @@ class SmallDisks:
     async def make_read_only(self, node: Node) -> None:
         raise FaultMissedError(_REASONS["read-only"])
 
-    async def flip_bit(self, node: Node, draw: float) -> str:
+    async def flip_bit(self, node: Node, draw: float) -> StoredDamage:
         raise FaultMissedError(_REASONS["bit-flip"])
 
-    async def truncate_tail(self, node: Node, draw: float) -> str:
+    async def truncate_tail(self, node: Node, draw: float) -> StoredDamage:
         raise FaultMissedError(_REASONS["truncate"])
 
     async def lose_power(self, node: Node) -> None:

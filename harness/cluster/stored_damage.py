@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from harness.cluster.capabilities import StoredDamage
 from harness.cluster.errors import FaultMissedError
 
 _REPLICA = re.compile(r".+-\d+")
@@ -26,8 +27,8 @@ _TORN_BYTES_MAX = 4096
 _Choice = TypeVar("_Choice")
 
 
-def flip_bit(directory: Path, draw: float) -> str:
-    """In the records of one batch of a closed segment anywhere below; says where it was."""
+def flip_bit(directory: Path, draw: float) -> StoredDamage:
+    """Flip a bit in the records of one batch of a closed segment anywhere below."""
     segments = [one for replica in _replicas(directory) for one in _segments(replica)[:-1]]
     closed = [segment for segment in segments if _batches(segment)]
     if not closed:
@@ -45,11 +46,12 @@ def flip_bit(directory: Path, draw: float) -> str:
         os.fsync(file.fileno())
     if _byte(segment, bit // 8) != flipped:
         raise FaultMissedError(f"byte {bit // 8} of {segment} is as it was")
-    return f"bit {bit % 8} of byte {bit // 8} of {segment.parent.name}/{segment.name}"
+    where = f"bit {bit % 8} of byte {bit // 8} of {segment.parent.name}/{segment.name}"
+    return StoredDamage(segment.parent.name, where)
 
 
-def truncate_tail(directory: Path, draw: float) -> str:
-    """Takes a few bytes off the end of one active segment; says how many of which."""
+def truncate_tail(directory: Path, draw: float) -> StoredDamage:
+    """Cut a few bytes off the end of one active segment."""
     active = [
         segments[-1]
         for replica in _replicas(directory)
@@ -65,7 +67,8 @@ def truncate_tail(directory: Path, draw: float) -> str:
         raise FaultMissedError(f"{segment} is as long as it was")
     with segment.open("rb") as file:
         os.fsync(file.fileno())
-    return f"the last {count} of {size} bytes of {segment.parent.name}/{segment.name}"
+    where = f"the last {count} of {size} bytes of {segment.parent.name}/{segment.name}"
+    return StoredDamage(segment.parent.name, where)
 
 
 def _byte(path: Path, position: int) -> int:

@@ -114,7 +114,8 @@ async def _vagrant(directory: Path, *words: str, count: int, within_s: float) ->
         process.terminate()
         await process.wait()
         raise EnvironmentFailure(
-            f"not within {within_s:g} s: vagrant {words[0]} ends; try it by hand in {directory}"
+            f"timed out after {within_s:g} s waiting until "
+            f"vagrant {words[0]} ends; try it by hand in {directory}"
         ) from None
     if process.returncode != 0:
         said = _last_lines((stdout + b"\n" + stderr).decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""Waits until something is so, on the running loop's time."""
+"""Waits until a condition holds, on the running loop's time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ async def wait_until(
     what: str,
     every_s: float = 0.05,
 ) -> None:
-    """Nobody answering means "not yet". `what` completes the sentence "not within 3 s: …"."""
+    """Wait for the condition; NoAnswerError counts as false. `what` names the condition."""
     reason = ""
     try:
         async with asyncio.timeout(within_s):
@@ -28,4 +28,6 @@ async def wait_until(
                     reason = f" ({silence})"
                 await asyncio.sleep(every_s)
     except TimeoutError:
-        raise NotInTimeError(f"not within {within_s:g} s: {what}{reason}") from None
+        raise NotInTimeError(
+            f"timed out after {within_s:g} s waiting until {what}{reason}"
+        ) from None

@@ -1,6 +1,6 @@
-"""What a cluster looks like when all is healed: who answers, and which partitions do not serve.
+"""State of the cluster after healing: which nodes answer, and which partitions do not serve.
 
-Plain data for results.json; checkers/availability.py judges it.
+Plain data for results.json; checkers/cluster/availability.py judges it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from harness.schedule.faults import (
 )
 
 _STRIKES = (PowerLoss, DiskFull, DiskError, DiskReadOnly, BitFlip, TruncatedTail)
-"""Faults after which a replica may lack something, or its log may be offline."""
+"""Faults after which a replica may lack records, or its log may be offline."""
 
 
 def struck_by(faults: Iterable[Fault]) -> list[Node]:
-    """Nodes whose disks may have lost something, or may refuse to go on."""
+    """Nodes whose disks may have lost data or may be offline."""
     return sorted({getattr(each, "node", "") for each in faults if isinstance(each, _STRIKES)})
 
 
@@ -39,9 +39,9 @@ async def aftermath(
     min_isr: int,
     waited_s: float,
 ) -> dict[str, Any]:
-    """As the cluster describes itself now. A topic that nobody describes is not counted.
+    """The cluster as it describes itself now; a topic that no node describes is not counted.
 
-    A system without leaders describes no partition: writes alone will show what it serves.
+    A system without leaders describes no partition; only writes show what it serves.
     """
     found = await described(cluster, topics)
     unwell = [told(topic, each, min_isr) for topic, each in found if not _serves(each, min_isr)]
@@ -81,7 +81,7 @@ def told(topic: str, partition: PartitionState, min_isr: int) -> dict[str, Any]:
 
 
 async def answering(cluster: Cluster, topics: Sequence[str]) -> dict[Node, bool]:
-    """By node, whether it describes a topic when it is asked itself, or else answers at all."""
+    """By node, whether it describes a topic itself or, without leaders, answers at all."""
 
     async def answers(node: Node) -> bool:
         try:
@@ -92,6 +92,6 @@ async def answering(cluster: Cluster, topics: Sequence[str]) -> dict[Node, bool]
             return False
         return True
 
-    # All at once: each silent one takes its time-out.
+    # Concurrently, because each silent node takes a whole time-out.
     told = await asyncio.gather(*(answers(node) for node in cluster.nodes))
     return dict(zip(cluster.nodes, told, strict=True))

@@ -1,7 +1,7 @@
-"""After the faults: waits for every replica, and moves every leadership once.
+"""The calm phase after the faults: waits for every replica and moves every leadership once.
 
-What is read back then comes from another node than the one that took it, so that a record which
-only one node ever had cannot pass for safe.
+Each log is then read back from another node than the one that acknowledged its records. A record
+that only one node ever had cannot pass for replicated.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from harness.run.clients import Unsettled
 _ISR_WITHIN_S = 60.0
 _LED_WITHIN_S = 15.0
 _ROTATED_WITHIN_S = 60.0
-"""All of them: a command that no node answers is tried on the next, and that takes its time."""
+"""For all partitions together; a request that times out is tried on the next node."""
 _MOVES_AT_ONCE = 4
-"""Each is a command on a host."""
+"""Each move runs a command on a host."""
 _SHOWN = 3
 
 
 async def cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """Returns when each of them has ended, so that none outlives what it works with."""
+    """Cancel the tasks and wait until each has ended."""
     for task in tasks:
         task.cancel()
     if tasks:
@@ -36,15 +36,15 @@ async def cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
 
 
 async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]:
-    """Waits for all of them to be in sync; a doubt if they are not in time."""
+    """Wait until all replicas are in sync; a doubt on a timeout."""
 
     async def all_in_sync() -> bool:
         for topic in topics:
             try:
                 partitions = await cluster.partitions(topic)
             except (EnvironmentFailure, OSError) as failure:
-                # Whatever goes wrong, the answer is "not yet": a wait that ends early would have an
-                # unavailable cluster judged before its time, as unknown.
+                # Any failure counts as "not yet". A wait that ended early would judge an
+                # unavailable cluster too early, as unknown.
                 raise NoAnswerError(str(failure)) from failure
             for partition in partitions:
                 if partition.leader is None or set(partition.isr) != set(partition.replicas):
@@ -61,20 +61,20 @@ async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list
 
 
 def why_not_rotated(cluster: Cluster) -> str | None:
-    """Why no leadership is moved, for the reader of the run; None if it is."""
+    """Reason why leaderships are not moved, or None."""
     system = cluster.system
     if system.leaders is None:
-        return f"{system.name} has no leaders to move: everything is read from where it was written"
+        return f"{system.name} has no leaders to move: every log is read where it was written"
     if system.elections is None or system.reassignment is None:
-        return f"{system.name} has no way to move leaders: each log is read from its last leader"
+        return f"{system.name} cannot move leaders: every log is read from its last leader"
     return None
 
 
 async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]:
-    """Each partition is led by its next replica; doubts about those that are not.
+    """Make the next replica of each partition its leader; a doubt for each failure.
 
-    Without leaders there is nothing to move and nothing to doubt. Replicas whose leader cannot be
-    moved are a doubt: a record that only the leader has would pass for replicated.
+    A system without leaders has nothing to move and gives no doubt. A system whose leaders
+    cannot be moved gives one: a record that only the leader has would pass for replicated.
     """
     some_at_once = asyncio.Semaphore(_MOVES_AT_ONCE)
     elections, reassignment = cluster.system.elections, cluster.system.reassignment
@@ -89,7 +89,7 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]
                 f"{topic}-{partition.index}",
                 why_not_rotated(cluster) or "",
             )
-        # A leader that was moved away may lead on for a moment: then any replica is another node.
+        # A leader that is no replica any more may lead for a moment; then any replica will do.
         at = replicas.index(partition.leader) + 1 if partition.leader in replicas else 0
         order = replicas[at:] + replicas[:at]
         index = partition.index
@@ -104,7 +104,7 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]
             what = f"{order[0]} leads {topic}-{index}"
             await wait_until(is_led_so, within_s=_LED_WITHIN_S, what=what, every_s=0.3)
         except (EnvironmentFailure, OSError) as failure:
-            detail = f"{order[0]} does not lead it: {failure}"
+            detail = f"{order[0]} did not become its leader: {failure}"
             return Doubt(DoubtKind.LEADER_NOT_MOVED, f"{topic}-{index}", detail)
         return None
 
@@ -116,7 +116,7 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]
     try:
         _, late = await asyncio.wait(moves, timeout=_ROTATED_WITHIN_S) if moves else ((), ())
     finally:
-        # Whatever ends the run meanwhile, nobody may ask a cluster that has come down.
+        # No task may query the cluster after the run was interrupted and took it down.
         await cancelled(moves)
     doubts = [task.result() for task in moves if task not in late]
     if late:
@@ -126,11 +126,10 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]
 
 
 async def existing(cluster: Cluster, topics: Sequence[NewTopic], keys: Sequence[str]) -> list[str]:
-    """Those of a workload's keys whose partitions are there.
+    """The workload's keys whose partitions exist.
 
-    A workload that adds partitions names all that there may be in the end. A broker that does not
-    answer, or not know of the last ones yet, makes no difference to what was acknowledged: such
-    keys are read back anyway.
+    A workload that adds partitions names all that may exist at the end. If no broker answers, the
+    partitions of the beginning count; acknowledged keys are read back in any case.
     """
     begun_with = {topic.name: topic.partitions for topic in topics}
     counts: dict[str, int] = {}
@@ -154,10 +153,10 @@ def doubts_about_reading(left: Unsettled, within_s: float) -> list[Doubt]:
             f"{'all' if rest is None else f'{rest:,}'} of {key}"
             for key, rest in sorted(left.unread.items())[:_SHOWN]
         )
-        detail = f"within {within_s:g} s: {shown} is left"
+        detail = f"within {within_s:g} s; still unread: {shown}"
         doubts.append(Doubt(DoubtKind.NOT_READ_BACK, detail=detail))
     if left.unanswered:
         count, shown = len(left.unanswered), ", ".join(left.unanswered[:_SHOWN])
-        detail = f"within {within_s:g} s: {count}, {shown}"
+        detail = f"within {within_s:g} s ({count}): {shown}"
         doubts.append(Doubt(DoubtKind.UNANSWERED, detail=detail))
     return doubts

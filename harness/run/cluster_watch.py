@@ -189,5 +189,5 @@ async def watched(
             task.cancel()
             (ended,) = await asyncio.gather(task, return_exceptions=True)
             if not isinstance(ended, asyncio.CancelledError):
-                _LOG.warning("%s ends early: %r; the verdict does not need it", NAME, ended)
+                _LOG.warning("%s ended early: %r; no verdict uses it", NAME, ended)
             await watch.close()

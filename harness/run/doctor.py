@@ -1,4 +1,4 @@
-"""Looks at this machine as a run would: what each place and fault needs, and whether it is here."""
+"""`harness doctor`: checks what each place and fault needs on this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.cluster.netns.rootless import has_root, is_rootless, why_not_rootle
 from harness.cluster.netns.tools import tool
 from harness.errors import EnvironmentFailure
 
-_WITHOUT_ROOT = "--on netns works without power, and disk:slow, disk:eio and disk:read-only"
+_WITHOUT_ROOT = "--on netns works, except for power, disk:slow, disk:eio and disk:read-only"
 _NETNS_COMMANDS = {
     "ip": "iproute2",
     "nft": "nftables",
@@ -27,45 +27,45 @@ _SBIN = ("/usr/sbin", "/sbin")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MachineCheck:
     what: str
     is_well: bool
     said: str
     is_needed: bool = True
-    """Whether the default run cannot do without it."""
+    """Whether the default run needs it."""
 
 
-def findings() -> Iterator[Finding]:
+def findings() -> Iterator[MachineCheck]:
     version = ".".join(map(str, sys.version_info[:3]))
-    yield Finding("python", sys.version_info >= (3, 11), version)
+    yield MachineCheck("python", sys.version_info >= (3, 11), version)
     yield _root()
     for command, package in _NETNS_COMMANDS.items():
         found = _which(command)
-        yield Finding(command, found is not None, found or f"apt-get install {package}")
+        yield MachineCheck(command, found is not None, found or f"apt-get install {package}")
     sshd = _which("sshd")
-    yield Finding("sshd", sshd is not None, sshd or "apt-get install openssh-server")
+    yield MachineCheck("sshd", sshd is not None, sshd or "apt-get install openssh-server")
     yield _netem()
     yield _clock_shim()
     java = shutil.which("java")
-    yield Finding("java", java is not None, java or "only for --system kafka", is_needed=False)
+    yield MachineCheck("java", java is not None, java or "only for --system kafka", is_needed=False)
     vagrant = shutil.which("vagrant")
     said = vagrant or "only for --on vagrant: apt-get install vagrant vagrant-libvirt"
-    yield Finding("vagrant", vagrant is not None, said, is_needed=False)
+    yield MachineCheck("vagrant", vagrant is not None, said, is_needed=False)
 
 
-def _root() -> Finding:
-    """Whether hosts of --on netns can be made: by root, or by a user in a namespace of its own."""
+def _root() -> MachineCheck:
+    """Whether --on netns can create hosts: as root, or in a user namespace."""
     if has_root():
-        return Finding("root", True, "yes")
+        return MachineCheck("root", True, "yes")
     if is_rootless() and os.geteuid() == 0:
-        return Finding("root", True, f"of a user namespace; {_WITHOUT_ROOT}")
+        return MachineCheck("root", True, f"in a user namespace; {_WITHOUT_ROOT}")
     try:
         reason = why_not_rootless()
     except EnvironmentFailure as failure:
         reason = str(failure)
     if reason is None:
-        return Finding("root", True, f"no, but a user namespace can be had; {_WITHOUT_ROOT}")
-    return Finding("root", False, f"no: {reason}; --on local and --on sim do without")
+        return MachineCheck("root", True, f"no, but a user namespace is available; {_WITHOUT_ROOT}")
+    return MachineCheck("root", False, f"no: {reason}; --on local and --on sim need no root")
 
 
 def _which(command: str) -> str | None:
@@ -73,16 +73,16 @@ def _which(command: str) -> str | None:
     return shutil.which(command, path=path)
 
 
-def _clock_shim() -> Finding:
+def _clock_shim() -> MachineCheck:
     from harness.cluster.clock_shim.build import why_no_shim
 
     reason = why_no_shim()
     said = reason or "compiles the library that shifts the clocks of brokers"
-    return Finding("cc", reason is None, said, is_needed=False)
+    return MachineCheck("cc", reason is None, said, is_needed=False)
 
 
-def _netem() -> Finding:
-    """Tried in a network of its own, which goes when the command ends."""
+def _netem() -> MachineCheck:
+    """Try netem in a temporary network namespace."""
     script = "ip link set lo up && tc qdisc add dev lo root netem delay 1ms"
     try:
         entering = [tool("unshare")] if os.geteuid() == 0 else entering_rootless()
@@ -90,7 +90,7 @@ def _netem() -> Finding:
             [*entering, "--net", "sh", "-c", script], capture_output=True, text=True, timeout=10
         )
     except (OSError, EnvironmentFailure, subprocess.TimeoutExpired) as error:
-        return Finding("netem", False, str(error), is_needed=False)
+        return MachineCheck("netem", False, str(error), is_needed=False)
     if done.returncode == 0:
-        return Finding("netem", True, "delay, loss, reordering by the kernel", is_needed=False)
-    return Finding("netem", False, "not in this kernel; substitutes are used", is_needed=False)
+        return MachineCheck("netem", True, "delay, loss, reordering by the kernel", is_needed=False)
+    return MachineCheck("netem", False, "not in this kernel; substitutes are used", is_needed=False)

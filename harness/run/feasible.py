@@ -65,9 +65,9 @@ def ground_of(plan: Plan) -> Ground:
 
 
 def why_not_struck(plan: Plan) -> str | None:
-    """Why a nemesis that the plan names is certain not to strike, and what to try; or None.
+    """Reason why a nemesis of the plan certainly never strikes, and what to try; or None.
 
-    A stored schedule brings its own faults, and `all` is whatever there is to strike.
+    A stored schedule brings its own faults, and `all` means every nemesis that can strike.
     """
     if plan.schedule is not None or plan.nemesis == ALL:
         return None
@@ -75,18 +75,18 @@ def why_not_struck(plan: Plan) -> str | None:
     for each in nemeses:
         reason = why_lacking(each.needs, ground.parts, ground.system) or each.why_never(ground)
         if reason is not None:
-            return f"--nemesis {each.name} would never strike: {reason}"
+            return f"--nemesis {each.name} cannot strike in this run: {reason}"
     needed_s = ceil(needed_ms(len(nemeses), plan.nemesis_interval_s * 1000) / 1000)
     if plan.time_limit_s >= needed_s:
         return None
     return (
         f"--time-limit {plan.time_limit_s:g} is too short for each of {len(nemeses)} nemeses to "
-        f"strike; --time-limit {needed_s} would do"
+        f"strike; try --time-limit {needed_s}"
     )
 
 
 def why_no_verdict(plan: Plan) -> str | None:
-    """Why a run of this plan is certain to have too few writes for a verdict; or None."""
+    """Reason why a run of this plan certainly has too few writes for a verdict; or None."""
     workload = workload_of(plan)
     return (
         _why_no_part(plan, workload)
@@ -110,14 +110,14 @@ def _why_no_operation(plan: Plan, workload: Workload) -> str | None:
     for each in _drawn(plan, workload):
         if each.f not in can_do:
             return (
-                f"-w {plan.workload} cannot be used: the client {plan.client} cannot do {each.f}, "
-                f"only {', '.join(sorted(can_do))}"
+                f"-w {plan.workload} cannot be used: client {plan.client} lacks {each.f}; "
+                f"it has {', '.join(sorted(can_do))}"
             )
     return None
 
 
 def _drawn(plan: Plan, workload: Workload) -> Iterator[Invocation]:
-    """Operations of each kind that the workload has; clients may have different parts in it."""
+    """Sample of the workload's operations from every client, since clients may have roles."""
     for client in range(plan.concurrency):
         yield from workload.opening(client, client)
         yield from (
@@ -130,7 +130,7 @@ def _drawn(plan: Plan, workload: Workload) -> Iterator[Invocation]:
 def _why_too_few_clients(plan: Plan, workload: Workload) -> str | None:
     if isinstance(workload, WithGroups) and plan.concurrency < workload.clients_min:
         return (
-            f"-w {plan.workload} needs {workload.clients_min} clients at least, and "
+            f"-w {plan.workload} needs at least {workload.clients_min} clients, and "
             f"--concurrency is {plan.concurrency}; try --concurrency {3 * workload.clients_min}"
         )
     return None
@@ -140,7 +140,7 @@ def _why_no_connection(plan: Plan) -> str | None:
     for name in _NO_CONNECTIONS:
         is_overridden = f"{name}.overrides" in plan.broker_config
         if _number(plan.broker_config.get(name)) == 0 and not is_overridden:
-            return f"--broker-config {name}=0 lets nobody connect to a broker; leave it out"
+            return f"--broker-config {name}=0 allows no connection to a broker; leave it out"
     return None
 
 
@@ -154,7 +154,7 @@ def _why_no_record(plan: Plan, workload: Workload) -> str | None:
         policy = configs.get("cleanup.policy", configs.get("log.cleanup.policy", ""))
         if name is None and "compact" in policy:
             return (
-                f"cleanup.policy={policy} takes only records with keys, and those of "
+                f"cleanup.policy={policy} needs records with keys, and those of -w "
                 f"{plan.workload} have none; leave it out, or try -w register"
             )
         most = _BATCH_BYTES + len(name or "") + len(encode(written[1], longest))
@@ -162,7 +162,7 @@ def _why_no_record(plan: Plan, workload: Workload) -> str | None:
             allowed = _number(configs.get(limit))
             if allowed is not None and allowed < most:
                 return (
-                    f"{limit}={allowed} is too small for records of {plan.workload}, which take up "
+                    f"{limit}={allowed} is too small for -w {plan.workload}, whose records take up "
                     f"to {most} bytes; try {limit}={most}"
                 )
             if limit in configs:
@@ -171,14 +171,14 @@ def _why_no_record(plan: Plan, workload: Workload) -> str | None:
 
 
 def _why_too_few_writes(plan: Plan, workload: Workload) -> str | None:
-    # The simulator's clients wait between operations, whatever the rate.
+    # Simulated clients wait between operations at any rate.
     rate = plan.rate or (1000.0 if plan.on == "sim" else float("inf"))
-    # The clients take turns, and none makes up for a delay. One more, for what rounding leaves.
+    # The clients take turns and do not make up for delays. One more for rounding.
     count = plan.time_limit_s * rate + 1
     if count > _LOOKED_AT_MAX:
         return None
     writes = ceil(count)
-    # A client that is killed leaves out some of its operations and comes to later ones.
+    # A killed client skips operations and performs later ones instead.
     if "client" not in plan.faults and plan.schedule is None:
         writes = sum(
             _is_write(workload.operation(turn % plan.concurrency, turn // plan.concurrency))
@@ -188,7 +188,7 @@ def _why_too_few_writes(plan: Plan, workload: Workload) -> str | None:
         return None
     enough = f"{_OPERATIONS_ENOUGH / plan.time_limit_s:.3g}"
     return (
-        f"--rate {plan.rate:g} and --time-limit {plan.time_limit_s:g} make at most {writes} writes"
+        f"--rate {plan.rate:g} and --time-limit {plan.time_limit_s:g} allow at most {writes} writes"
         f", and a verdict needs {WRITES_MIN}; try --rate {enough}, or a longer --time-limit"
     )
 
@@ -198,7 +198,7 @@ def _is_write(invocation: Invocation) -> bool:
 
 
 def _number(said: str | None) -> int | None:
-    """None also for what the brokers will refuse."""
+    """None also for a value that the brokers refuse."""
     try:
         return None if said is None else whole_number(said)
     except ValueError:

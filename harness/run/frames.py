@@ -44,7 +44,7 @@ class Begin(msgspec.Struct, tag_field="do", tag="begin"):
     """Loaded before anything else, files by their absolute paths."""
 
 
-class Load(msgspec.Struct, tag_field="do", tag="load"):
+class LoadOrder(msgspec.Struct, tag_field="do", tag="load"):
     """Until `end_ns` of the monotonic clock, an operation each `interval_ns` at the most."""
 
     begin_ns: int
@@ -67,7 +67,7 @@ class Drain(msgspec.Struct, tag_field="do", tag="drain"):
     deadline_ns: int
 
 
-class Stop(msgspec.Struct, tag_field="do", tag="stop"):
+class StopOrder(msgspec.Struct, tag_field="do", tag="stop"):
     """Ends a load, a probe or a drain early, and the worker if it has nothing to do."""
 
 
@@ -81,7 +81,7 @@ class Wake(msgspec.Struct, tag_field="do", tag="wake"):
     """Ends `Idle`."""
 
 
-Order = Begin | Load | Probe | Drain | Stop | Idle | Wake
+Order = Begin | LoadOrder | Probe | Drain | StopOrder | Idle | Wake
 
 _to_frame = msgspec.msgpack.Encoder().encode
 _from_frame = msgspec.msgpack.Decoder().decode
@@ -103,7 +103,7 @@ def framed(content: Any) -> bytes:
     return LENGTH.pack(len(body)) + body
 
 
-class FrameReader:
+class WorkerFrameReader:
     """Puts together what a pipe delivers in pieces."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Judges a stored run: the history's checkers, the contract, and what the run itself doubted."""
+"""Judges a stored run: applies the checkers and the contract, and adds the run's doubts."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ _LACKS: Mapping[DoubtKind, Need] = {
     DoubtKind.NOT_HEALED: Need.HEALED,
     DoubtKind.OUT_OF_SYNC: Need.HEALED,
 }
-"""What a run with such a doubt lacks: a checker that needs it would take for lost what nobody has
-tried to read, or what a broker that has not caught up does not know yet."""
+"""The need that a run with such a doubt lacks. A checker with this need would report a record as
+lost that no client tried to read, or that a lagging broker has not copied yet."""
 
 
 _ONE_MACHINE = ("local", "netns", "sim")
@@ -66,7 +66,7 @@ def judge(
     figures: Figures,
     more: Sequence[Verdict] = (),
 ) -> Outcome:
-    """Writes results.json and summary.txt beside the history. `more` is what others found."""
+    """Write results.json and summary.txt beside the history. `more` are verdicts of invariants."""
     not_judged: list[NotJudged] = []
     try:
         refuse_strangers(directory, PARQUET, CHUNKS)
@@ -78,12 +78,12 @@ def judge(
             doubts = [*doubts, Doubt(DoubtKind.TORN)]
         names, not_judged = _to_ask(plan, doubts, history)
         calm = figures.get("calm")
-        if calm is not None:  # a run that never came to its calm end has nothing to show of it
+        if calm is not None:  # the run reached its calm phase
             names.append(AVAILABILITY)
         verdicts = check(Evidence(history, calm=calm), contract_of(plan), names)
         is_write = _are_writes(history)
         doubts = [*doubts, *_too_few(max(0, int(is_write.sum()) - _in_calm(figures)))]
-        if figures:  # a run that came to no end has none, and has survived nothing
+        if figures:  # the run finished
             figures = figures.copy()
             figures.update(_survived(directory, plan, history, is_write))
     outcome = Outcome(
@@ -106,7 +106,7 @@ def judge_crash(
     figures: Figures,
     crash: Exception,
 ) -> None:
-    """Leaves results.json with what a run has that crashed; it can be no better than unknown."""
+    """Write results.json of a crashed run; its verdict is at best unknown."""
     name, message = type(crash).__name__, str(crash)
     figures = figures.copy()
     figures["crash"] = {
@@ -119,10 +119,10 @@ def judge_crash(
         with suppress(HistoryError):
             finish(directory / "history")
         judge(directory, plan, doubts, figures)
-    except Exception as failure:  # the same one perhaps: then it is told without a judgement
-        _LOG.warning("a run that crashed could not be judged: %r", failure)
+    except Exception as failure:  # perhaps the same failure again
+        _LOG.warning("the crashed run could not be judged: %r", failure)
         unjudged = Verdict(checker="history", validity=Validity.UNKNOWN, why=repr(failure))
-        with suppress(OSError):  # a store that takes nothing any more may be why it crashed
+        with suppress(OSError):  # a full store may be the cause of the crash
             _write(
                 Outcome(
                     directory=directory,
@@ -141,7 +141,7 @@ def _write(outcome: Outcome) -> None:
 
 
 def _in_calm(figures: Figures) -> int:
-    """Acknowledged writes that were tried when all was healed: they show nothing of the faults."""
+    """Number of writes acknowledged in the calm phase, which prove nothing about faults."""
     try:
         return int(figures["calm"]["writes"]["acknowledged"])
     except (KeyError, TypeError, ValueError):  # none were tried, or the record is damaged
@@ -151,10 +151,10 @@ def _in_calm(figures: Figures) -> int:
 def _to_ask(
     plan: Plan, doubts: Sequence[Doubt], history: History
 ) -> tuple[list[str], list[NotJudged]]:
-    """The workload's checkers, and those of them that the run lacks something for."""
+    """Names of the checkers to ask, and those whose need the run lacks."""
     lacking = {_LACKS[doubt.kind] for doubt in doubts if doubt.kind in _LACKS}
     if history.timestamps is None or timestamp_type(plan) is None:
-        # Runs of older versions and of other clients have none, which is no reason for a doubt.
+        # Older versions and other clients record none, which is no reason for a doubt.
         lacking.add(Need.TIMESTAMPS)
     names, not_judged = [], []
     for name in workload_of(plan).checkers:
@@ -167,7 +167,7 @@ def _to_ask(
 
 
 def _with_causes_and_page(outcome: Outcome) -> Outcome:
-    """The verdict is written by now; causes and a page that fail must not cost it."""
+    """Add causes and the page; the verdict is already written, so a failure is only logged."""
     try:
         from reports.html import write_page
         from reports.material import load
@@ -186,11 +186,11 @@ def _with_causes_and_page(outcome: Outcome) -> Outcome:
 
 
 def judge_again(directory: Path, plan: Plan) -> Outcome:
-    """By today's checkers; what the run doubted then it doubts still."""
+    """Judge with the current checkers; the doubts of the run stay."""
     try:
         found = read_results(directory)
     except MissingError:
-        detail = "nothing was healed and read back"
+        detail = "the cluster was not healed, and nothing was read back"
         return judge(directory, plan, [Doubt(DoubtKind.NO_END, detail=detail)], Figures())
     except DamagedError as damaged:
         doubt = Doubt(DoubtKind.FORGOTTEN, damaged.path.name, damaged.why)
@@ -203,7 +203,7 @@ def judge_again(directory: Path, plan: Plan) -> Outcome:
 def _survived(
     directory: Path, plan: Plan, history: History, is_write: npt.NDArray[np.bool_]
 ) -> Figures:
-    """Nothing where it cannot be told; a verdict does not need it."""
+    """Figures about survived faults; empty on a failure, because no verdict uses them."""
     times_ns = np.asarray(history.ops["time"])
     rows = np.flatnonzero(np.asarray(history.ops["process"]) == NEMESIS)
     nemesis = [history.op(index) for index in np.asarray(history.ops["index"])[rows].tolist()]
@@ -219,7 +219,7 @@ def _survived(
             figures["survived"] = found
         return figures
     except Exception as failure:
-        _LOG.warning("what was survived could not be told: %r; the verdict stands", failure)
+        _LOG.warning("the survived faults could not be summarized: %r; the verdict stands", failure)
         return Figures()
 
 
@@ -230,7 +230,7 @@ def _too_few(went_well: int) -> list[Doubt]:
 
 
 def anomaly_so_far(directory: Path, plan: Plan) -> str | None:
-    """One that no later operation can explain away, in a sentence; None if there is none yet."""
+    """Sentence about an anomaly that no later operation can explain, or None."""
     try:
         history = History.load(directory)
     except HistoryError:

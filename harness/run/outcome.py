@@ -1,7 +1,7 @@
-"""What a run came to: the verdict with its reasons, as one value; results.json is its file.
+"""The result of a run as one value: verdict and reasons; results.json stores it.
 
-A run that did not test what it was asked to test cannot be called valid. So each reason for a
-doubt caps the verdict at unknown; none of them hides an anomaly.
+A run that did not test what it was asked to test cannot be valid. So each doubt caps the verdict at
+unknown, and no doubt hides an anomaly.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from harness.store.results import CauseFigures, Figures, NotJudged, RunResults
 from reports import sentences
 
 BY_INVARIANTS = "invariants"
-"""The checker's name where the simulator itself has judged."""
+"""Checker name of the verdict that the simulator's invariants give."""
 EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
 _WORST_FIRST = (1, 255, 254, 2, 0)
 
 
 def worst_exit(codes: Sequence[int]) -> int:
-    """Of several runs: an anomaly is the worst, then a crash, a run refused, a doubt."""
+    """Exit code of several runs: an anomaly is worst, then a crash, wrong usage, a doubt."""
     return next(code for code in _WORST_FIRST if code in codes)
 
 
@@ -30,12 +30,12 @@ def worst_exit(codes: Sequence[int]) -> int:
 class Outcome:
     directory: Path
     command: str
-    """What to type to have the run again."""
+    """Command line that repeats the run."""
     verdicts: tuple[Verdict, ...]
     doubts: tuple[Doubt, ...] = ()
     not_judged: tuple[NotJudged, ...] = ()
     consistency: str = ""
-    """What a valid run of the workload shows, in the terms of databases."""
+    """Consistency that a valid run of the workload shows, in the terms of databases."""
     figures: Figures = field(default_factory=Figures)
     causes: tuple[CauseFigures, ...] = ()
 

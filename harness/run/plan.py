@@ -145,10 +145,10 @@ class Plan:
             plan._check()
             _refuse_gaps(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
         except MissingError as missing:
-            raise MissingError(f"{missing}; is it a run of harness?") from None
+            raise MissingError(f"{missing}; give the directory of a run") from None
         # A RecursionError, too: lists may be nested without end.
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            raise DamagedError(path, f"it is no plan: {error}") from None
+            raise DamagedError(path, f"not a plan: {error}") from None
         return plan
 
     def _check(self) -> None:
@@ -158,7 +158,7 @@ class Plan:
             ("system", self.system, REGISTRY.systems),
         ):
             if name not in known:
-                raise ValueError(f"there is no {what} {name!r}")
+                raise ValueError(f"unknown {what} {name!r}")
         for name, number in {
             "nodes": self.nodes,
             "concurrency": self.concurrency,
@@ -189,7 +189,7 @@ def _refuse_gaps(said: Mapping[str, Any]) -> None:
         if each.name not in said and each.name not in _ADDED_LATER
     ]
     if missing:
-        raise ValueError(f"it lacks {', '.join(missing)}")
+        raise ValueError(f"missing fields: {', '.join(missing)}")
 
 
 def _default(name: str) -> Any:

@@ -226,14 +226,14 @@ class _Run:
         missing = conductor.unavailable
         self._refuse(missing)
         for name, reason in missing.items():
-            self._watcher.step(f"without {name}: {reason}")
+            self._watcher.step(f"nemesis {name} is left out: {reason}")
         return conductor
 
     def _refuse(self, missing: Mapping[str, str]) -> None:
-        """UsageFailure for a nemesis that was asked for by name and cannot be had here."""
+        """Raise UsageFailure for a nemesis that was given by name and is unavailable here."""
         if missing and self._plan.nemesis != ALL:
             name, reason = next(iter(missing.items()))
-            raise UsageFailure(f"{name} cannot be had with --on {self._plan.on}: {reason}")
+            raise UsageFailure(f"nemesis {name} is unavailable with --on {self._plan.on}: {reason}")
 
     async def _load(self, clients: Clients, conductor: Conductor, tally: Tally) -> None:
         plan = self._plan

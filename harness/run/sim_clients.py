@@ -23,7 +23,7 @@ _NS = 1_000_000_000
 _Result = TypeVar("_Result")
 
 
-class SimClock:
+class SimLifeClock:
     def __init__(self, simulation: Simulation) -> None:
         self._loop = simulation.loop
 
@@ -99,7 +99,7 @@ class SimClients:
         self, plan: Plan, simulation: Simulation, settings: ClientSettings, tally: Tally
     ) -> None:
         self._plan = plan
-        self._clock = SimClock(simulation)
+        self._clock = SimLifeClock(simulation)
         self._is_stopped = False
         self.is_over = False
         workload = workload_of(plan)

@@ -104,7 +104,7 @@ def _innocent(stage: SimStage) -> Verdict:
             checker=BY_INVARIANTS,
             model=BY_INVARIANTS,
             validity=Validity.UNKNOWN,
-            why="no invariant had anything to see",
+            why="no invariant had anything to check",
         )
     return Verdict(
         checker=BY_INVARIANTS, model=BY_INVARIANTS, validity=Validity.VALID, stats={"looks": looks}

@@ -121,8 +121,7 @@ def make_place(plan: Plan, directory: Path) -> Place:
 
             if plan.inventory is None:
                 raise EnvironmentFailure(
-                    "--on ssh takes hosts from --inventory FILE; vagrant/inventory.example.toml "
-                    "shows what one looks like"
+                    "--on ssh needs --inventory FILE; vagrant/inventory.example.toml is an example"
                 )
             return SshPlace(load_inventory(Path(plan.inventory)))
         case "running":
@@ -134,7 +133,7 @@ def make_place(plan: Plan, directory: Path) -> Place:
 
             return vagrant_place()
         case _:
-            raise AssertionError(f"nobody knows a place called {plan.on!r}")
+            raise AssertionError(f"unknown place {plan.on!r}")
 
 
 def make_system(plan: Plan, place: Place) -> System:
@@ -142,7 +141,5 @@ def make_system(plan: Plan, place: Place) -> System:
     system: System = found(kind.make)(place, plan.broker_config)
     if offered(system) != kind.parts:
         said, has = sorted(kind.parts), sorted(offered(system))
-        raise UsageFailure(
-            f"system {plan.system} is registered with the parts {said}, and has {has}"
-        )
+        raise UsageFailure(f"system {plan.system} is registered with parts {said} but offers {has}")
     return system

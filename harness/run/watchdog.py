@@ -79,11 +79,11 @@ class Watchdog(AbstractContextManager[None]):
             if self._is_over.is_set():
                 return
             has_stalled = True
-            self._write(f"the loop of the run has stood still for {next_s:g} s")
+            self._write(f"the event loop of the run has been blocked for {next_s:g} s")
             self._write_stacks()
             next_s *= 2
         if has_stalled:
-            self._write(f"the loop goes on after {time.monotonic() - begun_s:.1f} s")
+            self._write(f"the event loop continues after {time.monotonic() - begun_s:.1f} s")
 
     def _write(self, line: str) -> None:
         with suppress(OSError, ValueError):  # a full store, or a log that was closed meanwhile

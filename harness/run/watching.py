@@ -1,6 +1,6 @@
-"""What a run shows while it goes on: a live view on a terminal, a plain line elsewhere, or nothing.
+"""Progress of a run: a live view on a terminal, plain lines elsewhere, or nothing.
 
-A run announces steps, faults and snapshots of its counts, and knows nobody who listens.
+A run announces steps and snapshots of its counts to a `Watcher`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Snapshot:
     p99_ms: float | None
     unread: int
     faults: tuple[str, ...] = ()
-    """Those in force, each as a sentence."""
+    """Faults in force, one sentence each."""
     faults_done: int = 0
     elections: int | None = None
-    """How often another node came to lead a partition, where anybody looks."""
+    """Number of leader changes, or None if the run does not watch the cluster."""
 
 
 class Watcher(Protocol):
@@ -50,17 +50,17 @@ class Watcher(Protocol):
     ) -> None: ...
 
     def step(self, what: str) -> None:
-        """What is done now: `netns: 5 hosts`."""
+        """Called at the begin of a step, for example with `checking`."""
         ...
 
     def tick(self, now: Snapshot) -> None:
-        """About once a second."""
+        """Called about once a second with the current counts."""
         ...
 
 
 @dataclass(slots=True)
 class Silent:
-    """For --json and --quiet: nothing at all."""
+    """For --json and --quiet: prints nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +82,7 @@ class Silent:
 
 @dataclass(slots=True)
 class Plain(Silent):
-    """One line for each step, and one every ten seconds."""
+    """Prints one line for each step, and one every ten seconds."""
 
     title: str
     out: TextIO = field(default_factory=lambda: sys.stdout)
@@ -105,7 +105,7 @@ def plain_line(now: Snapshot) -> str:
 
 @dataclass(slots=True)
 class OnTerminal(Silent):
-    """Three lines that stay where they are; steps scroll by above them."""
+    """Three live lines at the bottom of the terminal; steps scroll above them."""
 
     title: str
     console: Console

@@ -28,10 +28,10 @@ from harness.run.frames import (
     Begin,
     Drain,
     Idle,
-    Load,
+    LoadOrder,
     Order,
     Probe,
-    Stop,
+    StopOrder,
     Wake,
     framed,
     read_order,
@@ -135,7 +135,7 @@ class Worker:
 
     def take(self, order: Order) -> None:
         """A stop is for what was ordered before it, begun or not: who is late must hear it too."""
-        if isinstance(order, Stop):
+        if isinstance(order, StopOrder):
             self._stopped = self._taken
             self.life.stop()
         elif isinstance(order, Idle):
@@ -153,7 +153,7 @@ class Worker:
             number, order = self._orders.get()
             is_stopped = number <= self._stopped
             match order:
-                case Load(begin_ns, end_ns, interval_ns):
+                case LoadOrder(begin_ns, end_ns, interval_ns):
                     if not is_stopped:
                         await self.life.load(begin_ns, end_ns, interval_ns)
                     self._pen.news("loaded")
@@ -166,7 +166,7 @@ class Worker:
                     left = None if is_stopped else await self.life.drain(ends, deadline_ns)
                     self._pen.news("drained", left)
                 case other:
-                    raise AssertionError(f"no worker can {other}")
+                    raise AssertionError(f"unknown order {other!r}")
 
 
 def main() -> None:
@@ -174,7 +174,7 @@ def main() -> None:
     pen = Pen(os.dup(1))
     os.dup2(2, 1)
     begin = read_order(sys.stdin.buffer.readline())
-    assert isinstance(begin, Begin), "the first order says who the worker is"
+    assert isinstance(begin, Begin), "the first order must be Begin"
     load_plugins(begin.plugins)
     worker = Worker(begin, pen)
 

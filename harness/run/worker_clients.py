@@ -15,7 +15,7 @@ from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
 from harness.plugins import resolved
 from harness.run.clients import Clients, Left, Tried, Unsettled, asked, tried_by_all, unsettled
-from harness.run.frames import Begin, Drain, Idle, Load, Probe, Stop, Wake
+from harness.run.frames import Begin, Drain, Idle, LoadOrder, Probe, StopOrder, Wake
 from harness.run.plan import Plan
 from harness.run.tally import Tally
 from harness.run.worker_process import RowFrame, WorkerProcess
@@ -40,7 +40,7 @@ class WorkerClients:
         self._logs = logs
         self._workload = workload_of(plan)
         self._workers: dict[int, WorkerProcess] = {}
-        self._task: Load | Probe | Drain | None = None
+        self._task: LoadOrder | Probe | Drain | None = None
         """What they are at, for those who take the place of others."""
         self._held: dict[int, asyncio.Event] = {}
         """Those that were killed on purpose, and nobody is to take the place of yet."""
@@ -64,8 +64,8 @@ class WorkerClients:
                 await asyncio.gather(*answers)
         except TimeoutError:
             raise EnvironmentFailure(
-                f"not within {_READY_S:g} s: all {self._plan.concurrency} clients are ready; "
-                f"try fewer with --concurrency, or see {self._logs}"
+                f"{self._plan.concurrency} clients were not ready within {_READY_S:g} s; "
+                f"try a smaller --concurrency, or see {self._logs}"
             ) from None
         ended = [worker for worker in self._workers.values() if not worker.is_open]
         if ended:
@@ -75,7 +75,7 @@ class WorkerClients:
     async def load(self, for_s: float) -> None:
         plan, now_ns = self._plan, time.monotonic_ns()
         interval_ns = int(plan.concurrency / plan.rate * _NS) if plan.rate else 0
-        self._begin(Load(now_ns, now_ns + int(for_s * _NS), interval_ns))
+        self._begin(LoadOrder(now_ns, now_ns + int(for_s * _NS), interval_ns))
         patience_s = for_s + self._settings.delivery_timeout_ms / 1000 + _LAST_OPERATION_S
         await self._each("loaded", patience_s)
         self._task = None
@@ -108,7 +108,7 @@ class WorkerClients:
         questions = self._workload.closing(worker.number, worker.invocations)
         return Left({}, [asked(question) for question in questions])
 
-    def _begin(self, task: Load | Probe | Drain) -> None:
+    def _begin(self, task: LoadOrder | Probe | Drain) -> None:
         """All of them, and others for those that ended when there was nothing to do."""
         self._task = task
         for number, worker in self._workers.items():
@@ -141,7 +141,7 @@ class WorkerClients:
 
     def stop(self) -> None:
         for worker in self._workers.values():
-            worker.order(Stop())
+            worker.order(StopOrder())
         # Nobody waits any more for those who would take the place of the killed.
         for held in self._held.values():
             held.set()
@@ -202,7 +202,9 @@ class WorkerClients:
         workers = list(self._workers.values())
         await asyncio.gather(*(worker.close() for worker in workers))
         for worker in workers:
-            self._tally.abandon(time.monotonic_ns(), worker.process, "the run was over first")
+            self._tally.abandon(
+                time.monotonic_ns(), worker.process, "the run ended before the operation did"
+            )
 
     def _start(self, number: int, *, process: int, ordinal: int) -> WorkerProcess:
         plan = self._plan
@@ -231,7 +233,7 @@ class WorkerClients:
         self._tally.row(*frame[1:])
 
     def _replace(self, dead: WorkerProcess) -> None:
-        """A client that died goes on as another process, with operations nobody has done yet."""
+        """Replace a dead client by another process with unused operations."""
         self._tally.abandon(time.monotonic_ns(), dead.process, "the client's process ended")
         if dead.number in self._held:
             return
@@ -244,13 +246,13 @@ class WorkerClients:
             self._workers[dead.number] = self._heir(dead)
 
     def _doubt(self, dead: WorkerProcess, in_vain: int) -> None:
-        """About one that cannot do its work; to be killed at it is no fault of its own."""
+        """Record a doubt about a client that failed by itself; a kill by a nemesis gives none."""
         if in_vain >= _IN_VAIN_MAX:
-            what = f"ended {in_vain} times in a row with nothing done, and was given up"
+            what = f"ended {in_vain} times in a row without an operation and is not restarted"
         elif dead.failure is not None:
-            what = "could not go on"
+            what = "failed"
         elif dead.is_to_stand_still:
-            what = "was paused, and its process did not last as long"
+            what = "ended while it was paused"
         else:
             return
         log = f"{self._logs.name}/c{dead.number + 1}.log"
@@ -261,7 +263,7 @@ class WorkerClients:
         )
 
     def _heir(self, dead: WorkerProcess) -> WorkerProcess:
-        # Openings count as invocations as well, so this is beyond every ordinal that was used.
+        # Openings count as invocations, so this ordinal is beyond every used one.
         heir = self._start(
             dead.number,
             process=dead.process + self._plan.concurrency,
@@ -274,5 +276,5 @@ class WorkerClients:
 
 
 def _check(clients: WorkerClients) -> Clients:
-    """Has mypy hold it to what a run expects."""
+    """Static check: `WorkerClients` implements `Clients`."""
     return clients

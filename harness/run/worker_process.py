@@ -18,7 +18,7 @@ from harness.cluster.base import Place
 from harness.cluster.process_table import is_alive, is_stopped, living_members
 from harness.cluster.waiting import wait_until
 from harness.history.op import BACKGROUND
-from harness.run.frames import ROW, TRAFFIC, Begin, FrameReader, Order, order_line
+from harness.run.frames import ROW, TRAFFIC, Begin, Order, WorkerFrameReader, order_line
 
 _PIPE_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
@@ -54,7 +54,7 @@ class WorkerProcess:
         self._on_traffic = on_traffic
         self._loop = asyncio.get_running_loop()
         self._news: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-        self._frames = FrameReader()
+        self._frames = WorkerFrameReader()
         self._ending: asyncio.Future[None] | None = None
         with log.open("ab") as stderr:
             self._popen = subprocess.Popen(
@@ -163,12 +163,12 @@ class WorkerProcess:
 
     @property
     def why_ended(self) -> str:
-        """In its own words if it had any, once it has ended."""
+        """Reason why the process ended: its own message, signal or exit code."""
         if self.failure is not None:
             return self.failure
         code = self._popen.returncode
         if code is None:
-            return "it closed its pipe, and no signal ends it"
+            return "it closed its pipe and survived every signal"
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
     @property
@@ -176,27 +176,27 @@ class WorkerProcess:
         return self._popen.pid
 
     def is_running(self) -> bool:
-        """It is open for as long as anything of it could write."""
+        """Whether the process is alive and its pipe is open."""
         return self.is_open and is_alive(self.pid)
 
     async def is_paused(self) -> bool:
-        """All that belongs to it, down to the last thread."""
+        """Whether every thread of the process and its children is stopped."""
         return self.is_open and await asyncio.to_thread(_are_stopped, self.pid)
 
     async def kill(self) -> None:
-        """Returns when all of it is gone, and what it said before has been heard."""
-        await self._signal(signal.SIGKILL, lambda: not self.is_open, "is gone")
+        """Return when the process has ended and its last output has been read."""
+        await self._signal(signal.SIGKILL, lambda: not self.is_open, "has ended")
 
     async def pause(self) -> None:
-        """Or it has ended meanwhile: whoever asks finds it gone, not paused."""
+        """Suspend the process; also returns if it has ended meanwhile."""
         self.is_to_stand_still = True
         await self._signal(
-            signal.SIGSTOP, lambda: not self.is_open or is_stopped(self.pid), "stands still"
+            signal.SIGSTOP, lambda: not self.is_open or is_stopped(self.pid), "is stopped"
         )
 
     async def resume(self) -> None:
         self.is_to_stand_still = False
-        await self._signal(signal.SIGCONT, lambda: not is_stopped(self.pid), "goes on")
+        await self._signal(signal.SIGCONT, lambda: not is_stopped(self.pid), "continues")
 
     async def _signal(self, number: signal.Signals, is_done: Callable[[], bool], what: str) -> None:
         if not self.is_open:

@@ -90,11 +90,11 @@ def timestamp_type(plan: Plan) -> TimestampType | None:
 
 
 def why_not_judged(plan: Plan) -> str | None:
-    """What this plan's verdict would be worth nothing for."""
+    """Reason why a verdict about this plan would prove nothing, or None."""
     setting = deletes(plan)
     if setting is None or _OF_WHOLE_LOGS.isdisjoint(workload_of(plan).checkers):
         return None
     return (
-        f"{plan.workload} is judged by whole logs, and {setting} may delete their beginnings while "
-        "the run goes on; leave it out, or try -w queue, which knows where logs begin"
+        f"-w {plan.workload} is judged by whole logs, and {setting} may delete their beginnings "
+        "during the run; leave it out, or try -w queue, which knows where logs begin"
     )

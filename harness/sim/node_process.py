@@ -60,7 +60,8 @@ class NodeProcess:
                 # Too slow, or so young that there was nothing yet to be stopped cleanly.
                 await self.kill()
                 raise NotInTimeError(
-                    f"not within {within_s:g} s: {self._life.name} ends when asked; it was killed"
+                    f"timed out after {within_s:g} s waiting until "
+                    f"{self._life.name} ends when asked; it was killed"
                 )
         return await self.wait()
 

@@ -6,14 +6,14 @@ import asyncio
 import errno
 from collections.abc import Callable, Collection, Mapping
 
-from harness.cluster.capabilities import DiskFault, Disks, Node
+from harness.cluster.capabilities import DiskFault, Disks, Node, StoredDamage
 from harness.cluster.errors import FaultMissedError
 from harness.errors import EnvironmentFailure
 from harness.sim.nodes import SimNode
 from harness.sim.simulation import Simulation
 from harness.sim.stored_logs import StoredLogs
 
-Damage = Callable[[StoredLogs], str | None]
+Damage = Callable[[StoredLogs], StoredDamage | None]
 
 
 class PlaceDisks:
@@ -62,25 +62,26 @@ class PlaceDisks:
                     continue
             raise FaultMissedError(f"{node} still has a disk that can be written to")
 
-    async def flip_bit(self, node: Node, draw: float) -> str:
+    async def flip_bit(self, node: Node, draw: float) -> StoredDamage:
         return self._damage(node, lambda logs: logs.flip_bit(draw))
 
-    async def truncate_tail(self, node: Node, draw: float) -> str:
+    async def truncate_tail(self, node: Node, draw: float) -> StoredDamage:
         return self._damage(node, lambda logs: logs.truncate_tail(draw))
 
-    def _damage(self, node: Node, act: Damage) -> str:
+    def _damage(self, node: Node, act: Damage) -> StoredDamage:
         if self._nodes[node].is_running:
             raise FaultMissedError(f"{node} runs, and its files are not to be touched meanwhile")
         for disk in self._nodes[node].disks.values():
             logs = StoredLogs(disk)
             before = logs.fingerprint()
-            where = act(logs)
-            if where is not None:
+            damage = act(logs)
+            if damage is not None:
+                where = damage.where
                 if logs.fingerprint() == before:
                     raise FaultMissedError(f"every log of {node} is as it was, though {where}")
                 self._nodes[node].damaged_logs |= logs.flipped
                 self._tell("fault", node, where)
-                return f"{node}: {where}"
+                return damage._replace(where=f"{node}: {where}")
         raise FaultMissedError(f"{node} has stored nothing yet that could be damaged so")
 
     async def lose_power(self, node: Node) -> None:

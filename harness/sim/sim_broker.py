@@ -110,7 +110,8 @@ class SimBroker(EveryPart):
         except TimeoutError:
             await process.kill()
             raise NodeFailedError(
-                f"not within {self._start_within_s:g} s: {node} is ready; it was killed"
+                f"timed out after {self._start_within_s:g} s waiting until "
+                f"{node} is ready; it was killed"
             ) from None
         except NodeDownError as end:
             raise NodeFailedError(

@@ -11,6 +11,7 @@ from struct import Struct
 from zlib import crc32
 
 from broker.disk.memory import MemoryDisk
+from harness.cluster.capabilities import StoredDamage
 
 _BATCH = Struct(">qi")  # base offset, and how many bytes follow
 _HEADER_BYTES = 61
@@ -42,7 +43,7 @@ class StoredLogs:
                 seen = crc32(self._disk._now.files[segment].content, crc32(segment.encode(), seen))
         return seen
 
-    def flip_bit(self, draw: float) -> str | None:
+    def flip_bit(self, draw: float) -> StoredDamage | None:
         """In the records of a batch of a segment that is not written to any more."""
         batches = [
             (path, position, size)
@@ -55,10 +56,11 @@ class StoredLogs:
         path, position, size = batches[int(draw * len(batches))]
         at = position + _HEADER_BYTES + (size - _HEADER_BYTES) // 2
         self._disk._now.files[path].content[at] ^= 1
-        self.flipped.add(path.rpartition("/")[0])
-        return f"a bit of {path} was flipped at byte {at}"
+        log = path.rpartition("/")[0]
+        self.flipped.add(log)
+        return StoredDamage(log, f"a bit of {path} was flipped at byte {at}")
 
-    def truncate_tail(self, draw: float) -> str | None:
+    def truncate_tail(self, draw: float) -> StoredDamage | None:
         """Of a segment that is written to, up to one byte into its last batch or more."""
         tails = [
             segments[-1]
@@ -72,7 +74,8 @@ class StoredLogs:
         inode = self._disk._now.files[path]
         cut = max(1, int((scaled % 1.0) * len(inode.content)))
         inode.become(bytes(inode.content[:-cut]))
-        return f"{cut} bytes were cut off the end of {path}"
+        log = path.rpartition("/")[0]
+        return StoredDamage(log, f"{cut} bytes were cut off the end of {path}")
 
     def _by_partition(self) -> list[list[str]]:
         found: dict[str, list[str]] = {}

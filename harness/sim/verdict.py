@@ -52,23 +52,23 @@ def _not_back(ended: Ended) -> list[str]:
     ]
 
 
-_KEPT = "nothing acknowledged was lost, doubled or moved"
+_KEPT = "no acknowledged record was lost, duplicated or moved"
 
 
 def _watched(ended: Ended) -> str:
-    """What held may have had nothing to hold against, and nothing may have been asked."""
+    """How many invariants held, and which had nothing to compare."""
     if not ended.looks:
-        return "and no invariant was asked"
+        return "and no invariant was checked"
     idle = [name for name, looks in ended.looks.items() if not looks]
     asked = len(ended.looks) - len(idle)
     if idle:
-        return f"and {asked} invariants held; nothing to look at had {', '.join(idle)}"
-    return f"and all {asked} invariants that were asked held"
+        return f"and {asked} invariants held; nothing to compare for {', '.join(idle)}"
+    return f"and all {asked} checked invariants held"
 
 
 def _doubts(ended: Ended) -> list[str]:
     if ended.stopped is not None:
-        return [f"the run could not go on: {ended.stopped}"]
+        return [f"the run stopped: {ended.stopped}"]
     doubts = []
     if ended.first_ack_s is None:
         doubts.append("the cluster did not come back after the last fault")

@@ -92,8 +92,8 @@ def test_clients_are_killed_and_paused_on_purpose(tmp_path: Path) -> None:
     said = harness("test", *QUICK, *words, "--time-limit", "8", "--json", cwd=tmp_path)
     assert said.exit_code == 0, str(said)
     proofs = {each["kind"]: each["proof"] for each in said.results["figures"]["faults"]}
-    assert re.fullmatch(r"process \d+ of c1 is gone", proofs["kill_client"])
-    assert re.fullmatch(r"no thread of c2 runs, process \d+", proofs["pause_client"])
+    assert re.fullmatch(r"process \d+ of c1 has ended", proofs["kill_client"])
+    assert re.fullmatch(r"every thread of c2 is stopped, process \d+", proofs["pause_client"])
     # They were not killed by anybody else.
     assert said.results["figures"]["client_deaths"] == 0
     history = list(History.load(tmp_path / "store" / "latest"))
@@ -108,6 +108,6 @@ def test_clients_are_killed_and_paused_on_purpose(tmp_path: Path) -> None:
 def test_a_fault_that_cannot_be_had_here_is_refused_with_a_sentence(tmp_path: Path) -> None:
     said = harness("test", "--on", "local", "--nemesis", "partition", cwd=tmp_path)
     assert said.exit_code == 254
-    assert "partition cannot be had with --on local" in said.error
+    assert "partition is unavailable with --on local" in said.error
     assert "Traceback" not in said.error
     assert said.error.splitlines()[-1].startswith("run it again with: harness test")

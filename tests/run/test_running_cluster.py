@@ -33,7 +33,7 @@ def test_a_running_broker_is_judged_and_left_as_it_was(tmp_path: Path) -> None:
         words = ("test", "--on", "running", "--bootstrap-servers", bootstrap)
         refused = harness(*words, "--nemesis", "kill", cwd=tmp_path)
         assert refused.exit_code == 254
-        assert "kill cannot be had with --on running: the hosts of a running" in refused.error
+        assert "kill is unavailable with --on running: the hosts of a running" in refused.error
         said = harness(*words, *LOAD, "-w", "queue", cwd=tmp_path)
         assert said.exit_code == 0, str(said)
         assert said.results["figures"]["acknowledged"] > 50

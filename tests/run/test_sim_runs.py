@@ -16,6 +16,7 @@ import pytest
 from broker.partition import Partition
 from broker.protocol.errors import ErrorCode, KafkaError
 from harness.client.driver import DriverError
+from harness.cluster.capabilities import StoredDamage
 from harness.doubts import Doubt, DoubtKind
 from harness.history.history import History
 from harness.run.calm import rotate_leaders
@@ -167,13 +168,17 @@ def nothing(*_: Any, **__: Any) -> Any:
     """As above, of what happens at once."""
 
 
+def damaged(*_: Any) -> StoredDamage:
+    return StoredDamage("q-0", "it was damaged")
+
+
 EFFECTS: list[tuple[str, list[tuple[type, str, Any]], str]] = [
-    ("partition", [(PlaceNetwork, "cut", pretend)], "open though cut"),
+    ("partition", [(PlaceNetwork, "cut", pretend)], "still open: "),
     ("partition:bridge", [(SimLink, "cut", nothing), (SimLink, "heal", nothing)], "still open"),
     ("kill", [(NodeProcess, "kill", pretend)], "still runs after it was killed"),
-    ("pause", [(NodeProcess, "pause", pretend)], "goes on though it was paused"),
-    ("restart", [(NodeProcess, "terminate", pretend_to_end)], "asked to stop and still runs"),
-    ("move", [(SimBroker, "elect", pretend)], r"not within 15 s: n\d leads"),
+    ("pause", [(NodeProcess, "pause", pretend)], "still runs after it was paused"),
+    ("restart", [(NodeProcess, "terminate", pretend_to_end)], "still runs after it was stopped"),
+    ("move", [(SimBroker, "elect", pretend)], r"timed out after 15 s waiting until n\d leads"),
     ("packet:delay", [(SimLink, "slow_down", nothing), (SimLink, "speed_up", nothing)], "the link"),
     ("clock:jump", [(PlaceClocks, "jump", pretend)], r"the clock of n\d moved by"),
     ("clock:skew", [(PlaceClocks, "skew", pretend)], r"the clock of n\d gained"),
@@ -183,16 +188,16 @@ EFFECTS: list[tuple[str, list[tuple[type, str, Any]], str]] = [
     ("disk:read-only", [(SimDiskFaults, "make_read_only", nothing)], "can be written to"),
     ("disk:slow", [(SimDiskFaults, "slow", nothing)], "an answer from its disk in less than"),
     ("disk:eio", [(SimDiskFaults, "fail", nothing)], "a disk that works"),
-    ("disk:bit-flip", [(StoredLogs, "flip_bit", lambda *_: "it was flipped")], "as it was"),
-    ("disk:truncated-tail", [(StoredLogs, "truncate_tail", lambda *_: "cut off")], "as it was"),
-    ("wire", [(MessageFaults, "decide", lambda *_: ())], "a message comes by"),
-    ("compact", [(SimBroker, "alter_topic", pretend)], "it was told to wait|become smaller"),
-    ("retention", [(SimBroker, "delete_records", pretend)], "still begins at"),
-    ("membership", [(SimBroker, "reassign", pretend)], "keeps its replicas"),
+    ("disk:bit-flip", [(StoredLogs, "flip_bit", damaged)], "as it was"),
+    ("disk:truncated-tail", [(StoredLogs, "truncate_tail", damaged)], "as it was"),
+    ("wire", [(MessageFaults, "decide", lambda *_: ())], "no message was hit"),
+    ("compact", [(SimBroker, "alter_topic", pretend)], "lag.ms forbids it|no log of .* shrank"),
+    ("retention", [(SimBroker, "delete_records", pretend)], "still begins at offset"),
+    ("membership", [(SimBroker, "reassign", pretend)], r"the replicas of n\d did not move"),
     ("client:kill", [(SimClients, "kill", pretend)], "still runs after it was killed"),
-    ("client:pause", [(SimProcess, "pause", nothing)], "goes on though it was paused"),
-    ("client:cut", [(PlaceNetwork, "cut", pretend)], "open though cut"),
-    ("churn:slow", [(SimClients, "idle", pretend)], "goes on with its operations"),
+    ("client:pause", [(SimProcess, "pause", nothing)], "still runs after it was paused"),
+    ("client:cut", [(PlaceNetwork, "cut", pretend)], "still open: "),
+    ("churn:slow", [(SimClients, "idle", pretend)], "still performs operations"),
 ]
 """A nemesis, what of the world is replaced so that it does nothing, and how that is told."""
 
@@ -250,7 +255,7 @@ class TestWithoutEffect:
         monkeypatch.setattr("harness.run.run._DRAIN_S", 0.0)
         outcome = run(tmp_path, time_limit_s=10.0)
         assert outcome.exit_code == 2
-        assert "not everything could be read back" in outcome.sentence()
+        assert "logs were not read back completely" in outcome.sentence()
 
     def test_a_client_that_cannot_do_its_work(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -278,7 +283,7 @@ class TestWithoutEffect:
         monkeypatch.setattr(SimDriver, "describe_topic", silent)
         outcome = run(tmp_path, workload="admin", time_limit_s=10.0)
         assert outcome.exit_code == 2
-        assert "last questions without an answer within 60 s" in outcome.sentence()
+        assert "final requests had no answer within 60 s" in outcome.sentence()
         assert 'describe {"topic": "made-1-' in outcome.sentence()
 
 

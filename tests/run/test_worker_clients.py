@@ -154,9 +154,9 @@ def test_a_signal_that_does_not_arrive_is_told(
         with monkeypatch.context() as sabotage:
             sabotage.setattr("harness.run.worker_process._SIGNAL_WITHIN_S", 0.2)
             sabotage.setattr(os, "killpg", lambda _, number: signal.Signals(number))
-            with pytest.raises(NotInTimeError, match="the process of client 1 stands still"):
+            with pytest.raises(NotInTimeError, match="the process of client 1 is stopped"):
                 await workers.pause("c1")
-            with pytest.raises(NotInTimeError, match="the process of client 2 is gone"):
+            with pytest.raises(NotInTimeError, match="the process of client 2 has ended"):
                 await workers.kill("c2")
         await workers.pause("c1")
         await workers.resume("c1")
@@ -240,7 +240,7 @@ def test_a_paused_one_that_is_killed_goes_on_as_another(tmp_path: Path) -> None:
             await progress(tally)
             await workers.start(idle)
 
-    doubt = "client 2 was paused, and its process did not last as long: SIGKILL"
+    doubt = "client 2 ended while it was paused: SIGKILL"
     history = list(with_workers(tmp_path, act, deaths=1, doubts=[f"{doubt}; see clients/c2.log"]))
     processes = {op.process for op in history}
     assert processes > {0, 1}
@@ -276,7 +276,7 @@ def test_one_that_always_fails_is_given_up_and_the_others_go_on(
         assert not await workers.is_running("c2")
         await progress(tally)
 
-    told = f"client 2 ended 5 times in a row with nothing done, and was given up: {why}"
+    told = f"client 2 ended 5 times in a row without an operation and is not restarted: {why}"
     with_workers(tmp_path, act, place=place, deaths=6, doubts=[f"{told}; see clients/c2.log"])
     assert place.starts == CLIENTS + 5
 
@@ -304,8 +304,8 @@ def test_one_that_closes_its_pipe_and_does_not_end_is_ended_and_replaced(
         assert not await workers.is_running("c2")
         await progress(tally)
 
-    why = "it closed its pipe, and no signal ends it" if is_deaf else "SIGKILL"
-    told = f"client 2 ended 5 times in a row with nothing done, and was given up: {why}"
+    why = "it closed its pipe and survived every signal" if is_deaf else "SIGKILL"
+    told = f"client 2 ended 5 times in a row without an operation and is not restarted: {why}"
     with_workers(tmp_path, act, place=place, deaths=6, doubts=[f"{told}; see clients/c2.log"])
     for popen in late:
         popen.wait(60)
@@ -323,7 +323,7 @@ def test_one_that_fails_once_is_replaced_and_told_of(tmp_path: Path) -> None:
         await progress(tally)
         assert await workers.is_running("c2")
 
-    told = "client 2 could not go on: ValueError: no such thing; see clients/c2.log"
+    told = "client 2 failed: ValueError: no such thing; see clients/c2.log"
     with_workers(tmp_path, act, place=place, deaths=2, doubts=[told])
 
 

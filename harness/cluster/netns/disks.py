@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TypeVar
 
-from harness.cluster.capabilities import DiskFault, Disks, Node
+from harness.cluster.capabilities import DiskFault, Disks, Node, StoredDamage
 from harness.cluster.errors import FaultMissedError
 from harness.cluster.netns.addresses import CLIENTS
 from harness.cluster.netns.cgroups import why_no_limits
@@ -95,11 +95,11 @@ class HostDisks:
         disk = self._loop_disk(node)
         await self._break(node, disk.report_an_error, errno.EROFS)
 
-    async def flip_bit(self, node: Node, draw: float) -> str:
+    async def flip_bit(self, node: Node, draw: float) -> StoredDamage:
         machine = self._on(node)
         return await self._fleet.call(lambda: flip_bit(machine.data(), draw))
 
-    async def truncate_tail(self, node: Node, draw: float) -> str:
+    async def truncate_tail(self, node: Node, draw: float) -> StoredDamage:
         machine = self._on(node)
         return await self._fleet.call(lambda: truncate_tail(machine.data(), draw))
 

@@ -91,7 +91,8 @@ class Shell:
         )
         if answer.exit_code == _KILLED and time.monotonic() - begun_s >= within_s:
             raise NotInTimeError(
-                f"not within {within_s:g} s: {argv[0]} ends on {self.name}; it was killed"
+                f"timed out after {within_s:g} s waiting until "
+                f"{argv[0]} ends on {self.name}; it was killed"
             )
         return Completed(tuple(argv), answer.exit_code, answer.stdout, answer.stderr)
 

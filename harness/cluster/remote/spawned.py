@@ -143,7 +143,8 @@ class SpawnedProcess:
         except TimeoutError:
             await self.kill()
             raise NotInTimeError(
-                f"not within {within_s:g} s: {self._named()} ends after SIGTERM; it was killed"
+                f"timed out after {within_s:g} s waiting until "
+                f"{self._named()} ends after SIGTERM; it was killed"
             ) from None
 
     async def wait(self) -> int:

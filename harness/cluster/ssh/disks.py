@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Collection, Mapping
 
-from harness.cluster.capabilities import DiskFault, Disks, Node
+from harness.cluster.capabilities import DiskFault, Disks, Node, StoredDamage
 from harness.cluster.errors import FaultMissedError, NodeFailedError
 from harness.cluster.ssh.remote_host import RemoteHost
 
@@ -34,12 +35,12 @@ with open(sys.argv[1], "ab") as file:
 """
 
 _DAMAGE = """
-import pathlib, sys
+import json, pathlib, sys
 from harness.cluster.errors import FaultMissedError
 from harness.cluster import stored_damage
 act = getattr(stored_damage, sys.argv[1])
 try:
-    print("damaged", act(pathlib.Path(sys.argv[2]), float(sys.argv[3])))
+    print("damaged", json.dumps(act(pathlib.Path(sys.argv[2]), float(sys.argv[3]))))
 except FaultMissedError as missed:
     print("missed", missed)
 """
@@ -72,10 +73,10 @@ class HostDisks:
     async def make_read_only(self, node: Node) -> None:
         raise FaultMissedError(_REASONS["read-only"])
 
-    async def flip_bit(self, node: Node, draw: float) -> str:
+    async def flip_bit(self, node: Node, draw: float) -> StoredDamage:
         return await self._damage(node, "flip_bit", draw)
 
-    async def truncate_tail(self, node: Node, draw: float) -> str:
+    async def truncate_tail(self, node: Node, draw: float) -> StoredDamage:
         return await self._damage(node, "truncate_tail", draw)
 
     async def lose_power(self, node: Node) -> None:
@@ -102,7 +103,7 @@ class HostDisks:
         blocks, size = done.stdout.split()
         return int(blocks) * int(size)
 
-    async def _damage(self, node: Node, act: str, draw: float) -> str:
+    async def _damage(self, node: Node, act: str, draw: float) -> StoredDamage:
         """By the tree that was installed there: the file's form is known to it."""
         host = self._hosts[node]
         done = await host.shell.run(
@@ -112,7 +113,7 @@ class HostDisks:
             raise FaultMissedError(done.stdout.removeprefix(_MISSED).strip())
         if done.exit_code != 0:
             raise NodeFailedError(f"{node} cannot damage its data: {done.stderr.strip()[-500:]}")
-        return done.stdout.removeprefix(_DAMAGED).strip()
+        return StoredDamage(*json.loads(done.stdout.removeprefix(_DAMAGED)))
 
 
 def _check(disks: HostDisks) -> Disks:

@@ -84,7 +84,7 @@ def test_a_consumer_may_skip_what_retention_has_deleted(anomaly: str) -> None:
 def test_a_loss_under_acks_1_is_an_anomaly_and_the_sentence_says_what_was_promised() -> None:
     (verdict,) = check(LOSS, Contract(acks="1"), ["lost-write"])
     assert verdict.validity is Validity.INVALID
-    assert "With acks=1 only the leader has promised" in verdict.anomalies[0].contract
+    assert "With acks=1 only the leader acknowledges a record" in verdict.anomalies[0].contract
 
 
 def test_the_same_loss_is_allowed_by_its_own_configuration() -> None:
@@ -99,7 +99,7 @@ def test_after_unsafe_faults_nobody_can_say() -> None:
     contract = Contract(unsafe_faults=True, faults=frozenset({"disk"}))
     (verdict,) = check(LOSS, contract, ["lost-write"])
     assert verdict.validity is Validity.UNKNOWN
-    assert "nothing can be said of loss" in verdict.why
+    assert "so loss is not judged" in verdict.why
     assert not verdict.allowed
     assert [each.type for each in verdict.unsaid] == ["lost-write"]
     told = judge(LOSS, "kafka", Question(contract=contract)).as_json()

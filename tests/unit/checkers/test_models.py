@@ -205,7 +205,7 @@ def test_a_consistency_model_that_nobody_knows_is_refused() -> None:
         told(txn(0, ["r", "x", None])), "list-append", Question(consistency_models=("x",))
     )
     assert result.validity is Validity.UNKNOWN
-    assert "no such consistency model: x" in result.why
+    assert "unknown consistency model: x" in result.why
 
 
 def test_what_is_taken_away_meanwhile_may_be_missing_from_a_read() -> None:
@@ -243,7 +243,7 @@ def test_a_key_that_is_written_twice_proves_nothing_of_forks() -> None:
     operations, _ = GUILTY["long-fork"]
     result = judge(told(*written, *operations), "long-fork", Question())
     assert result.validity is Validity.UNKNOWN
-    assert result.why == "keys are to be written once, and these were not: x"
+    assert result.why == "keys must be written once, and these were written again: x"
 
 
 WEAK = Contract(

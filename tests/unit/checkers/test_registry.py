@@ -88,8 +88,8 @@ def test_a_loss_is_told_with_who_was_told_and_who_read_past_it() -> None:
     (loss,) = anomalies("lost-write", told(*GUILTY["lost-write"]))
     assert loss.ops == (1, 5)
     assert loss.because == (
-        "process 0 (op 1) was told that 1 is at offset 0 of x; process 1 (op 5) read x as far as "
-        "offset 1; no poll ever returned it"
+        "process 0 (op 1) sent 1, acknowledged at offset 0 of x; process 1 (op 5) read x up to "
+        "offset 1; no poll returned the record"
     )
     assert loss.witness["key"] == "x"
     assert loss.witness["max-read-index"] == 1

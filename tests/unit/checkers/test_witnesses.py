@@ -119,7 +119,7 @@ def test_the_total_queue_says_how_often() -> None:
     ("model", "steps", "said"),
     [
         ("set", [ok("add", 1), ok("read", [1, None])], "the last read has null, which"),
-        ("set-full", [ok("add", 1), ok("read", [1, "1"])], 'a read has "1", which nobody'),
+        ("set-full", [ok("add", 1), ok("read", [1, "1"])], 'a read has "1", which no process'),
         ("set-full", [ok("add", None), ok("read", [])], "null was in the set, and"),
         ("queue", [ok("dequeue", [True])], "[true] was dequeued"),
         ("register", [ok("write", 1), ok("read", {"a": None})], 'read {"a": null}'),

@@ -83,12 +83,12 @@ async def test_the_killed_are_gone_until_others_take_their_place(stage: Stage) -
     faults, proofs = await strike(stage, "client:kill@majority")
     struck = [fault.client for fault in faults if isinstance(fault, KillClient)]
     assert len(struck) == 3
-    assert proofs == [f"process 0 of {client} is gone" for client in struck]
+    assert proofs == [f"process 0 of {client} has ended" for client in struck]
     assert clients.down == set(struck)
     for text in (f"client:kill@{struck[0]}", f"client:pause@{struck[0]}"):
-        with pytest.raises(NothingToStrikeError, match=f"{struck[0]}: gone already"):
+        with pytest.raises(NothingToStrikeError, match=f"not running: {struck[0]}"):
             await named(text).choose(stage.scene, a_moment(text), Random(1))
-    for fault, said in ((faults[0], "is gone already"), (paused(struck[0]), "cannot be paused")):
+    for fault, said in ((faults[0], "is not running"), (paused(struck[0]), "cannot be paused")):
         with pytest.raises(NothingToStrikeError, match=said):
             await named("client").inject(stage.scene, fault)
     await mend(stage, "client:kill@majority", faults)
@@ -100,7 +100,7 @@ async def test_the_killed_are_gone_until_others_take_their_place(stage: Stage) -
 async def test_the_paused_stand_still_until_they_are_resumed(stage: Stage) -> None:
     clients = with_clients(stage)
     faults, proofs = await strike(stage, "client:pause@c2+c4")
-    assert proofs == [f"no thread of {client} runs, process 0" for client in ("c2", "c4")]
+    assert proofs == [f"every thread of {client} is stopped, process 0" for client in ("c2", "c4")]
     assert clients.paused == {"c2", "c4"}
     # A second pause of one of them outlasts the first.
     (again,), _ = await strike(stage, "client:pause@c2", seed=2)
@@ -115,7 +115,10 @@ async def test_a_kill_that_ends_a_pause_says_so(stage: Stage) -> None:
     clients = with_clients(stage)
     stopped, _ = await strike(stage, "client:pause@c2")
     killed, proofs = await strike(stage, "client:kill@c1+c2")
-    assert proofs == ["process 0 of c1 is gone", "process 0 of c2 is gone, and its pause with it"]
+    assert proofs == [
+        "process 0 of c1 has ended",
+        "process 0 of c2 has ended, which also ended its pause",
+    ]
     await mend(stage, "client:kill@c1+c2", killed)
     # Whoever took its place is at work.
     assert not clients.paused
@@ -130,7 +133,7 @@ async def test_all_clients_are_cut_off_from_every_node(stage: Stage) -> None:
     nodes = ("n1", "n2", "n3")
     assert isinstance(fault, Cut)
     assert set(fault.links) == set(both_ways(*((CLIENTS, node) for node in nodes)))
-    assert proof == "reachable is exactly: clients | n1 n2 n3"
+    assert proof == "measured reachability: clients | n1 n2 n3"
     await mend(stage, "client:cut", [fault])
     assert (CLIENTS, "n1") in await stage.network.reachable()
 
@@ -142,14 +145,14 @@ async def test_what_has_no_effect_is_missed(stage: Stage) -> None:
     with pytest.raises(FaultMissedError, match="c1 still runs after it was killed"):
         await strike(stage, "client:kill@c1")
     clients.stubborn = "pause"
-    with pytest.raises(FaultMissedError, match="c1 goes on though it was paused"):
+    with pytest.raises(FaultMissedError, match="c1 still runs after it was paused"):
         await strike(stage, "client:pause@c1", seed=2)
 
 
 @on_stage(1, partitions=1)
 async def test_one_that_is_killed_as_it_is_paused_is_not_missed(stage: Stage) -> None:
     with_clients(stage).stubborn = "gone"
-    with pytest.raises(NothingToStrikeError, match="c1 was gone before it stood still"):
+    with pytest.raises(NothingToStrikeError, match="c1 ended before it was paused"):
         await strike(stage, "client:pause@c1")
 
 
@@ -159,9 +162,9 @@ async def test_what_is_not_mended_is_told(stage: Stage) -> None:
     (killed,), _ = await strike(stage, "client:kill@c1")
     (stopped,), _ = await strike(stage, "client:pause@c2")
     for stubborn, fault, said in (
-        ("start", killed, "c1 was started again and does not run"),
-        ("the same", killed, "c1 still has the process that was killed"),
-        ("resume", stopped, "c2 stands still though it was resumed"),
+        ("start", killed, "c1 does not run after it was started"),
+        ("the same", killed, "c1 still has its old process after it was started"),
+        ("resume", stopped, "c2 is still paused after it was resumed"),
     ):
         clients.stubborn = stubborn
         with pytest.raises(FaultMissedError, match=said):
@@ -173,11 +176,11 @@ async def test_what_is_not_mended_is_told(stage: Stage) -> None:
 
 @on_stage(1, partitions=1)
 async def test_whom_there_is_not_nobody_strikes(stage: Stage) -> None:
-    with pytest.raises(NothingToStrikeError, match="the run has no clients yet"):
+    with pytest.raises(NothingToStrikeError, match="no client has started yet"):
         await named("client:kill").choose(stage.scene, a_moment("c"), Random(1))
     await named("client").heal(stage.scene, paused("c1"))
     with_clients(stage)
-    with pytest.raises(NothingToStrikeError, match="there is no c9 among 5 clients"):
+    with pytest.raises(NothingToStrikeError, match="unknown client c9; the run has 5 clients"):
         await named("client:kill@c9").choose(stage.scene, a_moment("c"), Random(1))
 
 
@@ -196,9 +199,13 @@ async def test_the_dice_cut_only_where_that_can_be_had(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("client:cut@c1", "client:cut takes no target: it is for all clients; partition:clients@"),
-        ("client:kill@n1", "there is no target 'n1' among clients; try one of one, minority"),
-        ("client:kil", "there is no client:kil; did you mean kill?"),
+        (
+            "client:cut@c1",
+            "client:cut takes no target, it cuts off all clients; "
+            "to cut them off from one node, use partition:clients@",
+        ),
+        ("client:kill@n1", "unknown target 'n1' of client; choose one of one, minority"),
+        ("client:kil", "unknown variant client:kil; did you mean kill?"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(text: str, sentence: str) -> None:

@@ -35,7 +35,7 @@ async def test_clocks_jump_run_and_flicker_and_are_right_again(stage: Stage) -> 
 async def test_a_strobe_goes_to_and_fro_until_it_is_ended(stage: Stage) -> None:
     (fault,), (proof,) = await strike(stage, "clock:strobe@n1")
     assert isinstance(fault, ClockStrobe)
-    assert proof.endswith(f"and back, every {fault.period_ms:g} ms")
+    assert proof.endswith(f"and moves back and forth every {fault.period_ms:g} ms")
     seen = set()
     for _ in range(40):
         await asyncio.sleep(fault.period_ms / 1000 / 2)
@@ -83,6 +83,6 @@ async def test_a_strobe_that_ends_by_itself_is_told_when_it_is_healed(stage: Sta
     with pytest.MonkeyPatch.context() as sabotage:
         sabotage.setattr(SimClock, "jump", lambda *_: None)
         await asyncio.sleep(5)
-    with pytest.raises(LapsedError, match="the clock of n1 stopped flickering: "):
+    with pytest.raises(LapsedError, match="the strobe of the clock of n1 ended early: "):
         await stage.nemesis("clock:strobe@n1").heal(stage.scene, fault)
     assert await stage.clock.offset_s("n1") == pytest.approx(0, abs=1e-4)

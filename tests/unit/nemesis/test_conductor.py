@@ -27,7 +27,7 @@ from nemesis import parse
 from nemesis.base import Scene
 from nemesis.conductor import Conductor
 from nemesis.kill import Kills
-from nemesis.outcomes import Outcome, doubts_about
+from nemesis.outcomes import FaultOutcome, doubts_about
 from nemesis.pause import Pauses
 from nemesis.plan import draw
 from tests.unit.nemesis.scenes import Stage, a_moment, on_stage
@@ -64,7 +64,7 @@ async def test_each_deed_is_written_down_before_and_after(stage: Stage) -> None:
         conductor.strike([a_moment("kill:n2", at_ms=2000.0, for_ms=3000.0)])
     )
     await asyncio.sleep(3)
-    assert conductor.in_force() == ("kill:n2 1/n2: the process of n2 is gone",)
+    assert conductor.in_force() == ("kill:n2 1/n2: the process of n2 has ended",)
     assert conductor.marks() == {"n1": "up", "n2": "down", "n3": "up"}
     await striking
     assert conductor.in_force() == ()
@@ -79,7 +79,7 @@ async def test_each_deed_is_written_down_before_and_after(stage: Stage) -> None:
                 "node": "n2",
             },
         ),
-        ("start-kill", {"fault": "kill:n2 1/n2", "proof": "the process of n2 is gone"}),
+        ("start-kill", {"fault": "kill:n2 1/n2", "proof": "the process of n2 has ended"}),
         ("stop-kill", {"fault": "kill:n2 1/n2"}),
         ("stop-kill", {"fault": "kill:n2 1/n2", "healed": True}),
     ]
@@ -90,7 +90,7 @@ async def test_each_deed_is_written_down_before_and_after(stage: Stage) -> None:
     assert stage.simulation.now_s - begun_s == pytest.approx(outcome.healed_ms / 1000, abs=0.01)
     assert worded(conductor.doubts) == []
     (told,) = conductor.told()
-    assert told["proof"] == "the process of n2 is gone"
+    assert told["proof"] == "the process of n2 has ended"
     assert "missed" not in told
     assert await is_whole(stage)
 
@@ -155,7 +155,8 @@ async def test_a_partition_that_ended_with_another_one_is_a_doubt(stage: Stage) 
         await conductor.play([first, second])
     await conductor.heal_all()
     (doubt,) = worded(conductor.doubts)
-    assert doubt.startswith("as first was healed: second did not stay in force: what is reachable")
+    said = "while first was healed: second did not stay in force: measured reachability"
+    assert doubt.startswith(said)
     assert await is_whole(stage)
 
 
@@ -169,7 +170,7 @@ async def test_a_played_run_has_its_budget_of_damage_too(stage: Stage) -> None:
     await conductor.play(faults)
     first, second = conductor.outcomes
     assert first.proof
-    assert second.skipped == "no replica more may be damaged until n1 is back in every ISR"
+    assert second.skipped == "no further replica may be damaged before n1 is back in every ISR"
     # What was not done stays in the schedule: it may be affordable the next time.
     assert conductor.faults == tuple(faults)
     await conductor.heal_all()
@@ -186,28 +187,28 @@ async def test_a_played_run_has_its_budget_of_damage_too(stage: Stage) -> None:
 async def test_a_nemesis_that_never_struck_is_a_doubt(stage: Stage) -> None:
     conductor = conductor_of(stage, "kill:n7,pause:n1")
     await conductor.strike([a_moment("kill:n7"), a_moment("pause:n1", for_ms=100.0)])
-    assert worded(conductor.doubts) == ["kill:n7 never struck: there is no n7 among n1, n2, n3"]
-    skipped = {"moment": "kill:n7 1", "skipped": "there is no n7 among n1, n2, n3"}
+    reason = "unknown node n7; the nodes are n1, n2, n3"
+    assert worded(conductor.doubts) == [f"kill:n7 injected no fault: {reason}"]
+    skipped = {"moment": "kill:n7 1", "skipped": reason}
     assert ("start-kill", skipped) in stage.notes
     assert len(conductor.faults) == 1
 
 
 def test_who_asks_for_all_takes_what_there_is() -> None:
-    struck = Outcome(nemesis="kill", moment="kill 1", proof="gone")
-    skipped = Outcome(nemesis="compact", moment="compact 1", skipped="no compacted topic")
-    missed = Outcome(nemesis="pause", moment="pause 1", missed="it goes on")
-    assert worded(doubts_about([struck, skipped])) == ["compact never struck: no compacted topic"]
+    struck = FaultOutcome(nemesis="kill", moment="kill 1", proof="gone")
+    skipped = FaultOutcome(nemesis="compact", moment="compact 1", skipped="no compacted topic")
+    missed = FaultOutcome(nemesis="pause", moment="pause 1", missed="it goes on")
+    said = ["compact injected no fault: no compacted topic"]
+    assert worded(doubts_about([struck, skipped])) == said
     assert worded(doubts_about([struck, skipped], is_all=True)) == []
-    assert worded(doubts_about([skipped], is_all=True)) == [
-        "compact never struck: no compacted topic"
-    ]
+    assert worded(doubts_about([skipped], is_all=True)) == said
     assert worded(doubts_about([struck, missed], is_all=True)) == [
         "pause 1 did not take hold: it goes on"
     ]
     # Another fault may have been in the way, every time.
-    hindered = Outcome(nemesis="move", moment="move 1", skipped="no answer", was_alone=False)
+    hindered = FaultOutcome(nemesis="move", moment="move 1", skipped="no answer", was_alone=False)
     assert worded(doubts_about([struck, hindered])) == []
-    assert worded(doubts_about([hindered])) == ["move never struck: no answer"]
+    assert worded(doubts_about([hindered])) == ["move injected no fault: no answer"]
 
 
 @on_stage(3)
@@ -217,8 +218,8 @@ async def test_what_a_cluster_cannot_show_is_named_before(stage: Stage) -> None:
     assert list(conductor.unavailable) == ["packet:duplicate"]
     await conductor.strike([a_moment("packet:duplicate")])
     refused, undrawn = worded(conductor.doubts)
-    assert refused.startswith("packet:duplicate never struck: simulated connections are TCP's")
-    assert undrawn.startswith("kill never struck: no moment was drawn for it")
+    assert refused.startswith("packet:duplicate injected no fault: simulated connections are TCP's")
+    assert undrawn.startswith("kill injected no fault: the plan drew no moment for it")
 
 
 @on_stage(3)
@@ -235,7 +236,7 @@ async def test_whatever_interrupts_a_run_all_is_healed(stage: Stage) -> None:
         await conductor.heal_all()
         assert stage.scene.in_force == {}
         # What was broken off may not have struck; all the same it is healed.
-        assert all(" never struck: " in doubt for doubt in worded(conductor.doubts))
+        assert all(" injected no fault: " in doubt for doubt in worded(conductor.doubts))
         assert await is_whole(stage)
         await conductor.heal_all()
 
@@ -266,10 +267,8 @@ async def test_what_cannot_be_healed_is_tried_again_and_then_a_doubt(stage: Stag
         assert conductor.outcomes[0].not_healed == "n1 refuses"
         await conductor.heal_all()
         assert "not healed: n1 refuses" in worded(conductor.doubts)
-        assert "not healed: n1 does not run" in worded(conductor.doubts)
-        assert "not healed: kill:n1 1/n1 could not be undone: n1 refuses" in worded(
-            conductor.doubts
-        )
+        assert "not healed: n1 is not running" in worded(conductor.doubts)
+        assert "not healed: kill:n1 1/n1: n1 refuses" in worded(conductor.doubts)
     await conductor.heal_all()
     assert worded(conductor.doubts) == []
     assert await is_whole(stage)
@@ -352,7 +351,7 @@ def test_one_seed_tells_one_story() -> None:
 ANSWERS = (
     RefusedError("t: FENCED_LEADER_EPOCH"),
     NoAnswerError("nobody answered"),
-    NotInTimeError("not within 3 s"),
+    NotInTimeError("timed out after 3 s"),
     NodeFailedError("n2 is off"),
     OSError(5, "Input/output error"),
     TimeoutError(),

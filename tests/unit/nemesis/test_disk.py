@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from harness.cluster.capabilities import StoredDamage
 from harness.cluster.errors import FaultMissedError, NodeFailedError
 from harness.cluster.parts import the
 from harness.cluster.waiting import wait_until
@@ -30,9 +31,9 @@ from tests.unit.nemesis.scenes import TOPIC, Stage, a_moment, mend, named, on_st
 SMALL_SEGMENTS = {"segment.bytes": "2000"}
 PROOFS = {
     "full": "n2 has 0 bytes of disk left",
-    "read-only": "whoever writes on n2 gets EROFS",
-    "slow": "the disk of n2 was measured to be slower by",
-    "eio": "the disk of n2 answers EIO",
+    "read-only": "writes on n2 fail with EROFS",
+    "slow": "the disk of n2 is slower by",
+    "eio": "the disk of n2 fails with EIO",
     "bit-flip": "n2: a bit of t-",
     "truncated-tail": r"bytes were cut off the end of t-",
 }
@@ -80,7 +81,7 @@ async def test_a_segment_that_is_compacted_away_is_not_the_last_one(stage: Stage
     await asyncio.sleep(5)
     flip_bit, looks = StoredLogs.flip_bit, list[float]()
 
-    def gone_at_first(self: StoredLogs, draw: float) -> str | None:
+    def gone_at_first(self: StoredLogs, draw: float) -> StoredDamage | None:
         looks.append(draw)
         return None if len(looks) == 1 else flip_bit(self, draw)
 
@@ -149,7 +150,9 @@ async def test_healing_a_disk_gives_no_power_to_a_host_that_lost_it(stage: Stage
 async def test_a_disk_without_power_is_mended_when_the_power_is_back(stage: Stage) -> None:
     full, _ = await strike(stage, "disk:full@n3")
     dark, _ = await strike(stage, "power:n3")
-    with pytest.raises(NodeFailedError, match="n3 has no power"):
+    with pytest.raises(
+        NodeFailedError, match="the disk of n3 cannot be healed: the node has no power"
+    ):
         await named("disk").heal(stage.scene, full[0])
     await mend(stage, "power:n3", dark)
     await mend(stage, "disk:full@n3", full)
@@ -237,7 +240,9 @@ async def test_the_last_one_that_has_everything_keeps_its_tail(stage: Stage) -> 
 
     await wait_until(is_out, within_s=30, what="n3 is out of the ISR")
     fault = TruncatedTail(name="t", at_ms=0.0, node="n1", draw=0.5)
-    with pytest.raises(NothingToStrikeError, match="too few replicas are in sync to do without n1"):
+    with pytest.raises(
+        NothingToStrikeError, match="n1 cannot be taken down: too few other replicas are in sync"
+    ):
         await named("disk").inject(stage.scene, fault)
     assert await stage.process.is_running("n1")
 

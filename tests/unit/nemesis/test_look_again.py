@@ -34,7 +34,7 @@ async def test_a_nemesis_looks_again_while_there_is_nothing_to_strike_yet(stage:
     stage.scene.read_to = dict
     begun_s = stage.simulation.now_s
     await conductor.strike([a_moment("retention", 2, for_ms=5000.0)])
-    assert conductor.outcomes[-1].skipped.startswith("no poll has returned anything")
+    assert conductor.outcomes[-1].skipped.startswith("no stored record has been read yet")
     assert 2.0 <= stage.simulation.now_s - begun_s <= 2.6
 
 
@@ -56,7 +56,7 @@ def test_a_question_that_other_faults_outlast_excuses_a_nemesis(is_alone: bool) 
         skipped = next(each for each in conductor.outcomes if each.nemesis == "kill:controller")
         assert skipped.skipped == "no controller is known"
         assert skipped.was_alone == is_alone
-        doubt = "kill:controller never struck: no controller is known"
+        doubt = "kill:controller injected no fault: no controller is known"
         assert (doubt in map(sentence_of, conductor.doubts)) == is_alone
         await conductor.heal_all()
 

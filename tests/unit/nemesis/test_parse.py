@@ -16,19 +16,19 @@ from nemesis.clock import ClockFaults
 from nemesis.compact import Compaction
 from nemesis.disk import DiskFaults
 from nemesis.kill import Kills
-from nemesis.membership import Membership
+from nemesis.membership import MembershipFaults
 from nemesis.move import Moves
 from nemesis.packet import Packets
-from nemesis.partition import Partition
+from nemesis.partition import PartitionFaults
 from nemesis.pause import Pauses
 from nemesis.power import PowerLosses
 from nemesis.restart import Restarts
-from nemesis.retention import Retention
+from nemesis.retention import RetentionFaults
 from nemesis.wire import WireFaults
 from tests.unit.harness.schedule.test_schedule import FULL
 
 CLASSES: list[type] = [
-    Partition,
+    PartitionFaults,
     Kills,
     Pauses,
     Restarts,
@@ -39,8 +39,8 @@ CLASSES: list[type] = [
     DiskFaults,
     WireFaults,
     Compaction,
-    Retention,
-    Membership,
+    RetentionFaults,
+    MembershipFaults,
     ClientFaults,
     Churn,
 ]
@@ -51,8 +51,8 @@ def test_nemeses_have_names_variants_and_targets() -> None:
     assert [each.name for each in parse("all")] == list(NEMESES)
     assert [type(each) for each in parse("all")] == CLASSES
     leader, kill, disk, anyone = parse("partition:leader, kill:n1+n3,disk:full@leader,clock@all")
-    assert isinstance(leader, Partition)
-    assert leader == Partition("partition:leader", "leader", "")
+    assert isinstance(leader, PartitionFaults)
+    assert leader == PartitionFaults("partition:leader", "leader", "")
     assert [(each.name, each.variant, each.target) for each in (kill, disk, anyone)] == [  # type: ignore[attr-defined]
         ("kill:n1+n3", "", "n1+n3"),
         ("disk:full@leader", "full", "leader"),
@@ -66,16 +66,16 @@ def test_nemeses_have_names_variants_and_targets() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("kil", "there is no nemesis 'kil'; did you mean kill?"),
-        ("", "there is no nemesis ''; known are partition, kill"),
-        ("kill,,pause", "has no name at one side of a comma"),
-        ("partition:halfs", "there is no partition:halfs; did you mean halves?"),
-        ("packet:slow", "there is no packet:slow; try one of delay, jitter"),
+        ("kil", "unknown nemesis 'kil'; did you mean kill?"),
+        ("", "unknown nemesis ''; choose one of partition, kill"),
+        ("kill,,pause", "empty nemesis name in 'kill,,pause'"),
+        ("partition:halfs", "unknown variant partition:halfs; did you mean halves?"),
+        ("packet:slow", "unknown variant packet:slow; choose one of delay, jitter"),
         ("kill:someone", "unknown target 'someone'; choose one of one, minority"),
         ("clock:jump@nobody", "unknown target 'nobody'"),
-        ("kill,pause,kill", "kill is asked for twice"),
+        ("kill,pause,kill", "nemesis kill is given twice"),
         ("move@n1", "move takes no target"),
-        ("packet:regions@n1", "packet:regions is for all nodes"),
+        ("packet:regions@n1", "packet:regions takes no target: it strikes all nodes"),
         ("wire@n1", "wire takes no target"),
         ("compact@n1", "compact takes no target"),
         ("retention:n1", "retention takes no target"),

@@ -19,7 +19,7 @@ from tests.unit.nemesis.scenes import Stage, a_moment, mend, named, on_stage, st
 async def test_a_host_goes_dark_and_comes_back(stage: Stage) -> None:
     everyone = await stage.network.reachable()
     (fault,), (proof,) = await strike(stage, "power:n2")
-    assert proof == "n2 is off: its process is gone, and what it had not synced"
+    assert proof == "n2 is off: its process has ended and unsynced writes are lost"
     assert not await stage.process.is_running("n2")
     assert not any("n2" in link for link in await stage.network.reachable())
     await mend(stage, "power:n2", [fault])
@@ -39,7 +39,7 @@ async def test_no_more_replicas_are_damaged_than_a_partition_can_do_without(stag
     for found in await stage.cluster.partitions("t"):
         assert len(struck.intersection(found.replicas)) <= 1
     beside = next(node for node in stage.cluster.nodes if node not in struck)
-    with pytest.raises(NothingToStrikeError, match=r"no replica more may be damaged until n\d"):
+    with pytest.raises(NothingToStrikeError, match=r"no further replica may be damaged before n\d"):
         await named(f"power:{beside}").choose(scene, a_moment("power"), Random(1))
     await mend(stage, "power:all", faults)
     await stage.until_in_sync()
@@ -80,5 +80,7 @@ async def test_power_that_stays_is_missed(stage: Stage) -> None:
     stage.scene.damaged.clear()
     with pytest.MonkeyPatch.context() as sabotage:
         sabotage.setattr(PlaceDisks, "lose_power", nothing)
-        with pytest.raises(FaultMissedError, match="n1 runs without power"):
+        with pytest.raises(
+            FaultMissedError, match="the process of n1 still runs after the power loss"
+        ):
             await strike(stage, "power:n1", seed=2)

@@ -32,10 +32,10 @@ async def test_a_majority_is_killed_and_comes_back_together(stage: Stage) -> Non
     struck = [fault.node for fault in faults if isinstance(fault, Kill)]
     assert len(struck) == 3
     assert [fault.name for fault in faults] == [f"kill:majority 1/{node}" for node in struck]
-    assert proofs == [f"the process of {node} is gone" for node in struck]
+    assert proofs == [f"the process of {node} has ended" for node in struck]
     for node in stage.cluster.nodes:
         assert await stage.process.is_running(node) == (node not in struck)
-    with pytest.raises(NothingToStrikeError, match="down already"):
+    with pytest.raises(NothingToStrikeError, match="already down: n1"):
         await named(f"kill:{struck[0]}").choose(stage.scene, a_moment("k"), Random(0))
     await mend(stage, "kill:majority", faults)
     await stage.until_in_sync()
@@ -76,7 +76,7 @@ async def test_a_node_comes_back_when_the_last_of_its_outages_has_ended(stage: S
 @on_stage(3)
 async def test_the_paused_stand_still_until_they_are_resumed(stage: Stage) -> None:
     faults, proofs = await strike(stage, "pause:all")
-    assert proofs == [f"no thread of {node} runs" for node in ("n1", "n2", "n3")]
+    assert proofs == [f"every thread of {node} is stopped" for node in ("n1", "n2", "n3")]
     assert all([await stage.process.is_paused(node) for node in stage.cluster.nodes])
     await mend(stage, "pause:all", faults)
     assert not any([await stage.process.is_paused(node) for node in stage.cluster.nodes])
@@ -86,20 +86,20 @@ async def test_the_paused_stand_still_until_they_are_resumed(stage: Stage) -> No
 async def test_a_pause_that_stops_nobody_is_missed(stage: Stage) -> None:
     patch = sabotaged("pause")
     try:
-        with pytest.raises(FaultMissedError, match="n1 goes on though it was paused"):
+        with pytest.raises(FaultMissedError, match="n1 still runs after it was paused"):
             await strike(stage, "pause:n1")
     finally:
         patch.undo()
     faults, _ = await strike(stage, "pause:n2")
     patch = sabotaged("resume")
     try:
-        with pytest.raises(FaultMissedError, match="n2 stands still though it was resumed"):
+        with pytest.raises(FaultMissedError, match="n2 is still paused after it was resumed"):
             await named("pause").heal(stage.scene, faults[0])
     finally:
         patch.undo()
     await stage.process.kill("n3")
     dead: Fault = Pause(name="p", at_ms=0.0, node="n3")
-    with pytest.raises(NothingToStrikeError, match="n3 is down, so it cannot be paused"):
+    with pytest.raises(NothingToStrikeError, match="n3 cannot be paused: it is down"):
         await named("pause").inject(stage.scene, dead)
     await named("pause").heal(stage.scene, dead)
 
@@ -114,7 +114,7 @@ async def test_nodes_are_restarted_one_after_the_other(stage: Stage) -> None:
     assert isinstance(fault, RollingRestart)
     assert sorted(fault.nodes) == ["n1", "n2", "n3"]
     for node in fault.nodes:
-        assert f"{node} stopped, started again as process 2" in proof
+        assert f"{node} stopped cleanly and was started again as process 2" in proof
         assert stage.cluster.system.process(node) is not before[node]
         assert await stage.process.is_running(node)
     await mend(stage, "restart", [fault])
@@ -139,14 +139,14 @@ async def test_a_restart_that_stops_nobody_is_missed(stage: Stage) -> None:
 
     with pytest.MonkeyPatch.context() as sabotage:
         sabotage.setattr(NodeProcess, "terminate", nothing)
-        with pytest.raises(FaultMissedError, match="n1 was asked to stop and still runs"):
+        with pytest.raises(FaultMissedError, match="n1 still runs after it was stopped"):
             await strike(stage, "restart:n1")
 
 
 @on_stage(3)
 async def test_one_that_is_asked_to_stop_is_down_for_as_long_as_that(stage: Stage) -> None:
     fault = Stop(name="s", at_ms=0.0, for_ms=1000.0, node="n1")
-    assert await named("restart").inject(stage.scene, fault) == "n1 stopped"
+    assert await named("restart").inject(stage.scene, fault) == "n1 stopped cleanly"
     assert not await stage.process.is_running("n1")
     await named("restart").heal(stage.scene, fault)
     assert await stage.process.is_running("n1")
@@ -158,7 +158,9 @@ async def test_who_cannot_come_back_is_left_for_the_healing(stage: Stage) -> Non
     (fault,) = await named("restart:n1").choose(stage.scene, a_moment("r"), Random(1))
     for node in ("n2", "n3"):
         await stage.process.kill(node)
-    assert await named("restart").inject(stage.scene, fault) == ("n1 stopped, and not back yet")
+    assert await named("restart").inject(stage.scene, fault) == (
+        "n1 stopped cleanly and is not back yet"
+    )
     await stage.cluster.start()
     await named("restart").heal(stage.scene, fault)
     assert await stage.process.is_running("n1")

@@ -45,7 +45,7 @@ async def test_each_word_finds_the_nodes_it_names(stage: Stage) -> None:
         assert leader not in followers
         assert len(followers) == 2
         assert set(await resolve(scene, "isr", Random(seed))) == {leader, *followers}
-    with pytest.raises(NothingToStrikeError, match="there is no n9 among n1, n2"):
+    with pytest.raises(NothingToStrikeError, match="unknown node n9; the nodes are n1, n2"):
         await resolve(scene, "n9", Random(1))
     scene.topics = ()
     with pytest.raises(NothingToStrikeError, match="the workload has no topic"):

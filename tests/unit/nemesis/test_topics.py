@@ -31,7 +31,7 @@ async def test_a_compacted_topic_is_compacted_now(stage: Stage) -> None:
     assert fault == CompactNow(name="compact 1", at_ms=0.0, for_ms=5000.0, topic=TOPIC)
     assert proof.startswith("t-")
     assert "shrank from" in proof
-    assert proof.endswith("as none had for 7 s before the word was given")
+    assert proof.endswith("none had shrunk for 7 s before the compaction was requested")
     await mend(stage, "compact", [fault])
     await asyncio.sleep(2)
 
@@ -56,7 +56,7 @@ async def test_a_compaction_that_compacts_nothing_is_missed(stage: Stage) -> Non
 
     with pytest.MonkeyPatch.context() as sabotage:
         sabotage.setattr(SimBroker, "alter_topic", nothing)
-        with pytest.raises(FaultMissedError, match="no log of t has become smaller"):
+        with pytest.raises(FaultMissedError, match="no log of t shrank"):
             await strike(stage, "compact")
 
 
@@ -82,7 +82,7 @@ def test_what_nobody_writes_to_any_more_is_not_there_to_be_compacted(written_s: 
         is_over = written_s < 3
         with pytest.MonkeyPatch.context() as sabotage:
             sabotage.setattr(SimBroker, "alter_topic", without_hurry)
-            said = "nobody wrote to t any more 3 s after" if is_over else "no log of t has become"
+            said = "no write to t came later than 3 s after" if is_over else "no log of t shrank"
             with pytest.raises(NothingToStrikeError if is_over else FaultMissedError, match=said):
                 await strike(stage, "compact")
 
@@ -103,7 +103,10 @@ async def test_a_topic_that_compacts_itself_is_no_proof(stage: Stage) -> None:
         if "segment.ms" not in configs:
             await alter(system, topic, configs)
 
-    for sabotaged, said in ((nothing, "it was told to wait"), (only_wait, "has become smaller")):
+    for sabotaged, said in (
+        (nothing, "although min.compaction.lag.ms forbids it"),
+        (only_wait, "shrank"),
+    ):
         with pytest.MonkeyPatch.context() as sabotage:
             sabotage.setattr(SimBroker, "alter_topic", sabotaged)
             with pytest.raises(FaultMissedError, match=said):
@@ -111,7 +114,7 @@ async def test_a_topic_that_compacts_itself_is_no_proof(stage: Stage) -> None:
         stage.scene.in_force.clear()
         stage.scene.accompanied.clear()
     (fault,), (proof,) = await strike(stage, "compact")
-    assert "as none had for 4 s before" in proof
+    assert "none had shrunk for 4 s before" in proof
     await mend(stage, "compact", [fault])
 
 
@@ -126,7 +129,7 @@ async def test_only_compacted_topics_are_compacted(stage: Stage) -> None:
 
 @on_stage(3)
 async def test_only_what_was_read_is_deleted(stage: Stage) -> None:
-    with pytest.raises(NothingToStrikeError, match="no poll has returned anything yet"):
+    with pytest.raises(NothingToStrikeError, match="no stored record has been read yet"):
         await named("retention").choose(stage.scene, a_moment("r"), Random(1))
     stage.keep_busy()
     await asyncio.sleep(10)
@@ -135,18 +138,20 @@ async def test_only_what_was_read_is_deleted(stage: Stage) -> None:
     assert isinstance(fault, DeleteRecords)
     assert list(fault.before) == ["0"]
     assert 0 < fault.before["0"] <= 20
-    assert proof == f"now t-0 begins at {fault.before['0']}, before at 0"
+    assert proof == f"t-0 begins at offset {fault.before['0']}, before at 0"
     assert await the(stage.cluster.system.retention).log_starts(TOPIC) == {
         0: fault.before["0"],
         1: 0,
     }
     await mend(stage, "retention", [fault])
     # Twice is once: what is gone already is not this deed's doing.
-    with pytest.raises(NothingToStrikeError, match="t begins there already, or later"):
+    with pytest.raises(
+        NothingToStrikeError, match="the logs of t already begin at these offsets or later"
+    ):
         await named("retention").inject(stage.scene, fault)
     # Played again in a run whose clients are not so far, it does nothing.
     further = DeleteRecords(name="r", at_ms=0.0, topic=TOPIC, before={"0": 21})
-    with pytest.raises(NothingToStrikeError, match="t-0 has not been read up to 21, so it is kept"):
+    with pytest.raises(NothingToStrikeError, match="t-0 has not been read up to offset 21"):
         await named("retention").inject(stage.scene, further)
 
 
@@ -161,7 +166,7 @@ async def test_a_deletion_that_deletes_nothing_is_missed(stage: Stage) -> None:
 
     with pytest.MonkeyPatch.context() as sabotage:
         sabotage.setattr(SimBroker, "delete_records", nothing)
-        with pytest.raises(FaultMissedError, match=r"t-0 still begins at 0, not at \d+"):
+        with pytest.raises(FaultMissedError, match=r"t-0 still begins at offset 0, not at \d+"):
             await strike(stage, "retention")
 
 
@@ -177,7 +182,7 @@ async def test_what_the_topic_deletes_by_itself_is_no_proof(stage: Stage) -> Non
 
     with pytest.MonkeyPatch.context() as sabotage:
         sabotage.setattr(SimBroker, "delete_records", too_much)
-        with pytest.raises(FaultMissedError, match=r"t-0 begins at \d+, not at \d+"):
+        with pytest.raises(FaultMissedError, match=r"t-0 begins at offset \d+, not at \d+"):
             await strike(stage, "retention")
 
 

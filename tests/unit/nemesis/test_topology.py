@@ -66,8 +66,8 @@ def test_one_way_is_one_way() -> None:
     inwards = {(a, b) for a in ("n3", "n4", "n5") for b in ("n1", "n2")}
     assert set(topology.cut_links(deaf)) == inwards
     assert set(topology.cut_links(dumb)) == {(b, a) for a, b in inwards}
-    assert "n1 hears n2;" in topology.shown(deaf)
-    assert "n5 hears n1 n2 n3 n4" in topology.shown(deaf)
+    assert "n1 receives from n2;" in topology.shown(deaf)
+    assert "n5 receives from n1 n2 n3 n4" in topology.shown(deaf)
 
 
 def test_a_rack_is_cut_off_as_a_whole() -> None:
@@ -93,13 +93,13 @@ def test_what_is_cut_and_what_is_left_are_the_whole() -> None:
 
 
 def test_a_graph_is_told_in_a_line() -> None:
-    assert topology.shown(topology.complete(FIVE)) == "nothing is cut"
+    assert topology.shown(topology.complete(FIVE)) == "no link is cut"
     halved = topology.with_clients(topology.halves(FIVE), "clients")
     assert topology.shown(halved) == "n1 n2 | n3 n4 n5"
     bridged = topology.shown(topology.bridge(FIVE, Random(1)))
     assert bridged.count(" | ") == 1
-    assert bridged.endswith("cut off from nobody")
+    assert bridged.endswith(" not cut off")
     some = topology.with_clients(topology.complete(FIVE), "clients", ["n1", "n2", "n3", "n4"])
-    assert topology.shown(some) == "clients | n5, n1 n2 n3 n4 cut off from nobody"
+    assert topology.shown(some) == "clients | n5; n1 n2 n3 n4 not cut off"
     ring = topology.shown(topology.majorities_ring(FIVE[:3], Random(1)))
-    assert ring.count("hears n") == 3
+    assert ring.count("receives from n") == 3

@@ -55,7 +55,7 @@ def test_an_unknown_verdict_names_every_reason() -> None:
         verdicts=(check("linear", validity=Validity.UNKNOWN, why="gave up after 120 s"),),
     )
     assert sentences.verdict(told) == (
-        "unknown: kill never struck: the run was over first; linear: gave up after 120 s"
+        "unknown: kill injected no fault: the run was over first; linear: gave up after 120 s"
     )
 
 

@@ -92,7 +92,7 @@ def test_what_was_read_once_must_be_there_in_the_end() -> None:
     story = (info, appended(1, "x", 2), read(2, 1, 2), read(3, 1, 2))
     (verdict,) = check(told(*story, polled(4, "x", (1, 2))), Contract(), ["lost-append"])
     assert [one.because for one in verdict.anomalies] == [
-        "process 2 (op 5) read 1 from x, and it is not in the list that was read back in the end"
+        "process 2 (op 5) read 1 from x, and the final read of the list lacks it"
     ]
     kept = told(*story, polled(4, "x", (0, 1), (1, 2)))
     (verdict,) = check(kept, Contract(), ["lost-append"])

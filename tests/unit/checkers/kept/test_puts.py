@@ -22,7 +22,7 @@ def test_a_get_that_lost_a_value_below_its_end_says_who_put_it() -> None:
     (lost,) = found("replaced-get", put(0, 4, 1), got(1, 5, None))
     assert lost.ops == (1, 3)
     assert lost.because == (
-        "of x/a, process 0 (op 1) put 1 at offset 4; process 1 (op 3) read as far as offset 5 and "
+        "x/a: process 0 (op 1) put 1 at offset 4; process 1 (op 3) read up to offset 5 and "
         "got nothing"
     )
 
@@ -63,7 +63,7 @@ def test_where_a_put_of_unknown_outcome_was_polled_it_has_a_place() -> None:
 
 def test_what_nobody_put_there_is_found() -> None:
     (strange,) = found("replaced-get", put(0, 0, 1), got(1, 1, "damaged: x"))
-    assert "which nobody had put there" in strange.because
+    assert "which no process had put there" in strange.because
     assert found("replaced-get", put(0, None, 1, outcome="fail"), got(1, 1, 1))
 
 
@@ -97,15 +97,15 @@ def test_of_two_puts_that_were_acknowledged_at_one_offset_one_is_lost() -> None:
         one.because for one in found("lost-put", put(0, 4, 1), put(1, 4, 2), polled(2, "x", (4, 2)))
     ]
     assert told_of == [
-        "of x/a, process 0 (op 1) put 1 at offset 4; in the end 2 is there",
-        "of x/a, process 1 (op 3) put 2 at offset 4; process 0 (op 1) put 1 at offset 4, too",
+        "x/a: process 0 (op 1) put 1 at offset 4; at the end 2 is there",
+        "x/a: process 1 (op 3) put 2 at offset 4; process 0 (op 1) put 1 at offset 4 as well",
     ]
 
 
 def test_a_put_whose_offset_holds_another_record_is_lost_though_it_was_replaced() -> None:
     story = (put(0, 4, 1), put(0, 5, 3), polled(2, "x", (4, 2), (5, 3)))
     (lost,) = found("lost-put", *story)
-    assert lost.because == ("of x/a, process 0 (op 1) put 1 at offset 4; in the end 2 is there")
+    assert lost.because == ("x/a: process 0 (op 1) put 1 at offset 4; at the end 2 is there")
 
 
 def test_a_deletion_whose_place_is_not_known_may_have_come_last() -> None:
@@ -138,7 +138,7 @@ def test_a_deletion_that_has_no_place_explains_nothing(story: tuple[Any, ...]) -
 def test_a_value_that_has_no_place_behind_the_last_is_an_old_one() -> None:
     old = put(0, None, 2, outcome="info")
     (lost,) = found("replaced-get", old, put(1, 4, 1), got(2, 5, 2))
-    assert lost.because.endswith("got 2, which has no place in between")
+    assert lost.because.endswith("got 2, which fits at no offset in between")
     assert not found("replaced-get", old, put(1, 4, 1), got(2, 6, 2))
 
 

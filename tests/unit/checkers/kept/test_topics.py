@@ -20,7 +20,9 @@ def found(name: str, *story: Any) -> tuple[Anomaly, ...]:
 
 def test_a_setting_that_nobody_made_is_found() -> None:
     (strange,) = found("phantom-topic", made(0, a="1"), described(1, 3, a="2"))
-    assert strange.because == ('process 1 (op 3) was shown t with a="2", and nobody had set it so')
+    assert strange.because == (
+        'process 1 (op 3) was shown t with a="2", which no operation had set'
+    )
     assert found("phantom-topic", made(0, a="1"), described(1, 3))
     assert found("phantom-topic", made(0, a="1"), described(1, 3, a="1", b="1"))
     assert found("phantom-topic", made(0, outcome="fail"), described(1, 3))
@@ -88,14 +90,14 @@ def test_who_made_it_and_who_missed_it_are_named() -> None:
     (lost,) = found("lost-change", made(0), described(1, None, settled=True))
     assert lost.ops == (1, 3)
     assert lost.because == (
-        "process 0 (op 1) made t; when all was healed process 1 (op 3) was shown no such topic"
+        "process 0 (op 1) made t; after healing process 1 (op 3) was shown no such topic"
     )
 
 
 def test_added_partitions_must_be_there_in_the_end() -> None:
     (lost,) = found("lost-change", grown(0, 5), described(1, 4, settled=True))
     assert lost.because == (
-        "process 0 (op 1) gave t 5 partitions; when all was healed process 1 (op 3) was shown 4 "
+        "process 0 (op 1) gave t 5 partitions; after healing process 1 (op 3) was shown 4 "
         "partitions"
     )
     assert found("lost-change", made(0), grown(0, 5), described(1, 3, settled=True))

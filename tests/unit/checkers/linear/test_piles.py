@@ -40,7 +40,7 @@ def overlapping(model: str, rows: list[tuple[int, OpType, str, Any]]) -> Verdict
 def test_a_value_that_nobody_put_there(model: str) -> None:
     result = judged(model, ("in", 1), ("out", 2))
     assert result.validity is Validity.INVALID
-    assert result.found[0].because.endswith("nobody had put it there")
+    assert result.found[0].because.endswith("no process had put it there")
 
 
 @BOTH

@@ -88,7 +88,7 @@ def test_a_record_of_unknown_outcome_is_judged_where_it_is_known_to_be() -> None
 def test_without_partitioner_and_number_nothing_is_judged(rows: Any) -> None:
     found = verdict(*rows, keyed(0, "k1", ("t-0", 0, 1)))
     assert found.validity is Validity.UNKNOWN
-    assert found.why == "no client told its partitioner and how many partitions there are"
+    assert found.why == "no client recorded its partitioner and the number of partitions"
 
 
 def test_old_numbers_are_late_from_the_acknowledgement_of_a_new_one_on() -> None:

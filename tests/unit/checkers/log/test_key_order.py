@@ -26,7 +26,7 @@ def test_records_of_a_burst_are_in_order_as_well() -> None:
     assert verdict(keyed(0, "k1", ("t-0", 0, 1), ("t-0", 1, 2))).validity is Validity.VALID
     (swap,) = verdict(keyed(0, "k1", ("t-0", 1, 1), ("t-0", 0, 2))).anomalies
     assert swap.because == (
-        "process 0 sent 1 with key k1 and after it 2, and t-0 has them at offsets 1 and 0"
+        "process 0 sent 1 with key k1 and then 2, and t-0 has them at offsets 1 and 0"
     )
     assert swap.witness == {"key": "t-0", "values": [1, 2], "offsets": [1, 0]}
 
@@ -66,8 +66,8 @@ def test_a_consumer_that_is_shown_the_new_partition_first_is_counted_and_allowed
     (overtaken,) = found.allowed
     assert overtaken.type == "key-overtaken"
     assert overtaken.because == (
-        "process 0 sent 1 with key k1 to t-0, and when that was acknowledged 2 to t-1; "
-        "process 5 was shown the second in op 5 and the first in op 7"
+        "process 0 sent 1 with key k1 to t-0 and, after its acknowledgement, 2 to t-1; "
+        "process 5 polled the second in op 5 and the first in op 7"
     )
     assert overtaken.witness == {"key": "t-0", "moved-to": "t-1", "values": [1, 2]}
     assert (found.stats["moves"], found.stats["overtaken"], found.stats["count"]) == (1, 1, 1)

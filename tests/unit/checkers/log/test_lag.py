@@ -49,8 +49,8 @@ def test_the_sentence_names_both_operations() -> None:
     history = slowly(assigned(1, ["x"]), SENT, assigned(2, ["x"]), polled(1, "x", (0, 1)))
     (verdict,) = check(history, Contract(stale_bound_ms=0.5), ["stale-read"])
     assert verdict.anomalies[0].because == (
-        "by process 0 (op 3) offset 1 of x, or one after it, was known to exist; process 1 (op 7) "
-        "polled 1 ms later and was not shown it, where at most 0.5 ms were asked for"
+        "process 0 (op 3) showed that offset 1 of x or a later one existed; a poll of process 1 "
+        "(op 7) 1 ms later did not return it, and the bound is 0.5 ms"
     )
 
 
@@ -58,7 +58,7 @@ def test_without_a_bound_nobody_is_condemned() -> None:
     history = slowly(assigned(1, ["x"]), SENT, SENT, polled(1, "x"))
     (verdict,) = check(history, Contract(), ["stale-read"])
     assert verdict.validity is Validity.UNKNOWN
-    assert "no bound was asked for" in verdict.why
+    assert "no bound was given" in verdict.why
 
 
 @pytest.mark.parametrize(

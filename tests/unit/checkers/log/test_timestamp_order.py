@@ -175,7 +175,7 @@ def test_a_record_that_was_lost_and_sent_again_is_stamped_again() -> None:
 
 
 def test_without_a_type_or_timestamps_nothing_is_proved() -> None:
-    assert judged(Contract(), *BACK).why == "message.timestamp.type of the topics is not known"
+    assert judged(Contract(), *BACK).why == "message.timestamp.type of the topics is unknown"
     plain = judged(APPEND_TIME, polled(1, "x", (0, 1)))
     assert plain.why == "the history has no timestamps"
     alone = judged(CREATE_TIME, stamped(polled(1, "x", (0, 1)), 70))

@@ -63,7 +63,7 @@ def test_the_longest_of_whole_replicas_decides_and_the_one_that_has_it_is_named(
     lost = judged(other, n1=[FIRST, newer], n2=[FIRST, REST], n3=[FIRST, newer])
     texts = [one.because for one in lost.anomalies if one.type == "lost-write"]
     assert texts
-    assert texts[0].endswith("the log of n1 has it nowhere, only n2 does, at offset 3")
+    assert texts[0].endswith("the log of n1 lacks it; only n2 has it, at offset 3")
 
 
 def test_a_segment_that_is_missing_from_the_middle_proves_no_loss(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def packed(directory: Path, *, keep: int | None = None, cut: int | None = None) 
 @pytest.mark.parametrize("keep", [512, 1024, 1500, 2048, 2560])
 def test_an_archive_without_its_end_is_refused(tmp_path: Path, keep: int) -> None:
     packed(tmp_path, keep=keep)
-    with pytest.raises(SegmentsError, match="no packed log directory") as told_:
+    with pytest.raises(SegmentsError, match="not a packed log directory") as told_:
         replicas_in(tmp_path)
     assert "\n" not in str(told_.value)
 
@@ -111,7 +111,7 @@ def test_an_archive_without_its_end_is_refused(tmp_path: Path, keep: int) -> Non
 @pytest.mark.parametrize("cut", [0, 1, 8, 40, -1])
 def test_a_half_written_archive_is_refused_in_one_line(tmp_path: Path, cut: int) -> None:
     packed(tmp_path, cut=cut)
-    with pytest.raises(SegmentsError, match="no packed log directory") as told_:
+    with pytest.raises(SegmentsError, match="not a packed log directory") as told_:
         replicas_in(tmp_path)
     assert "\n" not in str(told_.value)
 

@@ -89,5 +89,5 @@ def test_a_directory_without_segments_is_refused(tmp_path: Path, name: str) -> N
 def test_a_broken_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "n1").mkdir()
     (tmp_path / "n1" / "data.tar.zst").write_bytes(b"no archive at all")
-    with pytest.raises(SegmentsError, match="no packed log directory"):
+    with pytest.raises(SegmentsError, match="not a packed log directory"):
         replicas_in(tmp_path)

@@ -196,7 +196,7 @@ def test_segments_that_cannot_say_are_told_of(tmp_path: Path) -> None:
     options = ("--model", "kafka", "--segments", str(tmp_path / "segments"))
     code, output = asked(str(tmp_path), *options)
     assert code == 0
-    because = "the segments of x-0 cannot say what was lost: of 3 replicas only 1 can be read"
+    because = "the segments of x-0 do not show what was lost: of 3 replicas only 1 can be read"
     assert output.splitlines() == [because, "valid"]
     code, output = asked(str(tmp_path), *options, "--replication-factor", "1")
     assert output.splitlines() == ["valid"]
@@ -217,7 +217,7 @@ def test_segments_are_the_ground_truth(tmp_path: Path, values: tuple[int, ...], 
 @pytest.mark.parametrize(
     ("history", "model", "directory", "said"),
     [
-        (FINE, "kafka", "nowhere", "there is no such directory"),
+        (FINE, "kafka", "nowhere", "no such directory"),
         (FINE, "kafka", ".", "no segments are here"),
         (FINE, "kafka", "segments", "names none of these logs"),
         (FINE, "list-append", "segments", "it has no meaning for the model list-append"),
@@ -338,7 +338,7 @@ def test_lists_without_end_are_refused(tmp_path: Path, name: str, text: str, dep
     code, output = asked(str(tmp_path / name), "--model", "set")
     if depth < 200:
         assert code == 1
-        assert "nobody added" in output
+        assert "no process added" in output
     else:
         assert code == -1
         assert "found lists within lists without end" in output

@@ -29,7 +29,7 @@ def test_min_insync_replicas_is_a_whole_number(
 ) -> None:
     words = f"--on sim --topic-config min.insync.replicas={said}"
     told = refused(words, tmp_path / "store", capsys)
-    assert f"min.insync.replicas={said}: expected a whole number from 1 on" in told
+    assert f"min.insync.replicas={said}: expected a whole number of at least 1" in told
     assert "try min.insync.replicas=2" in told
 
 
@@ -41,7 +41,7 @@ def test_min_insync_replicas_is_a_whole_number(
         ("--producer-config metadata.broker.list=x", "try --on"),
         ("--consumer-config metadata.broker.list=x", "try --on"),
         ("--producer-config message.send.max.retries=0", "try --retries"),
-        ("--producer-config acks=0", "acks has an option of its own"),
+        ("--producer-config acks=0", "acks must be set by its own option"),
         ("--client aiokafka --producer-config acks=0", "try --acks"),
         ("--client aiokafka --producer-config enable_idempotence=false", "--enable-idempotence"),
         ("--client aiokafka --consumer-config isolation_level=x", "try --isolation-level"),
@@ -53,7 +53,7 @@ def test_what_the_verdict_goes_by_is_said_by_its_option(
     words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = refused(f"--on local {words}", tmp_path / "store", capsys)
-    assert "has an option of its own, which the verdict goes by" in told
+    assert "must be set by its own option, which the verdict uses" in told
     assert said in told
 
 
@@ -80,7 +80,7 @@ def test_no_property_hides_another(
     word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = refused(f"--on local --broker-config '{word}'", tmp_path / "store", capsys)
-    assert "is no key=value" in told
+    assert "is not of the form key=value" in told
 
 
 @pytest.mark.parametrize(
@@ -147,17 +147,20 @@ def test_a_store_that_cannot_be_made_is_refused(
 @pytest.mark.parametrize(
     ("nemesis", "said"),
     [
-        (",", "',' has no name at one side of a comma; try kill,partition"),
-        ("kill,,pause", "has no name at one side of a comma"),
-        ("", "there is no nemesis ''; known are"),
-        ("none,kill", "none stands for itself in 'none,kill'; leave out none or the others"),
-        ("kill,all", "all stands for itself"),
-        ("all,all", "all stands for itself"),
-        ("kill:@", "'kill:@' says nothing behind : or @; try kill"),
-        ("kill:", "says nothing behind"),
-        ("disk:full@", "says nothing behind : or @; try disk:full"),
-        ("disk:@n1", "says nothing behind"),
-        ("kill, kill", "kill is asked for twice"),
+        (",", "empty nemesis name in ','; try kill,partition"),
+        ("kill,,pause", "empty nemesis name in 'kill,,pause'"),
+        ("", "unknown nemesis ''; choose one of"),
+        (
+            "none,kill",
+            "none cannot be combined with others in 'none,kill'; leave out none or the others",
+        ),
+        ("kill,all", "all cannot be combined with others"),
+        ("all,all", "all cannot be combined with others"),
+        ("kill:@", "nothing follows : or @ in 'kill:@'; try kill"),
+        ("kill:", "nothing follows : or @"),
+        ("disk:full@", "nothing follows : or @ in 'disk:full@'; try disk:full"),
+        ("disk:@n1", "nothing follows : or @"),
+        ("kill, kill", "nemesis kill is given twice"),
     ],
 )
 def test_words_that_name_no_nemesis_are_refused(
@@ -190,5 +193,5 @@ def test_what_a_place_lacks_is_refused_before_its_hosts_are_made(
         main(["test", "--on", "local", "--nemesis", nemesis, "--store", str(tmp_path / "store")])
     said = capsys.readouterr()
     assert end.value.code == 254
-    assert "cannot be had with --on local: " in said.err
+    assert "is unavailable with --on local: " in said.err
     assert "up:" not in said.out + said.err

@@ -32,7 +32,7 @@ def run(*argv: str) -> int:
 def test_a_seed_is_played_and_told_how_to_play_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--seed", "4", *SHORT) == 0
     told = capsys.readouterr().out
-    assert "valid: nothing acknowledged was lost" in told
+    assert "valid: no acknowledged record was lost" in told
     assert told.endswith("run it again with: harness sim --seed 4 --nodes 3 --length 20\n")
 
 
@@ -82,9 +82,9 @@ def test_a_file_that_is_no_schedule_is_refused_by_what_is_wrong_with_it(
 @pytest.mark.parametrize(
     ("watched", "told"),
     [
-        ("off", ", and no invariant was asked\n"),
-        ("cheap", ", and 18 invariants held; nothing to look at had W-PLACE\n"),
-        ("all", ", and 20 invariants held; nothing to look at had W-PLACE\n"),
+        ("off", ", and no invariant was checked\n"),
+        ("cheap", ", and 18 invariants held; nothing to compare for W-PLACE\n"),
+        ("all", ", and 20 invariants held; nothing to compare for W-PLACE\n"),
     ],
 )
 def test_only_what_was_asked_is_said_to_have_held(
@@ -221,7 +221,7 @@ def test_a_sweep_can_stop_at_the_first_seed_that_is_not_valid(
     assert ran == [1, 2, 3]
     told = capsys.readouterr().out
     assert "invalid: 1 of 3 seeds\n" in told
-    assert "stopped at the first of them: 6 seeds were not run\n" in told
+    assert "stopped at the first one: 6 seeds were not run\n" in told
     assert run("--seed", "6", "--count", "3", "--stop-at-first") == 0
     assert "valid: 3 seeds\n" in capsys.readouterr().out
 
@@ -247,7 +247,7 @@ def test_an_invariant_with_nothing_to_look_at_is_named(
     )
     monkeypatch.setattr("harness.sim.run.run_schedule", lambda *_, **__: ended)
     assert run("--seed", "1", *SHORT) == 0
-    assert "and 1 invariants held; nothing to look at had W-SNAP" in capsys.readouterr().out
+    assert "and 1 invariants held; nothing to compare for W-SNAP" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -290,4 +290,4 @@ def test_a_run_that_cannot_go_on_is_told_in_a_sentence(
 
     monkeypatch.setattr(Actor, "read_everything", read_everything)
     assert run("--seed", "1", *SHORT) == 2
-    assert "unknown: the run could not go on: t-0 has no leader" in capsys.readouterr().out
+    assert "unknown: the run stopped: t-0 has no leader" in capsys.readouterr().out

@@ -43,13 +43,13 @@ def test_a_run_that_finds_a_damaged_file_is_told_with_the_file_and_the_command(
     count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def damaged(*_: object) -> None:
-        raise DamagedError(tmp_path / "plan.json", "it is no plan")
+        raise DamagedError(tmp_path / "plan.json", "not a plan")
 
     monkeypatch.setattr("harness.run.run.execute", damaged)
     words = ("--on", "sim", "--store", str(tmp_path), "--test-count", str(count), "--seed", "7")
     assert ended("test", *words) == 255
     told = capsys.readouterr().err.splitlines()
-    assert told[0] == f"harness: {tmp_path}/plan.json is damaged: it is no plan"
+    assert told[0] == f"harness: {tmp_path}/plan.json is damaged: not a plan"
     assert told[1].startswith("run it again with: harness test")
     assert len(told) == 2 * count
 
@@ -57,8 +57,8 @@ def test_a_run_that_finds_a_damaged_file_is_told_with_the_file_and_the_command(
 @pytest.mark.parametrize(
     ("host", "complaint"),
     [
-        ("203.0.113.1", "'203.0.113.1' is no address of this machine"),
-        ("no host", "'no host' is no address of this machine"),
+        ("203.0.113.1", "'203.0.113.1' is not an address of this machine"),
+        ("no host", "'no host' is not an address of this machine"),
         ("", "the address is empty; try 127.0.0.1"),
     ],
 )
@@ -86,13 +86,13 @@ def test_reports_are_written_into_directories_that_are_there(
     for option in ("--out", "--junit"):
         target = tmp_path / "made" / "by" / "nobody"
         assert ended("report", "--store", str(tmp_path), option, str(target)) == 254
-        assert "is no directory; make it first" in capsys.readouterr().err
+        assert "is not a directory; create it first" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("enters", "is_well", "said"),
-    [(("--version",), True, "a user namespace can be had"), (("--no-such",), False, "uidmap")],
+    [(("--version",), True, "a user namespace is available"), (("--no-such",), False, "uidmap")],
 )
 def test_the_doctor_knows_that_a_user_namespace_is_enough(
     enters: tuple[str, ...], is_well: bool, said: str, monkeypatch: pytest.MonkeyPatch

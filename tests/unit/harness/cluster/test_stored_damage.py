@@ -45,9 +45,9 @@ def changed(parent: Path, before: dict[str, bytes]) -> list[str]:
 @pytest.mark.parametrize("draw", DRAWS)
 def test_one_bit_of_one_batch_of_a_closed_segment_is_flipped(tmp_path: Path, draw: float) -> None:
     before = contents(directory(tmp_path))
-    where = flip_bit(tmp_path, draw)
+    log, where = flip_bit(tmp_path, draw)
     (name,) = changed(tmp_path, before)
-    assert Path(name).parent.name in ("t-0", "t-1")
+    assert log == Path(name).parent.name in ("t-0", "t-1")
     assert not name.endswith(f"{20:020}.log"), "the active segment is not closed"
     assert where.endswith("/".join(Path(name).parts[-2:]))
     after = contents(tmp_path)[name]
@@ -61,9 +61,9 @@ def test_one_bit_of_one_batch_of_a_closed_segment_is_flipped(tmp_path: Path, dra
 @pytest.mark.parametrize("draw", DRAWS)
 def test_bytes_are_taken_off_the_end_of_one_active_segment(tmp_path: Path, draw: float) -> None:
     before = contents(directory(tmp_path))
-    where = truncate_tail(tmp_path, draw)
+    log, where = truncate_tail(tmp_path, draw)
     (name,) = changed(tmp_path, before)
-    assert Path(name).parent.name in ("t-0", "t-1")
+    assert log == Path(name).parent.name in ("t-0", "t-1")
     assert name.endswith(f"{20:020}.log")
     after = contents(tmp_path)[name]
     assert len(after) < len(before[name])

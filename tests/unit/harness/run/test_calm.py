@@ -83,7 +83,8 @@ async def test_a_cluster_that_never_answers_is_waited_for_and_its_last_failure_i
     assert await doubts_about_replicas(cast("Cluster", cluster), ["t"]) == [
         Doubt(
             DoubtKind.OUT_OF_SYNC,
-            detail="not within 0.1 s: every replica is in sync (not the controller)",
+            detail="timed out after 0.1 s waiting until every replica is in sync "
+            "(not the controller)",
         )
     ]
 
@@ -109,7 +110,7 @@ async def test_a_leader_that_is_no_replica_any_more_gives_way_to_the_first() -> 
 async def test_one_that_cannot_be_moved_is_a_doubt() -> None:
     cluster = FakeCluster(obeys=False)
     assert await rotated(cluster) == [
-        "t-1 could not be led by another node: n1 does not lead it: nobody answered"
+        "leadership of t-1 could not be moved: n1 did not become its leader: nobody answered"
     ]
     assert cluster.led_by[0] == "n2"
 
@@ -117,7 +118,7 @@ async def test_one_that_cannot_be_moved_is_a_doubt() -> None:
 async def test_brokers_that_never_answer_hold_up_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calm, "_ROTATED_WITHIN_S", 0.05)
     found = await asyncio.wait_for(rotated(FakeCluster(answers=False)), 5)
-    assert found == ["2 partitions could not be led by another node: no answer within 0.05 s"]
+    assert found == ["leadership of 2 partitions could not be moved: no answer within 0.05 s"]
 
 
 async def test_a_topic_without_partitions_has_no_leaders_to_move() -> None:
@@ -131,7 +132,7 @@ async def test_a_system_without_leaders_has_none_moved_and_says_so() -> None:
     cluster.leaders, cluster.led_by = None, {}
     assert await rotated(cluster) == []
     assert why_not_rotated(cast("Cluster", cluster)) == (
-        "tiny has no leaders to move: everything is read from where it was written"
+        "tiny has no leaders to move: every log is read where it was written"
     )
     assert why_not_rotated(cast("Cluster", FakeCluster())) is None
 
@@ -142,7 +143,7 @@ async def test_replicas_whose_leader_cannot_be_moved_are_a_doubt(missing: str) -
     setattr(cluster, missing, None)
     cluster.led_by = {0: "n1"}
     assert await rotated(cluster) == [
-        "t-0 could not be led by another node: tiny has no way to move leaders: each log is read "
+        "leadership of t-0 could not be moved: tiny cannot move leaders: every log is read "
         "from its last leader"
     ]
 
@@ -151,8 +152,8 @@ def test_what_was_not_read_or_answered_is_a_doubt() -> None:
     assert doubts_about_reading(Unsettled({}, ()), 60) == []
     left = Unsettled({"t-1": 1200, "t-0": None}, ["describe a"])
     assert [sentence_of(doubt) for doubt in doubts_about_reading(left, 60)] == [
-        "not everything could be read back within 60 s: all of t-0, 1,200 of t-1 is left",
-        "last questions without an answer within 60 s: 1, describe a",
+        "logs were not read back completely within 60 s; still unread: all of t-0, 1,200 of t-1",
+        "final requests had no answer within 60 s (1): describe a",
     ]
 
 

@@ -11,11 +11,11 @@ from harness.run.frames import (
     ROW,
     Begin,
     Drain,
-    FrameReader,
-    Load,
+    LoadOrder,
     Order,
     Probe,
-    Stop,
+    StopOrder,
+    WorkerFrameReader,
     framed,
     order_line,
     read_order,
@@ -31,7 +31,7 @@ ROWS = [
 @given(st.lists(st.integers(1, 40), max_size=80))
 def test_rows_are_whole_again_however_they_are_cut(sizes: list[int]) -> None:
     data = b"".join(map(framed, ROWS))
-    reader, found, position = FrameReader(), [], 0
+    reader, found, position = WorkerFrameReader(), [], 0
     for size in [*sizes, len(data)]:
         found += list(reader.feed(data[position : position + size]))
         position += size
@@ -56,10 +56,10 @@ def test_rows_are_whole_again_however_they_are_cut(sizes: list[int]) -> None:
             process=13,
             ordinal=4,
         ),
-        Load(1, 2, 3),
+        LoadOrder(1, 2, 3),
         Probe(["t-0", "t-1"], 5, 7),
         Drain({"t-0": 17}, 5),
-        Stop(),
+        StopOrder(),
     ],
 )
 def test_an_order_arrives_as_it_was_given(order: Order) -> None:

@@ -86,7 +86,15 @@ def test_reads_alone_are_too_little(tmp_path: Path) -> None:
     ("doubts", "exit_code"),
     [
         ((), 1),
-        ((Doubt(DoubtKind.OUT_OF_SYNC, detail="not within 60 s: every replica is in sync"),), 2),
+        (
+            (
+                Doubt(
+                    DoubtKind.OUT_OF_SYNC,
+                    detail="timed out after 60 s waiting until every replica is in sync",
+                ),
+            ),
+            2,
+        ),
         ((Doubt(DoubtKind.NOT_HEALED, "n1", "n1 does not run"),), 2),
     ],
 )
@@ -134,7 +142,7 @@ def test_a_run_that_came_to_no_end_has_no_figures_and_can_be_told(tmp_path: Path
     recorder.close()
     outcome = judge_again(tmp_path, Plan(workload="append", nemesis="kill"))
     assert outcome.figures == {}
-    assert summary(outcome)[0].startswith("unknown: the run came to no end")
+    assert summary(outcome)[0].startswith("unknown: the run did not finish")
 
     counts = Figures(ok=0, fail=0, info=0, acknowledged=0, read=0)
     ended = judge(tmp_path, Plan(workload="append", nemesis="kill"), (), counts)

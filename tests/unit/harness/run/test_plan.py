@@ -73,7 +73,7 @@ def test_what_is_no_plan_is_told(tmp_path: Path) -> None:
         Plan.load(tmp_path / "plan.json")
     for text, complaint in {
         '{"nodes": "many"}': "nodes",
-        '{"workload": "nothing"}': "there is no workload 'nothing'",
+        '{"workload": "nothing"}': "unknown workload 'nothing'",
         '{"time_limit_s": 1e300}': "time_limit_s is 1e",
         '{"topic_config": {"min.insync.replicas": "few"}}': "few",
         "": "truncated",
@@ -126,22 +126,22 @@ def test_a_plan_that_lost_a_field_is_damaged(tmp_path: Path) -> None:
     """By its default the run may be judged as safer than it was."""
     path = tmp_path / "plan.json"
     path.write_text("{}")
-    with pytest.raises(DamagedError, match=r"it lacks workload, nemesis, .*, acks, "):
+    with pytest.raises(DamagedError, match=r"missing fields: workload, nemesis, .*, acks, "):
         Plan.load(path)
     for name in FIRST_VERSION:
         path.write_text(
             json.dumps({key: FIRST_VERSION[key] for key in FIRST_VERSION if key != name})
         )
-        with pytest.raises(DamagedError, match=f"it is no plan: it lacks {name}$"):
+        with pytest.raises(DamagedError, match=f"not a plan: missing fields: {name}$"):
             Plan.load(path)
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--concurrency", "0"], "no number of clients"),
+        (["--concurrency", "0"], "not a number of clients"),
         (["--key-dist", "hot:101"], "choose one of uniform, zipf, hot:90"),
-        (["--topic-config", "novalue"], "no key=value"),
+        (["--topic-config", "novalue"], "not of the form key=value"),
         (["-w", "nothing"], "unknown workload 'nothing'; choose one of queue"),
         (["--nemesis", "gremlin"], "gremlin"),
         (["--acks", "1", "--enable-idempotence"], "--enable-idempotence needs --acks all"),
@@ -170,10 +170,10 @@ def test_a_plan_that_lost_a_field_is_damaged(tmp_path: Path) -> None:
             "unexpected keyword argument 'foo_bar'",
         ),
         (["--on", "sim", "--producer-config", "linger.ms=5"], "for the clients of real runs"),
-        (["--junit", "no/such/directory/junit.xml"], "no/such/directory is no directory"),
+        (["--junit", "no/such/directory/junit.xml"], "no/such/directory is not a directory"),
         (["--on", "local", "--invariants", "off"], "--invariants off is for --on sim"),
         (["--key-dist", "hot:0"], "choose one of uniform"),
-        (["--producer-config", "acks=1"], "acks has an option of its own"),
+        (["--producer-config", "acks=1"], "acks must be set by its own option"),
         (["-w", "append", "--topic-config", "retention.ms=5000"], "retention.ms=5000 may delete"),
         (
             shlex.split(

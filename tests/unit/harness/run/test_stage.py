@@ -28,7 +28,7 @@ def ssh_plan(directory: Path, system: str = "reference") -> Plan:
 def test_ssh_takes_its_hosts_from_an_inventory(tmp_path: Path) -> None:
     place = make_place(ssh_plan(tmp_path), tmp_path)
     assert isinstance(place, SshPlace)
-    with pytest.raises(EnvironmentFailure, match="takes hosts from --inventory FILE"):
+    with pytest.raises(EnvironmentFailure, match="--on ssh needs --inventory FILE"):
         make_place(Plan(on="ssh"), tmp_path)
 
 

@@ -93,7 +93,7 @@ def test_a_fault_that_missed_was_not_survived(tmp_path: Path) -> None:
         row(1, "start-kill", kind="kill", name="kill 1/n1", node="n1"),
         row(2, "start-kill", fault="kill 1/n1", missed="it still runs"),
         row(3, "stop-kill", fault="kill 1/n1", healed=True),
-        row(4, "start-kill", moment="kill 2", skipped="down already"),
+        row(4, "start-kill", moment="kill 2", skipped="already down: n1"),
     ]
     assert figures(tmp_path, rows, [2.5]) is None
 

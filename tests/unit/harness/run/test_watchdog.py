@@ -25,11 +25,11 @@ async def test_a_loop_that_stands_still_writes_every_stack(tmp_path: Path) -> No
         stands_still_for(1.8)
         await asyncio.sleep(0.1)
     told = (tmp_path / NAME).read_text()
-    assert "the loop of the run has stood still for 0.1 s" in told
+    assert "the event loop of the run has been blocked for 0.1 s" in told
     assert "in stands_still_for" in told
     assert f"thread {os.getpid()}: comm " in told
-    assert "has stood still for 0.2 s" in told, "again after twice as long"
-    assert "the loop goes on after" in told.splitlines()[-1]
+    assert "has been blocked for 0.2 s" in told, "again after twice as long"
+    assert "the event loop continues after" in told.splitlines()[-1]
 
 
 def test_a_loop_that_stands_still_while_it_closes_is_watched_too(tmp_path: Path) -> None:

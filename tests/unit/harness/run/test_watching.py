@@ -15,14 +15,14 @@ NOW = Snapshot(
     per_s=1200,
     p99_ms=41.2,
     unread=12,
-    faults=("partition 3: [n2] hears nobody",),
+    faults=("partition 3: [n2] receives from no host",),
 )
 
 
 def test_the_line_says_how_far_how_much_and_what_is_at_work() -> None:
     assert plain_line(NOW) == (
         "00:41 / 01:00  ok 48,212  fail 310  info 96    1,200 op/s   p99 41 ms   unread 12  "
-        "fault: partition 3: [n2] hears nobody"
+        "fault: partition 3: [n2] receives from no host"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.run.frames import NEWS, ROW, FrameReader
+from harness.run.frames import NEWS, ROW, WorkerFrameReader
 from harness.run.worker import Pen
 
 
@@ -23,7 +23,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 def heard(reading: int) -> list[Any]:
     try:
-        return list(FrameReader().feed(os.read(reading, 1 << 16)))
+        return list(WorkerFrameReader().feed(os.read(reading, 1 << 16)))
     except BlockingIOError:
         return []
 
