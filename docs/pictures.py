@@ -34,7 +34,10 @@ LOST_WRITE = (
     "--burst 1 --time-limit 10 --seed 1"
 )
 VALID = "--nemesis kill,clock --nodes 3 --concurrency 3 --rate 60 --time-limit 30 --seed 5"
-MEMBERS = "-w group --nemesis churn:kill@one --time-limit 30 --seed 4"
+MEMBERS = (
+    "-w group --nemesis churn:kill@one --nodes 3 --concurrency 9 --rate 120 --time-limit 30 "
+    "--seed 4"
+)
 OTHERS = (
     "-w append --unsafe --nemesis partition:leader --rate 50 --time-limit 12 --seed 3",
     "--nemesis none --rate 30 --time-limit 10 --acks 0 --disable-idempotence --seed 2",
