@@ -9,6 +9,7 @@ that they are the same wherever this is done, but for their times of day:
     docs/images/report.png            its beginning: verdict, the whole run, causes
     docs/images/report-proof.png      one proof: operations, offsets, timeline, messages
     docs/images/report-cluster.png    a valid run over time, with clock faults
+    docs/images/report-members.png    a run with consumer groups: who owned what, of the tutorial
     docs/images/serve.png             the list of these runs and some others
 """
 
@@ -33,6 +34,10 @@ LOST_WRITE = (
     "--burst 1 --time-limit 10 --seed 1"
 )
 VALID = "--nemesis kill,clock --nodes 3 --concurrency 3 --rate 60 --time-limit 30 --seed 5"
+MEMBERS = (
+    "-w group --nemesis churn:kill@one --nodes 3 --concurrency 9 --rate 120 --time-limit 30 "
+    "--seed 4"
+)
 OTHERS = (
     "-w append --unsafe --nemesis partition:leader --rate 50 --time-limit 12 --seed 3",
     "--nemesis none --rate 30 --time-limit 10 --acks 0 --disable-idempotence --seed 2",
@@ -72,13 +77,15 @@ def picture(page: Page, name: str, selectors: Sequence[str]) -> None:
     print(IMAGES / name)
 
 
-def pictures(browser: Browser, lost: Path, valid: Path, store: Path) -> None:
+def pictures(browser: Browser, lost: Path, valid: Path, members: Path, store: Path) -> None:
     page = browser.new_page(viewport={"width": 1120, "height": 1000})
     page.goto((lost / "report.html").as_uri())
     picture(page, "report.png", ["header", "#cause-2"])
     picture(page, "report-proof.png", ["#lost-write", "details.one >> nth=0"])
     page.goto((valid / "report.html").as_uri())
     picture(page, "report-cluster.png", ["#cluster"])
+    page.goto((members / "report.html").as_uri())
+    picture(page, "report-members.png", ["#run"])
     with served(store) as address:
         page.goto(address)
         picture(page, "serve.png", ["h1", "#runs"])
@@ -89,12 +96,13 @@ def main() -> None:
         store = Path(directory) / "store"
         for options in OTHERS:
             run(store, options)
+        members = run(store, MEMBERS)
         valid, lost = run(store, VALID), run(store, LOST_WRITE)
         shutil.copyfile(lost / "report.html", EXAMPLE)
         print(EXAMPLE)
         chromium = shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        pictures(browser, lost, valid, store)
+        pictures(browser, lost, valid, members, store)
         browser.close()
 
 

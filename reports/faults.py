@@ -25,6 +25,8 @@ class Band:
     sides: list[list[str]] = field(default_factory=list)
     """Nodes that could still reach each other, where links were cut; empty elsewhere."""
 
+    clients: list[str] = field(default_factory=list)
+    """Clients that were struck; empty if it struck nodes or links."""
     links: frozenset[frozenset[str]] = frozenset()
     """Pairs of nodes whose link was struck, in one direction or both."""
     backs: list[tuple[int, str]] = field(default_factory=list)
@@ -55,11 +57,13 @@ def bands(rows: Iterable[Op], nodes: Sequence[str], end_of_all_ns: int) -> list[
             if isinstance(value.get("node"), str):
                 band.nodes.append(value["node"])
             band.kind = op.f.partition("-")[2]
+            if isinstance(value.get("client"), str):
+                band.clients.append(value["client"])
             links = value.get("links")
             if isinstance(links, list) and not band.nodes:
                 band.links = frozenset(frozenset(link) for link in links if _is_link(link))
                 band.sides = _sides(band.links, nodes)
-            band.label = _label(band, links)
+            band.label = _label(band, links, value)
         elif stroke_of(value.get("fault")) in found:
             band = found[stroke_of(value["fault"])]
             left = open_[band.name]
@@ -84,8 +88,11 @@ def _is_link(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _label(band: Band, links: Any) -> str:
-    """`kill n1,n2`; `partition [n2] | [n1,n3]`; else how many links were struck."""
+def _label(band: Band, links: Any, told: Mapping[str, Any]) -> str:
+    """`kill n1,n2`; `churn kill c3,c6`; `partition [n2] | [n1,n3]`; else how many links."""
+    if band.clients:
+        how = "leave" if told.get("leaves") else str(told.get("kind")).partition("_client")[0]
+        return f"{band.kind} {how} {','.join(band.clients)}"
     if band.nodes:
         return f"{band.kind} {','.join(band.nodes)}"
     if band.sides:

@@ -63,6 +63,25 @@ class LeanHistory(History):
         batches = self._file.iter_batches(_BATCH_ROWS, columns=list(SCANNED), use_threads=False)
         return int(self._file.metadata.num_rows), batches
 
+    def many(self, rows: Sequence[int]) -> Iterator[Op]:
+        """The operations in these rows, in ascending order. Each row group is searched once for all
+        of them, not once for each."""
+        wanted = np.asarray(rows, np.int64)
+        found: dict[int, list[Element]] = {}
+        for number, (first, last) in enumerate(self._bounds):
+            if not np.any((wanted >= first) & (wanted <= last)):
+                continue
+            ops, table = self._group(number)
+            keep = np.flatnonzero(np.isin(ops, wanted))
+            elements = self._told(table.take(keep))
+            for row, element in zip(ops[keep].tolist(), elements, strict=True):
+                found.setdefault(row, []).append(element)
+        columns = map(listed, self.ops.take(wanted).columns)
+        for row, told in zip(wanted.tolist(), zip(*columns, strict=True), strict=True):
+            index, time_ns, process, type_, f, error, node = told
+            value, extra = nest(found.get(row, []))
+            yield Op(index, time_ns, process, type_, f, value, error, node, extra)
+
     def _rows(self, start: int, stop: int) -> Iterator[Op]:
         columns = map(listed, self.ops.slice(start, stop - start).columns)
         for row, told in enumerate(zip(*columns, strict=True), start):
@@ -126,6 +145,14 @@ def scan(history: History) -> tuple[int, Iterator[Any]]:
         return history.scan()
     table = history.elements.select(SCANNED)
     return len(table), iter(table.to_batches(_BATCH_ROWS))
+
+
+def ops_in(history: History, rows: Sequence[int]) -> Iterator[Op]:
+    """The operations in these rows of any history, in ascending order."""
+    if isinstance(history, LeanHistory):
+        return history.many(rows)
+    index = history.ops["index"]
+    return (history.op(index[row].as_py()) for row in rows)
 
 
 def _table(path: Path) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,11 @@ from reports import faults
 from reports.calls import Calls
 from reports.clocks import as_set
 from reports.faults import Band
+from reports.group_rows import group_rows, replacements
 from reports.leading import Leading, load_leading
 from reports.lean_history import load_history
 from reports.measures import Reading, rates, reading
+from reports.ownership import Group, groups_of
 from reports.plots import Measured, over_time
 from reports.traced import Trace
 from reports.wording import as_words, cut
@@ -43,6 +45,8 @@ class Material:
     leading: Leading | None = None
     read: Reading | None = None
     plots: str = ""
+    groups: Sequence[Group] = ()
+    """Consumer groups, with what their members owned."""
 
 
 def load(directory: Path) -> Material:
@@ -54,7 +58,15 @@ def load(directory: Path) -> Material:
     clocks = as_set(found.nemesis, found.calls.end_of_all_ns)
     drawn = Measured(found.calls, rates(found.calls, read), found.leading, clocks)
     plots = over_time(drawn, found.bands)
-    return replace(found, read=read, plots=plots)
+    return replace(found, read=read, plots=plots, groups=_groups(found.calls, found.plan))
+
+
+def _groups(calls: Calls, plan: Mapping[str, Any]) -> list[Group]:
+    told = plan.get("concurrency")
+    clients = told if type(told) is int and told > 0 else 0
+    rows = list(group_rows(calls))
+    replaced = replacements(calls, clients) if rows else {}
+    return groups_of(rows, clients, calls.end_of_all_ns, replaced)
 
 
 def load_figures(directory: Path) -> Material:

@@ -1,4 +1,4 @@
-"""The whole run on one time axis: faults, leaders and causes.
+"""The whole run on one time axis: faults, leaders, the members of consumer groups, and causes.
 
 Leaders are shown for the partitions of the causes; without causes, for those that changed leaders.
 """
@@ -12,6 +12,7 @@ from reports.causes import Cause
 from reports.lanes import lanes_of, width_of
 from reports.leading import Leading
 from reports.material import Material
+from reports.member_lanes import GroupLanes, group_lanes, names_of
 from reports.strip import LEFT, WIDTH, Scale, Tick
 from reports.wording import cut
 
@@ -53,6 +54,10 @@ class Overview:
     """Names at the left, with their heights."""
     reigns: tuple[Piece, ...]
     moments: tuple[Moment, ...]
+    left: float = LEFT
+    """Where time begins; names stand before it."""
+    groups: tuple[GroupLanes, ...] = ()
+    groups_y: float = 0.0
 
 
 def overview(material: Material, found: Sequence[Cause]) -> Overview | None:
@@ -64,7 +69,7 @@ def overview(material: Material, found: Sequence[Cause]) -> Overview | None:
     keys = keys or [key for key in sorted(leading.reigns) if leading.changes(key)]
     keys = [each for each in keys if leading.of_key(each)][:_KEYS_MAX]
     names = [cut(key, _NAME_MAX) for key in keys]
-    left = max([LEFT, *(width_of(name) + 6 for name in names)])
+    left = max([LEFT, *(width_of(name) + 6 for name in (*names, *names_of(material.groups)))])
     scale = Scale(0, material.calls.end_of_all_ns, left)
     faults, y = _faults(material, scale)
     rows = [("faults", _TOP)] if faults else []
@@ -73,9 +78,13 @@ def overview(material: Material, found: Sequence[Cause]) -> Overview | None:
         rows.append((name, y))
         reigns += _reigns(leading, key, scale, y)
         y += _LANE
+    groups, below = group_lanes(material.groups, scale, y + 4)
+    groups_y, y = y, below if groups else y
     moments = _moments(found, scale, y)
     height = max([y, *(each.label_y + 6 for each in moments)])
-    return Overview(height, scale.ticks(), faults, tuple(rows), tuple(reigns), moments)
+    return Overview(
+        height, scale.ticks(), faults, tuple(rows), tuple(reigns), moments, left, groups, groups_y
+    )
 
 
 def _faults(material: Material, scale: Scale) -> tuple[tuple[Piece, ...], float]:

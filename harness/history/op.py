@@ -24,6 +24,11 @@ def background_process(process: int, number: int) -> int:
     return BACKGROUND + process * _BACKGROUND_AT_ONCE + number
 
 
+def foreground_process(process: int) -> int:
+    """The client's own process, of a background process as of itself."""
+    return process if process < BACKGROUND else (process - BACKGROUND) // _BACKGROUND_AT_ONCE
+
+
 Key = str | int
 """Of one log: `topic-partition`, or one of Jepsen's integers."""
 

@@ -163,6 +163,40 @@ const bringIntoView = (svg) => {
 for (const svg of all("svg.strip")) bringIntoView(svg);
 for (const part of all("details.one")) part.addEventListener("toggle", () => { for (const svg of all("svg.strip", part)) bringIntoView(svg); });
 
+// The names of a timeline stay in view while it is moved below them.
+for (const svg of all("svg.whole")) {
+  const pan = svg.closest(".pan"), names = svg.querySelector(".names");
+  const follow = () => names.setAttribute("transform", `translate(${pan.scrollLeft / svg.getBoundingClientRect().width * WIDTH} 0)`);
+  pan.addEventListener("scroll", follow, { passive: true });
+  follow();
+}
+
+// A lane of a member is read change by change: with the arrow keys, or by a tap where nothing hovers.
+for (const status of all("p.told")) {
+  const rows = all(".row", status.parentElement);
+  const at = (part) => Number(part.dataset.x ?? part.getAttribute("x"));
+  const tell = (part) => {
+    for (const lit of all(".tell.lit", status.parentElement)) lit.classList.remove("lit");
+    part?.classList.add("lit");
+    status.textContent = part ? part.querySelector("title").textContent : "";
+    const pan = part?.closest(".pan"), box = part?.getBoundingClientRect(), frame = pan?.getBoundingClientRect();
+    if (box && (box.left < frame.left + 100 || box.left > frame.right - 20)) pan.scrollLeft += box.left - frame.left - frame.width / 2;
+  };
+  for (const [number, row] of rows.entries()) {
+    const parts = all(".tell", row).sort((a, b) => at(a) - at(b));
+    row.addEventListener("focus", () => { tell(null); status.textContent = row.getAttribute("aria-label"); });
+    row.addEventListener("click", (event) => { const part = event.target.closest(".tell"); if (part) tell(part); });
+    row.addEventListener("keydown", (event) => {
+      const sideways = { ArrowLeft: -1, ArrowRight: 1 }[event.key], along = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+      const now = parts.findIndex((part) => part.classList.contains("lit"));
+      if (sideways && parts.length) tell(parts[Math.min(Math.max(now + sideways, 0), parts.length - 1)]);
+      else if (along) rows[number + along]?.focus();
+      else return;
+      event.preventDefault();
+    });
+  }
+}
+
 // The edges of a ring show their reasons, and their two operations on the time axis.
 for (const edge of all(".edge[data-reason]")) {
   const light = (isLit) => () => {
