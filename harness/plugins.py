@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
+from checkers.checker import Checker
 from checkers.registry import add
 from harness.errors import UsageFailure
 from harness.registry import REGISTRY
@@ -64,12 +65,23 @@ def _load(word: str, name: str) -> None:
         if not callable(getattr(module, "register", None)):
             raise PluginError("it has no function register(registry)")
         module.register(REGISTRY)
+        for checker in REGISTRY.checkers[before:]:
+            _refuse_checker(checker)
     # A plugin is other people's code: whatever it raises is told in one sentence.
     except Exception as error:
+        del REGISTRY.checkers[before:]
         what = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
         raise PluginError(f"plugin {word} could not be loaded: {what}") from error
     add(REGISTRY.checkers[before:])
     _loaded.add(name)
+
+
+def _refuse_checker(checker: object) -> None:
+    """PluginError for what is registered as a checker and cannot be asked as one."""
+    if not isinstance(checker, Checker):
+        raise PluginError(f"{checker!r} is no Checker; declare one of checkers/checker.py")
+    if not callable(checker.look):
+        raise PluginError(f"the checker {checker.name} has no function `look`; add one")
 
 
 def _of_file(path: Path) -> ModuleType:

@@ -126,6 +126,11 @@ def found(named: Named) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
+def is_ours(named: Named) -> bool:
+    """Whether it is of this project, so that mypy has checked it."""
+    return isinstance(named, str) and named.startswith(("harness.", "nemesis.", "workloads."))
+
+
 def unknown(what: str, name: str, table: Mapping[str, object]) -> str:
     """The sentence for a name that is not in its table."""
     return f"unknown {what} {name!r}; choose one of {', '.join(table)}"

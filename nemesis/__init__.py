@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from inspect import getdoc
 from typing import TYPE_CHECKING
 
+from harness.members import require_members
 from harness.registry import REGISTRY, found
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def _made(word: str) -> Nemesis:
         hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(kind.variants)}"
         raise ValueError(f"unknown variant {name}:{variant}; {hint}")
     made: Nemesis = kind(word, variant, target)
+    _require_members(made, name)
     return made
 
 
@@ -80,7 +82,14 @@ def _class_of(name: str) -> type[Nemesis]:
         hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(NEMESES)}"
         raise ValueError(f"unknown nemesis {name!r}; {hint}")
     kind: type[Nemesis] = found(NEMESES[name])
+    _require_members(kind, name)
     return kind
+
+
+def _require_members(made: Nemesis | type[Nemesis], name: str) -> None:
+    from nemesis.base import Nemesis
+
+    require_members(made, Nemesis, f"nemesis {name}", declared_in="nemesis/base.py")
 
 
 def for_fault(fault: Fault) -> Nemesis:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.members import require_members
 from harness.registry import REGISTRY, found, unknown
 from workloads.base import Load, Workload
 
@@ -21,4 +22,5 @@ def make_workload(name: str, load: Load) -> Workload:
     if name not in WORKLOADS:
         raise ValueError(unknown("workload", name, WORKLOADS))
     workload: Workload = found(WORKLOADS[name])(load)
+    require_members(workload, Workload, f"workload {name}", declared_in="workloads/base.py")
     return workload

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def refuse_clients(plan: Plan) -> None:
-    """UsageError for properties that the plan's client library does not take."""
+    """UsageError for properties that the plan's client library does not take, and UsageFailure for
+    a plugin's client that lacks a member."""
     given = {"--producer-config": plan.producer_config, "--consumer-config": plan.consumer_config}
     options = [option for option, properties in given.items() if properties]
     if plan.on == "sim":
@@ -28,11 +29,14 @@ def refuse_clients(plan: Plan) -> None:
                 "such properties"
             )
         return
-    if not options and plan.retries is None:
-        return
-    from harness.client.make import make_client
+    from harness.client.make import make_client, refuse_incomplete
+    from harness.registry import REGISTRY, is_ours
     from harness.run.run import client_settings
 
+    if not is_ours(REGISTRY.clients[plan.client].make):
+        refuse_incomplete(plan.client, client_settings(plan, bootstrap=""))
+    if not options and plan.retries is None:
+        return
     client = make_client(plan.client, client_settings(plan, bootstrap=""), "c1")
 
     async def make() -> None:

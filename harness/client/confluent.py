@@ -22,6 +22,7 @@ from confluent_kafka import (
 from harness.client.base import ClientSettings
 from harness.client.confluent_admin import ConfluentAdmin
 from harness.client.confluent_group import NOT_A_MEMBER, ConfluentMember
+from harness.client.confluent_sends import Burst, Patience, Portions
 from harness.client.driver import (
     ANY_PARTITION,
     Driver,
@@ -83,6 +84,7 @@ class ConfluentDriver:
         self._poll_s = settings.poll_ms / 1000
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._producer: Producer | None = None
+        self._portions: Portions | None = None
         self._traffic = Traffic()
         self._consumer: Consumer | None = None
         self._reader: Consumer | None = None
@@ -95,6 +97,7 @@ class ConfluentDriver:
         statistics = {"statistics.interval.ms": INTERVAL_MS, "stats_cb": self._measured}
         config = producer_config(self._settings, self._client_id)
         self._producer = self._made(Producer, {**statistics, **config})
+        self._portions = Portions(config)
         self._consumer = self._made(Consumer, consumer_config(self._settings, self._client_id))
 
     async def close(self) -> None:
@@ -127,40 +130,34 @@ class ConfluentDriver:
     # Writing
 
     async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
-        producer = self._producer
-        assert producer is not None, "open it first"
-        reports = _Reports(len(records))
-        counts = self._counts_for(records)
-        for at, (place, key, payload, timestamp_ms) in enumerate(records):
-            partition, count = place.partition, counts.get(place.topic)
-            if isinstance(count, DriverError):
-                reports.take(at, count)
-                continue
-            if partition == ANY_PARTITION and count is not None:
-                partition = by_number(key or b"", count)
-            try:
-                producer.produce(
-                    place.topic,
-                    payload,
-                    key,
-                    partition,
-                    on_delivery=reports.taker(at),
-                    timestamp=timestamp_ms,
-                )
-            except BufferError as error:
-                reports.take(at, DriverError("_QUEUE_FULL", str(error), harmless=True))
-            except KafkaException as error:
-                reports.take(at, driver_error(error.args[0], harmless=True))
+        assert self._producer is not None, "open it first"
+        assert self._portions is not None, "open it first"
+        to_send, refused = self._placed(records)
+        burst = Burst(self._producer, to_send, self._portions.of(to_send))
         # Longer than librdkafka will take to give up, so that it is its own judgement that counts.
         request_s = self._settings.request_timeout_ms / 1000
-        deadline = time.monotonic() + self._patience_s + request_s + _GRACE_S
-        while reports.missing:
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                break
-            producer.poll(min(left_s, 1.0))
-        late = DriverError("_TIMED_OUT", "no delivery report in time")
-        return [late if report is None else report for report in reports.by_record]
+        to_end_s = self._patience_s + request_s + _GRACE_S
+        return burst.send(refused, Patience(self._patience_s, to_end_s))
+
+    def _placed(
+        self, records: Sequence[ToStore]
+    ) -> tuple[Sequence[ToStore], dict[int, DriverError]]:
+        """The records with the partitions that our own partitioner chooses, and, by their number,
+        those that have none because the partitions of their topic are unknown."""
+        if self.partitioner != CUSTOM:
+            return records, {}
+        counts = self._counts_for(records)
+        placed: list[ToStore] = []
+        refused: dict[int, DriverError] = {}
+        for at, record in enumerate(records):
+            count = counts.get(record.place.topic)
+            if isinstance(count, DriverError):
+                refused[at] = count
+            elif record.place.partition == ANY_PARTITION and count is not None:
+                chosen = record.place._replace(partition=by_number(record.key or b"", count))
+                record = record._replace(place=chosen)
+            placed.append(record)
+        return placed, refused
 
     def _counts_for(self, records: Sequence[ToStore]) -> dict[str, int | DriverError]:
         """Partitions of topics for our own partitioner: librdkafka takes none of Python.
@@ -168,7 +165,7 @@ class ConfluentDriver:
         Records of a topic whose partitions nobody tells are not sent.
         """
         counts: dict[str, int | DriverError] = {}
-        for place, *_ in records if self.partitioner == CUSTOM else ():
+        for place, *_ in records:
             if place.partition == ANY_PARTITION and place.topic not in counts:
                 try:
                     counts[place.topic] = self._count(place.topic)
@@ -324,34 +321,6 @@ class ConfluentDriver:
 
     async def describe_topic(self, topic: str) -> dict[str, Any] | None:
         return self._administration().describe_topic(topic)
-
-
-class _Reports:
-    """Delivery reports of one call of `produce`. A report that comes after the call ends here,
-    too, and not among those of the next call."""
-
-    def __init__(self, count: int) -> None:
-        self.by_record: list[Stored | DriverError | None] = [None] * count
-        self.missing = count
-
-    def take(self, at: int, report: Stored | DriverError) -> None:
-        self.by_record[at] = report
-        self.missing -= 1
-
-    def taker(self, at: int) -> Callable[[KafkaError | None, Message], None]:
-        def take(problem: KafkaError | None, message: Message) -> None:
-            partition = message.partition()
-            if problem is not None:
-                # A record that was given no partition has never left the client.
-                error = driver_error(problem, harmless=partition is None)
-                error.partition = partition
-                self.take(at, error)
-                return
-            offset = message.offset()
-            known = None if offset is None or offset < 0 else offset
-            self.take(at, Stored(known, None, partition))
-
-        return take
 
 
 def _consume(consumer: Consumer, within_s: float) -> list[Message]:

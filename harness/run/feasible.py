@@ -8,14 +8,16 @@ instead of being carried out.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from math import ceil
 
+from checkers.registry import all_checkers
 from harness.client.base import Invocation
 from harness.client.driver import place_of
 from harness.client.payload import encode, value_of
 from harness.cluster.parts import why_lacking
 from harness.history.operations import is_write
-from harness.registry import REGISTRY
+from harness.registry import REGISTRY, is_ours
 from harness.run.plan import Plan
 from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
@@ -89,13 +91,26 @@ def why_no_verdict(plan: Plan) -> str | None:
     """Reason why a run of this plan certainly has too few writes for a verdict; or None."""
     workload = workload_of(plan)
     return (
-        _why_no_part(plan, workload)
+        _why_no_checker(plan, workload)
+        or _why_no_part(plan, workload)
         or _why_no_operation(plan, workload)
         or _why_too_few_clients(plan, workload)
         or _why_no_connection(plan)
         or _why_no_record(plan, workload)
         or _why_too_few_writes(plan, workload)
     )
+
+
+def _why_no_checker(plan: Plan, workload: Workload) -> str | None:
+    # Ours have checkers that tests know; to find those takes longer than a refusal may.
+    if is_ours(REGISTRY.workloads[plan.workload]):
+        return None
+    unknown = [name for name in workload.checkers if name not in all_checkers()]
+    if not unknown:
+        return None
+    close = get_close_matches(unknown[0], all_checkers(), n=1)
+    hint = f"did you mean {close[0]}?" if close else "harness checkers lists those that there are"
+    return f"-w {plan.workload} names the checker {unknown[0]!r}, which does not exist; {hint}"
 
 
 def _why_no_part(plan: Plan, workload: Workload) -> str | None:

@@ -18,6 +18,7 @@ from harness.cluster import Cluster, Node, Place, System
 from harness.cluster.kafka_systems import RACKS
 from harness.cluster.parts import offered
 from harness.errors import EnvironmentFailure, UsageFailure
+from harness.members import require_members
 from harness.registry import REGISTRY, found
 from harness.run.clients import Clients
 from harness.run.interrupts import INTERRUPTS
@@ -139,6 +140,7 @@ def make_place(plan: Plan, directory: Path) -> Place:
 def make_system(plan: Plan, place: Place) -> System:
     kind = REGISTRY.systems[plan.system]
     system: System = found(kind.make)(place, plan.broker_config)
+    require_members(system, System, f"system {plan.system}", declared_in="harness/cluster/base.py")
     if offered(system) != kind.parts:
         said, has = sorted(kind.parts), sorted(offered(system))
         raise UsageFailure(f"system {plan.system} is registered with parts {said} but offers {has}")

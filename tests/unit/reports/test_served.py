@@ -132,4 +132,4 @@ def test_the_page_shows_it(tmp_path: Path) -> None:
     assert "Back in service: after the fault every client was served within 1.50 s" in text
     assert "<title>c2: 1.500 s</title>" in text
     assert "1.50 s (c2)" in text
-    assert "<th>never</th>" in text
+    assert '<th class="never">never</th>' in text
