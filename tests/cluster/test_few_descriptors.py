@@ -95,6 +95,7 @@ def read(bootstrap: str, each: int) -> dict[int, list[bytes]]:
     return found
 
 
+@pytest.mark.long
 def test_more_partitions_than_files_are_made_written_read_and_opened_again(tmp_path: Path) -> None:
     port, quorum = free_ports(2)
     config = tmp_path / "server.properties"
