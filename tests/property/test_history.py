@@ -124,5 +124,6 @@ def test_every_operation_has_a_form_in_edn(ops: list[Op]) -> None:
     ],
 )
 def test_of_many_more_histories(promise: Any, drawn: list[Any]) -> None:
-    repeated: Any = settings(max_examples=100)(given(*drawn)(promise.hypothesis.inner_test))
-    repeated()
+    over: Any = given(*drawn)
+    many: Any = settings(max_examples=100)
+    many(over(promise.hypothesis.inner_test))()
