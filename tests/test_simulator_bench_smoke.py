@@ -26,7 +26,7 @@ def test_the_simulator_is_measured_with_both_clients_and_all_invariants(tmp_path
 
 
 def run_bench(file: Path) -> dict[str, Any]:
-    command = [sys.executable, "bench/simulator.py", "--seconds", "8", "--rounds", "1"]
+    command = [sys.executable, "bench/simulator.py", "--seconds", "14", "--rounds", "1"]
     done = subprocess.run(
         [*command, "--json", str(file)],
         cwd=ROOT,
