@@ -9,7 +9,7 @@ MIX ?= all
 # pytest, would then compile the whole project again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo lint compiled checked test test-all bench soak lock clean
+.PHONY: help setup demo lint linted test test-all lane bench soak lock clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -20,25 +20,33 @@ setup: ## make .venv and install what is missing (idempotent)
 demo: setup ## five hosts, real clients, leaders cut off, a verdict: harness test --nemesis partition@leader
 	@.venv/bin/harness test --nemesis partition@leader --time-limit 30
 
-lint: setup ## ruff, mypy --strict, import-linter
+lint: setup linted ## ruff, mypy --strict, import-linter
+
+linted:
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/mypy
 	.venv/bin/lint-imports
+	.venv/bin/mypy
 
-# One process compiles the tests while mypy is busy, rather than each worker afterwards. An error
-# in a test module is left to the lane itself to report.
-compiled: setup
+# One process compiles the tests before the lane starts, rather than each worker of it. The stamp
+# goes with the caches (`make clean`). An error in a test module is left to the lane to report.
+COMPILED := .pytest_cache/compiled
+SOURCES := $(shell find broker harness nemesis checkers workloads reports pipeline bench tests docs \
+  -name '*.py' -not -path '*/node_modules/*') pyproject.toml requirements.lock
+$(COMPILED): $(SOURCES) | setup
 	@$(PYTEST) --collect-only --quiet --quiet >/dev/null 2>&1 || true
+	@mkdir -p $(@D) && touch $@
 
-checked:
-	@$(MAKE) --no-print-directory --jobs=2 lint compiled
+# Lint runs beside the tests (.ci/beside-lint): mypy alone keeps a core busy for half a minute on a
+# clean clone, while the other core would wait.
+test: setup ## the default lane: something of everything, in minutes
+	+@bash .ci/beside-lint $(MAKE) --no-print-directory lane LANE='-m "not slow"'
 
-test: checked ## the default lane: something of everything, in minutes
-	$(PYTEST) -n $(PROCESSES) --dist worksteal -m "not slow"
+test-all: setup ## every lane, whole
+	+@bash .ci/beside-lint $(MAKE) --no-print-directory lane
 
-test-all: checked ## every lane, whole
-	$(PYTEST) -n $(PROCESSES) --dist worksteal
+lane: $(COMPILED)
+	$(PYTEST) -n $(PROCESSES) --dist worksteal $(LANE)
 
 bench: setup ## our broker, Apache Kafka and the physical ceilings in one run
 	.venv/bin/python bench/broker.py

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.lane_order import in_shares
+
 _EXPECTED = Path(__file__).with_name("expected_skips.txt")
 
 # Hypothesis measures by the clock, so that a busy machine fails an example that took 200 ms.
@@ -76,6 +78,23 @@ class SkipWatch:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SkipWatch(), "skip-watch")
     config.pluginmanager.register(ComparedWatch(), "compared-watch")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order the tests for the workers of a lane (tests/lane_order.py), after they were shuffled."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers == 1:
+        return
+    together, early, rest = [], [], []
+    for item in items:
+        if "own_broker" in getattr(item, "fixturenames", ()):
+            together.append(item)
+        elif item.get_closest_marker("long") is not None:
+            early.append(item)
+        else:
+            rest.append(item)
+    items[:] = in_shares(together, early, rest, workers)
 
 
 def pytest_collection_finish() -> None:

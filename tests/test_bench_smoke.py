@@ -43,6 +43,7 @@ def run_bench(home: Path, *arguments: str) -> dict[str, Any]:
     return {**found, "printed": done.stdout}
 
 
+@pytest.mark.long
 def test_a_small_bench_has_every_row_and_every_figure_and_says_on_what_it_was_measured(
     tmp_path: Path,
 ) -> None:
@@ -84,6 +85,7 @@ def check_figures(rows: list[dict[str, Any]]) -> None:
             assert 0 < one["figures"]["p50_us"] <= one["figures"]["p99_us"]
 
 
+@pytest.mark.long
 def test_a_cluster_has_its_rows_with_the_figures_of_all_its_nodes(tmp_path: Path) -> None:
     found = run_bench(tmp_path, "--systems", "ours x3", "--rounds", "1", "--rows", "cluster of 3")
     rows = {one["row"]: one for one in found["rows"]}

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.bench
 
 
+@pytest.mark.long
 def test_the_simulator_is_measured_with_both_clients_and_all_invariants(tmp_path: Path) -> None:
     """This is one test, because the workers of a lane would each run the bench for their share of
     several."""

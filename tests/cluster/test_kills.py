@@ -60,6 +60,7 @@ def show(totals: dict[str, int], capsys: pytest.CaptureFixture[str]) -> None:
         print(f"\n  {shown}")  # noqa: T201 - the totals are what a reader looks for
 
 
+@pytest.mark.long
 async def test_two_rounds_of_kills_lose_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

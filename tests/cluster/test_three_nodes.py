@@ -66,6 +66,7 @@ async def test_a_clean_stop_moves_leadership_before_the_node_goes(tmp_path: Path
         assert await read_all(cluster, "t") == stored
 
 
+@pytest.mark.long
 async def test_below_the_least_isr_writes_are_refused_and_reads_go_on(tmp_path: Path) -> None:
     async with running(tmp_path, 3) as (cluster, process):
         config = {"min.insync.replicas": "3"}

@@ -47,6 +47,7 @@ def begun(
         process.communicate()
 
 
+@pytest.mark.long
 def test_a_partition_is_survived_and_nothing_is_left(tmp_path: Path) -> None:
     network = traces.root_network()
     with begun(tmp_path, "--nemesis", "partition", "--time-limit", "8") as process:

@@ -3,7 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +17,8 @@ from harness.history.nest import nest
 from harness.history.op import Op
 from harness.history.recorder import Recorder
 from tests.property.history_values import KEYS, TEXT_KEYS, named_values, operations
+
+FLUSHES = st.sets(st.integers(0, 12))
 
 
 def in_order(ops: list[Op]) -> list[Op]:
@@ -42,7 +46,7 @@ def test_every_value_is_put_together_as_it_was(named: tuple[str, object]) -> Non
     assert nest(flatten(f, value)) == (value, None)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(operations())
 def test_a_history_in_memory(ops: list[Op]) -> None:
     history = History.of(ops)
@@ -51,8 +55,8 @@ def test_a_history_in_memory(ops: list[Op]) -> None:
         assert history.op(op.index) == op
 
 
-@settings(deadline=None, max_examples=60)
-@given(operations(), st.sets(st.integers(0, 12)))
+@settings(deadline=None, max_examples=20)
+@given(operations(), FLUSHES)
 def test_recorded_in_chunks_and_written_as_parquet(ops: list[Op], flushes: set[int]) -> None:
     with TemporaryDirectory() as scratch:
         directory = Path(scratch) / "history"
@@ -75,7 +79,7 @@ def test_recorded_in_chunks_and_written_as_parquet(ops: list[Op], flushes: set[i
             assert one.to_pylist() == other.to_pylist()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(operations(TEXT_KEYS) | operations(st.integers(0, 5)))
 def test_as_json_lines(ops: list[Op]) -> None:
     ops = in_order(ops)
@@ -88,7 +92,7 @@ def test_as_json_lines(ops: list[Op]) -> None:
         assert len(again) == len(ops)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(operations(TEXT_KEYS))
 def test_as_json_lines_with_our_keys(ops: list[Op]) -> None:
     ops = in_order(ops)
@@ -98,10 +102,28 @@ def test_as_json_lines_with_our_keys(ops: list[Op]) -> None:
         assert list(History.load(path)) == ops
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(operations())
 def test_every_operation_has_a_form_in_edn(ops: list[Op]) -> None:
     with TemporaryDirectory() as scratch:
         path = Path(scratch) / "history.edn"
         write_edn(History.of(ops), path)
         assert len(path.read_text().splitlines()) == len(ops)
+
+
+@pytest.mark.sweep
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("promise", "drawn"),
+    [
+        (test_a_history_in_memory, [operations()]),
+        (test_recorded_in_chunks_and_written_as_parquet, [operations(), FLUSHES]),
+        (test_as_json_lines, [operations(TEXT_KEYS) | operations(st.integers(0, 5))]),
+        (test_as_json_lines_with_our_keys, [operations(TEXT_KEYS)]),
+        (test_every_operation_has_a_form_in_edn, [operations()]),
+    ],
+)
+def test_of_many_more_histories(promise: Any, drawn: list[Any]) -> None:
+    over: Any = given(*drawn)
+    many: Any = settings(max_examples=100)
+    many(over(promise.hypothesis.inner_test))()

@@ -34,6 +34,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 @pytest.mark.parametrize("client", ["confluent", pytest.param("aiokafka", marks=pytest.mark.slow)])
+@pytest.mark.long
 def test_a_kill_is_survived(tmp_path: Path, client: str) -> None:
     # One node at a time: some seeds kill all of them for most of the run, and then, where the
     # machine is busy, too few writes go well for a verdict.
@@ -55,6 +56,7 @@ def test_a_kill_is_survived(tmp_path: Path, client: str) -> None:
     assert "changes of leader" in (tmp_path / "store" / "latest" / "report.html").read_text()
 
 
+@pytest.mark.long
 def test_a_client_that_is_killed_goes_on_as_another_process(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*HARNESS, "test", *QUICK, "--time-limit", "8"],

@@ -39,6 +39,7 @@ def check(seeds: list[int], capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.long
 def test_a_few_seeds(capsys: pytest.CaptureFixture[str]) -> None:
     check([*REGRESSIONS, *OF_EVERYTHING], capsys)
 
