@@ -8,6 +8,7 @@ from hashlib import sha256
 
 from broker.coordination.shard import ShardState
 from broker.coordination.step import CoordinatorRecord
+from broker.group_events import CommitDecided as CommitDecided
 from broker.groups.machine import GroupMachine
 from broker.groups.offsets import CommittedOffset as CommittedOffset
 from broker.groups.seen import SeenGroup as SeenGroup
@@ -58,6 +59,11 @@ def group_shard(node: Node, index: int) -> SeenShard | None:
     is_settled = shard.state is ShardState.ACTIVE and not shard.is_writing
     state = _state(shard.machine) if is_settled else SeenGroups({}, ())
     return SeenShard(index, shard.leader_epoch, is_settled, shard.end_offset, state)
+
+
+def has_topic(node: Node, topic_id: str) -> bool:
+    """Whether a topic of this hexadecimal id exists, by the node's image."""
+    return node.metadata.image.topic_by_id(bytes.fromhex(topic_id)) is not None
 
 
 def replayed_groups(node: Node, records: Iterable[tuple[bytes, bytes | None]]) -> SeenGroups:

@@ -7,7 +7,7 @@ loses is left out. It cannot see a mistake that both make: W-OFFMAT works out th
 
 from __future__ import annotations
 
-from broker.inspect import GROUPS_TOPIC, group_shard, replayed_groups
+from broker.inspect import replayed_groups
 from harness.sim.invariants.base import Cost, Violation
 from harness.sim.invariants.coordinator_log import CoordinatorLogs
 from harness.sim.invariants.step import Step
@@ -22,11 +22,9 @@ class EqualGroups:
         self._logs = CoordinatorLogs()
 
     def check(self, step: Step) -> Violation | None:
-        for replica in step.replicas.values():
-            process = step.scene.process(replica.node) if replica.topic == GROUPS_TOPIC else None
-            shard = None if process is None else group_shard(process, replica.key[1])
-            if process is None or shard is None or not shard.is_settled:
-                continue
+        for replica, shard in step.coordinators():
+            process = step.scene.process(replica.node)
+            assert process is not None, "a node that is down coordinates nothing"
             log = self._logs.of(step, replica)
             if log.problem is not None or log.end != shard.end_offset:
                 continue
