@@ -66,12 +66,19 @@ def has_topic(node: Node, topic_id: str) -> bool:
     return node.metadata.image.topic_by_id(bytes.fromhex(topic_id)) is not None
 
 
-def replayed_groups(node: Node, records: Iterable[tuple[bytes, bytes | None]]) -> SeenGroups:
-    """What a coordinator makes of these records that has seen nothing before."""
-    machine = node.groups.make_machine()
-    for key, value in records:
-        machine.replay(CoordinatorRecord(key, value))
-    return _state(machine)
+class GroupReplay:
+    """A coordinator that has seen nothing but the records that it is given, one after the other."""
+
+    def __init__(self, node: Node) -> None:
+        self._machine = node.groups.make_machine()
+
+    def take(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        for key, value in records:
+            self._machine.replay(CoordinatorRecord(key, value))
+
+    @property
+    def state(self) -> SeenGroups:
+        return _state(self._machine)
 
 
 def _state(machine: GroupMachine) -> SeenGroups:
