@@ -13,7 +13,7 @@ from harness.cluster.waiting import wait_until
 from harness.registry import KAFKA
 from harness.schedule.faults import Fault, TamperMessages
 from nemesis.base import Ground, Moment, Scene, missed
-from nemesis.wire_menu import VARIANTS, choices
+from nemesis.wire_menu import VARIANTS, choices, patience_s
 
 _HIT_WITHIN_S = 10.0
 _TIMES_MAX = 3
@@ -82,7 +82,11 @@ class WireFaults:
         async def is_hit() -> bool:
             return await wire.hits(fault.name) > 0
 
-        within_s = _HIT_WITHIN_S if fault.for_ms is None else max(fault.for_ms / 1000, 1.0)
+        within_s = (
+            _HIT_WITHIN_S
+            if fault.for_ms is None
+            else max(fault.for_ms / 1000, patience_s(fault.match))
+        )
         try:
             await wait_until(is_hit, within_s=within_s, what="a message comes by", every_s=0.1)
         except NotInTimeError as late:

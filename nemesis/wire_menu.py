@@ -7,6 +7,7 @@ of two protocols, and which one only its client knows: such faults name the mess
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 Choice = tuple[dict[str, Any], dict[str, Any], int]
@@ -68,13 +69,13 @@ _OF_GROUPS: dict[str, tuple[Choice, ...]] = {
             for api in _LOST_OR_LATE
             for way in ("request", "reply")
         ),
-        (_match("OffsetCommit", "request"), _DROP, _OFTEN),
-        (_match("OffsetCommit", "reply"), _DROP, _OFTEN),
+        (_match("OffsetCommit", "request"), _DROP, _SELDOM),
+        (_match("OffsetCommit", "reply"), _DROP, _SELDOM),
     ),
     "delay": (
         # Longer than a session, so that a member has been replaced when its message arrives.
-        (_match("OffsetCommit", "request"), _delay(8.0), _OFTEN),
-        (_match("OffsetCommit", "reply"), _delay(2.0), _OFTEN),
+        (_match("OffsetCommit", "request"), _delay(8.0), _SELDOM),
+        (_match("OffsetCommit", "reply"), _delay(2.0), _SELDOM),
         (_match(_BEAT, "request"), _delay(8.0), _SELDOM),
         *(
             (_match(api, way), _delay(2.0), _SELDOM)
@@ -83,16 +84,29 @@ _OF_GROUPS: dict[str, tuple[Choice, ...]] = {
         ),
     ),
     "error": (
-        (_match("OffsetCommit", "reply"), _error("NOT_COORDINATOR"), _OFTEN),
+        (_match("OffsetCommit", "reply"), _error("NOT_COORDINATOR"), _SELDOM),
         (_match(_BEAT, "reply"), _error("NOT_COORDINATOR"), _SELDOM),
         (_match(_JOIN, "reply"), _error("NOT_COORDINATOR"), _SELDOM),
     ),
     "duplicate": (
         # The copy of a commit comes right behind it: later it might undo the member's next one.
-        (_match("OffsetCommit", "request"), _twice(0.0), _OFTEN),
+        (_match("OffsetCommit", "request"), _twice(0.0), _SELDOM),
         *((_match(api, "request"), _twice(0.5), _SELDOM) for api in _LOST_OR_LATE),
     ),
 }
+
+
+_OF_MEMBERS = frozenset({*_JOIN, *_SYNC, *_BEAT, *_LEAVE, "OffsetFetch", "FindCoordinator"})
+_BETWEEN_HEARTBEATS_S = 8.0
+
+
+def patience_s(match: Mapping[str, Any]) -> float:
+    """How long to wait for such a message at least: members may only send a heartbeat now and
+    then."""
+    api = match.get("api", ())
+    names = {api} if isinstance(api, str) else set(api)
+    is_of_group = names <= _OF_MEMBERS | {"OffsetCommit"} and names
+    return _BETWEEN_HEARTBEATS_S if is_of_group else 1.0
 
 
 def choices(variant: str, *, of_groups: bool) -> tuple[Choice, ...]:

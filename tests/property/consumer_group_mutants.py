@@ -74,14 +74,15 @@ def forget_what_is_being_given_up(patch: Patch) -> None:
 
 def take_tombstones_for_members(patch: Patch) -> None:
     """G11: a tombstone of a member that was never read makes one."""
-    replay = GroupState.replay_current
+    replay = GroupState.replay_member
 
     def careless(self: GroupState, member_id: str, value: Any) -> None:
         if value is None and member_id not in self.members:
             self._change(None, Member(member_id))
-        replay(self, member_id, value)
+        else:
+            replay(self, member_id, value)
 
-    patch.setattr(GroupState, "replay_current", careless)
+    patch.setattr(GroupState, "replay_member", careless)
 
 
 def accept_commits_of_earlier_epochs(patch: Patch) -> None:
