@@ -118,4 +118,6 @@ class Totals:
 
     def lines(self) -> Iterable[str]:
         for each in fields(self):
+            if each.name in _OF_GROUPS and not self.rebalances:
+                continue  # there were no members
             yield f"{each.name.replace('_', ' '):32}{getattr(self, each.name):>10,}"

@@ -56,6 +56,8 @@ class CoordinatorLog:
 
     def _only_grew(self, segments: Sequence[SeenSegment], peek: Peek) -> bool:
         sizes = {(each.base_offset, each.path): each.size for each in segments}
+        if self.problem is not None:
+            return False  # what stands there may have been replaced by as many bytes
         if any(sizes.get(place, -1) < size for place, size in self._sizes.items()):
             return False
         if self._last is None:
