@@ -62,6 +62,17 @@ _BEAT = ["Heartbeat", "ConsumerGroupHeartbeat"]
 _LEAVE = ["LeaveGroup", "ConsumerGroupHeartbeat"]
 _LOST_OR_LATE = (_JOIN, _SYNC, _BEAT, _LEAVE, ["OffsetFetch"], ["FindCoordinator"])
 
+_SHARE_OF_COMMITS = 4
+"""How often each fault of a commit stands among the others: it is what an offset is lost by."""
+
+
+def _of_commits(of_request: dict[str, Any], of_reply: dict[str, Any]) -> tuple[Choice, ...]:
+    return _SHARE_OF_COMMITS * (
+        (_match("OffsetCommit", "request"), of_request, _SELDOM),
+        (_match("OffsetCommit", "reply"), of_reply, _SELDOM),
+    )
+
+
 _OF_GROUPS: dict[str, tuple[Choice, ...]] = {
     "drop": (
         *(
@@ -69,13 +80,11 @@ _OF_GROUPS: dict[str, tuple[Choice, ...]] = {
             for api in _LOST_OR_LATE
             for way in ("request", "reply")
         ),
-        (_match("OffsetCommit", "request"), _DROP, _SELDOM),
-        (_match("OffsetCommit", "reply"), _DROP, _SELDOM),
+        *_of_commits(_DROP, _DROP),
     ),
     "delay": (
         # Longer than a session, so that a member has been replaced when its message arrives.
-        (_match("OffsetCommit", "request"), _delay(8.0), _SELDOM),
-        (_match("OffsetCommit", "reply"), _delay(2.0), _SELDOM),
+        *_of_commits(_delay(8.0), _delay(2.0)),
         (_match(_BEAT, "request"), _delay(8.0), _SELDOM),
         *(
             (_match(api, way), _delay(2.0), _SELDOM)
