@@ -90,12 +90,3 @@ async def test_what_was_synced_before_is_not_written_again(memory: MemoryDisk) -
         patched.setattr(type(log.active.file), "write_again", ask)
         await log.reopen(Breather())
     assert asked == [(start, size - start)]
-
-
-async def test_whoever_meets_a_log_that_is_offline_learns_what_the_disk_said() -> None:
-    """A node that ends because of it, however much later, ends because of its disk."""
-    log = await open_log(MemoryDisk())
-    log.failure = OSError(errno.ENOSPC, "No space left on device")
-    with pytest.raises(KafkaError, match="is offline") as met:
-        log.check_online()
-    assert met.value.__cause__ is log.failure
