@@ -10,6 +10,7 @@ from broker.coordination.internal_topics import InternalTopic, partition_for
 from broker.coordination.shard import Shard, ShardSettings, Surroundings
 from broker.coordination.shards import Shards
 from broker.coordination.step import Now, Step, Ticket
+from broker.group_events import tell_of_step
 from broker.groups.machine import GroupMachine
 from broker.groups.settings import GroupSettings
 from broker.metadata.changes import Change, PartitionsAdded, TopicCreated, TopicDeleted
@@ -50,6 +51,7 @@ class GroupCoordinator:
                 commit_timeout_s=config.offsets_commit_timeout_ms / 1000,
                 codec=config.offsets_topic_compression_codec,
             ),
+            tell_of_step,
         )
 
     # Requests

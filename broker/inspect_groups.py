@@ -8,6 +8,7 @@ from hashlib import sha256
 
 from broker.coordination.shard import ShardState
 from broker.coordination.step import CoordinatorRecord
+from broker.group_events import CommitDecided as CommitDecided
 from broker.groups.machine import GroupMachine
 from broker.groups.offsets import CommittedOffset as CommittedOffset
 from broker.groups.seen import SeenGroup as SeenGroup
@@ -60,12 +61,24 @@ def group_shard(node: Node, index: int) -> SeenShard | None:
     return SeenShard(index, shard.leader_epoch, is_settled, shard.end_offset, state)
 
 
-def replayed_groups(node: Node, records: Iterable[tuple[bytes, bytes | None]]) -> SeenGroups:
-    """What a coordinator makes of these records that has seen nothing before."""
-    machine = node.groups.make_machine()
-    for key, value in records:
-        machine.replay(CoordinatorRecord(key, value))
-    return _state(machine)
+def has_topic(node: Node, topic_id: str) -> bool:
+    """Whether a topic of this hexadecimal id exists, by the node's image."""
+    return node.metadata.image.topic_by_id(bytes.fromhex(topic_id)) is not None
+
+
+class GroupReplay:
+    """A coordinator that has seen nothing but the records that it is given, one after the other."""
+
+    def __init__(self, node: Node) -> None:
+        self._machine = node.groups.make_machine()
+
+    def take(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        for key, value in records:
+            self._machine.replay(CoordinatorRecord(key, value))
+
+    @property
+    def state(self) -> SeenGroups:
+        return _state(self._machine)
 
 
 def _state(machine: GroupMachine) -> SeenGroups:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.errors import NotInTimeError
@@ -13,44 +13,25 @@ from harness.cluster.waiting import wait_until
 from harness.registry import KAFKA
 from harness.schedule.faults import Fault, TamperMessages
 from nemesis.base import Ground, Moment, Scene, missed
+from nemesis.wire_menu import VARIANTS, choices, patience_s
 
 _HIT_WITHIN_S = 10.0
-_MENU: dict[str, tuple[tuple[dict[str, Any], dict[str, Any]], ...]] = {
-    "drop": (
-        ({"api": "Produce", "direction": "reply"}, {"kind": "drop"}),
-        ({"api": "Produce", "direction": "request"}, {"kind": "drop"}),
-        ({"api": "Fetch", "direction": "reply"}, {"kind": "drop"}),
-    ),
-    "delay": (
-        ({"api": "Produce", "direction": "reply"}, {"kind": "delay", "seconds": 5.0}),
-        ({"api": "Produce", "direction": "request"}, {"kind": "delay", "seconds": 2.0}),
-        ({"api": "Fetch", "direction": "request"}, {"kind": "delay", "seconds": 1.0}),
-    ),
-    "error": (
-        (
-            {"api": "Produce", "direction": "reply"},
-            {"kind": "error", "code": "NOT_LEADER_OR_FOLLOWER"},
-        ),
-        ({"api": "Produce", "direction": "reply"}, {"kind": "error", "code": "REQUEST_TIMED_OUT"}),
-    ),
-    "duplicate": (
-        ({"api": "Produce", "direction": "request"}, {"kind": "duplicate", "after_s": 0.5}),
-    ),
-}
-_NTH_MAX = 5
-"""Ordinal per connection; an idle client would not send a later message in time."""
 _TIMES_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class WireFaults:
-    """Drops, delays, duplicates or falsifies single requests and replies, chosen by their API."""
+    """Drops, delays, duplicates or falsifies single requests and replies, chosen by their API.
+
+    If the workload has members of consumer groups, it chooses among the messages between members
+    and coordinators.
+    """
 
     name: str = "wire"
     variant: str = ""
     target: str = ""
     kinds: ClassVar[tuple[type[Fault], ...]] = (TamperMessages,)
-    variants: ClassVar[tuple[str, ...]] = tuple(_MENU)
+    variants: ClassVar[tuple[str, ...]] = VARIANTS
     needs: ClassVar[frozenset[Part]] = NO_PARTS
 
     def __post_init__(self) -> None:
@@ -67,8 +48,9 @@ class WireFaults:
         return f"it reads Kafka's protocol, and system {ground.system} speaks {ground.protocol}"
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
-        match, action = dice.choice(_MENU[self.variant or dice.choice(self.variants)])
-        nth = dice.randint(1, _NTH_MAX)
+        variant = self.variant or dice.choice(self.variants)
+        match, action, nth_max = dice.choice(choices(variant, of_groups=bool(scene.members)))
+        nth = dice.randint(1, nth_max)
         return (
             TamperMessages(
                 name=moment.name,
@@ -100,7 +82,11 @@ class WireFaults:
         async def is_hit() -> bool:
             return await wire.hits(fault.name) > 0
 
-        within_s = _HIT_WITHIN_S if fault.for_ms is None else max(fault.for_ms / 1000, 1.0)
+        within_s = (
+            _HIT_WITHIN_S
+            if fault.for_ms is None
+            else max(fault.for_ms / 1000, patience_s(fault.match))
+        )
         try:
             await wait_until(is_hit, within_s=within_s, what="a message matches", every_s=0.1)
         except NotInTimeError as late:
@@ -114,5 +100,7 @@ class WireFaults:
 
 
 def _shown(fault: TamperMessages) -> str:
-    kind = " ".join(str(fault.match[key]) for key in ("api", "direction") if key in fault.match)
-    return f"{kind}, {fault.action.get('kind')}"
+    api = fault.match.get("api", "")
+    kind = " or ".join(api) if isinstance(api, list) else str(api)
+    direction = fault.match.get("direction", "")
+    return f"{' '.join(filter(None, (kind, direction)))}, {fault.action.get('kind')}"

@@ -7,13 +7,15 @@ A count is None where the place does not show the state: only the simulator sees
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from reports.leading import Leading, Reign, load_leading
 from reports.traced import Trace
+
+_GROUPS_TOPIC = "__consumer_offsets-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class ProtocolState:
     about: str
     """What the page calls it where it was never reached."""
     count: Callable[[Seen], int | None]
+    is_highest: bool = False
+    """Whether counts of several runs are compared and not added."""
 
 
 def _of_leading(count: Callable[[Leading], int]) -> Callable[[Seen], int | None]:
@@ -38,6 +42,26 @@ def _of_leading(count: Callable[[Leading], int]) -> Callable[[Seen], int | None]
 
 def _of_trace(kind: str) -> Callable[[Seen], int | None]:
     return lambda seen: None if seen.trace is None else seen.trace.count(kind)
+
+
+def _of_groups(count: Callable[[Trace], int]) -> Callable[[Seen], int | None]:
+    """None for a run without consumer groups: nothing is missing there."""
+
+    def counted(seen: Seen) -> int | None:
+        if seen.trace is None or seen.leading is None or not _coordinators(seen.leading):
+            return None
+        return count(seen.trace)
+
+    return counted
+
+
+def _coordinators(leading: Leading) -> list[Sequence[Reign]]:
+    """Who led each partition of the groups' own topic."""
+    return [own for key, own in leading.reigns.items() if key.startswith(_GROUPS_TOPIC)]
+
+
+def _coordinator_moves(trace: Trace) -> int:
+    return sum(max(0, len(own) - 1) for own in _coordinators(trace.leading))
 
 
 def _highest_epoch(leading: Leading) -> int:
@@ -75,6 +99,7 @@ STATES: tuple[ProtocolState, ...] = (
         name="highest-leader-epoch",
         about="a second leader epoch",
         count=_of_leading(_highest_epoch),
+        is_highest=True,
     ),
     ProtocolState(
         name="leaderless",
@@ -95,11 +120,32 @@ STATES: tuple[ProtocolState, ...] = (
         name="most-out-of-sync",
         about="a partition with replicas out of sync",
         count=_of_leading(_most_missing),
+        is_highest=True,
     ),
     ProtocolState(
         name="truncations",
         about="a log cut back to its leader's",
         count=_of_trace("truncate"),
+    ),
+    ProtocolState(
+        name="rebalances",
+        about="a rebalance of a consumer group",
+        count=_of_groups(lambda trace: trace.generations),
+    ),
+    ProtocolState(
+        name="members-fenced",
+        about="a fenced member of a consumer group",
+        count=_of_groups(lambda trace: trace.count("fenced")),
+    ),
+    ProtocolState(
+        name="coordinator-moves",
+        about="a group coordinator that moves",
+        count=_of_groups(_coordinator_moves),
+    ),
+    ProtocolState(
+        name="zombie-commits-refused",
+        about="a refused commit of a member that was replaced",
+        count=_of_groups(lambda trace: trace.count("commit_refused")),
     ),
 )
 
@@ -118,3 +164,16 @@ def counted(seen: Seen) -> dict[str, int | None]:
 def never_reached(counts: dict[str, int | None]) -> list[str]:
     """What the place shows and the run did not reach, in words."""
     return [state.about for state in STATES if counts.get(state.name) == 0]
+
+
+def total(runs: Iterable[Mapping[str, int | None]]) -> list[str]:
+    """A line for each state that a run of several has shown, with its sum, or its highest value."""
+    lines: list[str] = []
+    every = list(runs)
+    for state in STATES:
+        shown = [count for run in every if (count := run.get(state.name)) is not None]
+        if shown:
+            amount = max(shown) if state.is_highest else sum(shown)
+            reached = sum(count > 0 for count in shown)
+            lines.append(f"{state.name:28}{amount:>10,}  in {reached} of {len(shown)} runs")
+    return lines

@@ -23,6 +23,9 @@ METADATA = "__cluster_metadata"
 _EVENTS = frozenset(("crash", "start", "ready", "pause", "resume", "truncate", "role", "fault"))
 
 
+_OF_GROUPS = ("commit_refused", "fenced", "group")
+
+
 class Fate(Enum):
     """What became of a message; its value is the kind of the trace's event."""
 
@@ -92,7 +95,7 @@ class Trace:
         """The rows that are rare enough to be looked at one by one."""
         import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
-        rare = ["isr", *sorted(_EVENTS)]
+        rare = ["isr", *_OF_GROUPS, *sorted(_EVENTS)]
         kinds = self._table["kind"].cast("string")
         where = np.flatnonzero(np.asarray(pc.is_in(kinds, value_set=_texts(rare))))
         rows: list[dict[str, Any]] = self._table.take(where).to_pylist()
@@ -130,6 +133,11 @@ class Trace:
     def count(self, kind: str) -> int:
         """Events of this kind that are not about the metadata log."""
         return sum(row["topic"] != METADATA for row in self._of_kind(kind))
+
+    @cached_property
+    def generations(self) -> int:
+        """Generations and epochs of consumer groups that coordinators have begun."""
+        return len({(row["detail"], row["epoch"]) for row in self._of_kind("group")})
 
     def events(self, from_ns: int, to_ns: int) -> list[Event]:
         return [

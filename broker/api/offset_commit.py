@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.api.request import Request
+from broker.group_events import tell_of_commit
 from broker.groups.offset_requests import commit_failed
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -27,7 +28,9 @@ async def offset_commit(
         try:
             answer = await node.groups.submit(
                 body.group_id,
-                lambda machine, ticket, now: machine.offset_commit(ticket, body, version, now),
+                lambda machine, ticket, now: tell_of_commit(
+                    machine, body, machine.offset_commit(ticket, body, version, now)
+                ),
             )
         except KafkaError as error:
             answer = commit_failed(body, error.code)

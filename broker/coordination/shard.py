@@ -64,6 +64,8 @@ class Surroundings:
     clock: WallClock
     spawn: Callable[[Coroutine[Any, Any, None]], None]
     settings: ShardSettings
+    decided: Callable[[Partition, Step], None] = lambda partition, step: None
+    """Called with every step that is taken, before its records are written."""
 
 
 class _Job(NamedTuple):
@@ -190,6 +192,7 @@ class Shard(Generic[MachineT]):
                         self.machine.replay(record)
                     units += wanted
             replies += step.replies
+            self._around.decided(self.partition, step)
         if units:
             self._write(units, replies, now)
         else:

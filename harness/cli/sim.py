@@ -41,6 +41,8 @@ _WATCHING = ("all", "cheap", "off")
               help="Number of brokers.")  # fmt: skip
 @click.option("--length", "length_s", type=Finite(20, DAYS_30_S), default=40.0, show_default=True,
               help="Length of the run in simulated seconds.")  # fmt: skip
+@click.option("--groups", is_flag=True,
+              help="Add members of two consumer groups, one of each protocol.")  # fmt: skip
 @click.option("--invariants", type=click.Choice(_WATCHING), default="all", show_default=True,
               help="Invariants to check after every step.")  # fmt: skip
 @click.option("--save-schedule", type=click.Path(path_type=Path, dir_okay=False),
@@ -56,6 +58,7 @@ def sim(
     stop_at_first: bool,
     nodes: int,
     length_s: float,
+    groups: bool,
     invariants: str,
     save_schedule: Path | None,
     trace_file: Path | None,
@@ -77,7 +80,7 @@ def sim(
     watching = {"all": Cost.EXPENSIVE, "cheap": Cost.CHEAP, "off": None}[invariants]
     if count > 1:
         _refuse_with_count(schedule_file, save_schedule, trace_file, node_logs)
-        setting = Seeds(nodes=nodes, length_s=length_s, watching=watching)
+        setting = Seeds(nodes=nodes, length_s=length_s, watching=watching, groups=groups)
         seeds = range(seed or 0, (seed or 0) + count)
         return _sweep(seeds, jobs, setting, stop_at_first=stop_at_first)
     if stop_at_first:
@@ -87,7 +90,9 @@ def sim(
             schedule = Schedule.load(schedule_file)
             check_playable(schedule.faults)
         else:
-            schedule = draw_schedule(seed or 0, nodes=nodes, length_ms=length_s * 1000)
+            schedule = draw_schedule(
+                seed or 0, nodes=nodes, length_ms=length_s * 1000, groups=groups
+            )
         if save_schedule is not None:
             save_schedule.write_text(schedule.text())
         if trace_file is not None:
@@ -104,7 +109,7 @@ def sim(
         raise click.UsageError(str(error)) from None
     if schedule_file is not None:
         return _tell(ended, f"harness sim --schedule {schedule_file}{options(watching)}")
-    return _tell(ended, Seeds(nodes, length_s, watching).command(schedule.seed))
+    return _tell(ended, Seeds(nodes, length_s, watching, groups).command(schedule.seed))
 
 
 def _refuse_with_count(
@@ -151,8 +156,9 @@ def _sweep(seeds: range, jobs: int, setting: Seeds, *, stop_at_first: bool) -> i
         click.echo(f"stopped at the first one: {len(seeds) - count} seeds were not run")
     if any(not_valid.values()):
         return EXIT_CODES["invalid" if not_valid[Outcome.INVALID] else "unknown"]
-    if totals.zeros():
-        click.echo(f"unknown: no seed exercised {', '.join(totals.zeros())}")
+    zeros = totals.zeros(groups=setting.groups)
+    if zeros:
+        click.echo(f"unknown: no seed exercised {', '.join(zeros)}")
         return EXIT_CODES["unknown"]
     click.echo(f"valid: {len(seeds)} seeds")
     return EXIT_CODES["valid"]

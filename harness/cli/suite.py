@@ -13,7 +13,7 @@ from harness.cli.client_options import refuse_clients
 from harness.cli.exits import exit_code_of, with_notes
 from harness.cli.parameters import OutputFile
 from harness.cli.plan_options import NeverStrikesError, plan_of, plan_options
-from harness.cli.testing import STORE, carry_out, make_store, tell_github
+from harness.cli.testing import STORE, carry_out, make_store, tell_github, tell_states
 from harness.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def suite(
         told.append((plan.name, outcome.results()))
     if junit is not None:
         write_junit(told, junit)
+    tell_states([results for _, results in told])
     return worst_exit(codes)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from checkers.verdict import Validity
     from harness.run.outcome import Outcome
     from harness.run.plan import Plan
+    from harness.store.results import RunResults
 
 STORE = Path("store")
 
@@ -83,7 +84,17 @@ def run_test(
 
             # After each run, so that one that never ends does not take the others with it.
             write_junit(told, junit)
+    if test_count > 1 and not as_json:
+        tell_states([results for _, results in told])
     return worst_exit(codes)
+
+
+def tell_states(runs: Sequence[RunResults]) -> None:
+    """What several runs have reached together: states of the protocol, added up."""
+    from reports.protocol_states import total
+
+    for line in total(run.figures.get("states", {}) for run in runs):
+        click.echo(line)
 
 
 def make_store(root: Path) -> None:

@@ -25,6 +25,8 @@ from harness.run.interrupts import INTERRUPTS
 from harness.run.plan import Plan
 from harness.run.tally import Tally
 from harness.run.watchdog import Watchdog
+from harness.schedule.faults import TamperMessages
+from harness.schedule.schedule import Schedule
 
 _Result = TypeVar("_Result")
 _Answer = TypeVar("_Answer")
@@ -104,9 +106,17 @@ def play(
     return Played(INTERRUPTS.run(act(stage), lambda loop: Watchdog(log, loop)))
 
 
+def _tampers_with_messages(plan: Plan) -> bool:
+    """Whether the schedule that the plan plays has faults of single messages."""
+    if plan.schedule is None:
+        return False
+    faults = Schedule.load(Path(plan.schedule)).faults
+    return any(isinstance(each, TamperMessages) for each in faults)
+
+
 def make_place(plan: Plan, directory: Path) -> Place:
     # The proxy costs speed, so it stands there only for those who want it.
-    wire = "wire" in plan.faults
+    wire = "wire" in plan.faults or _tampers_with_messages(plan)
     match plan.on:
         case "netns":
             from harness.cluster.netns.place import NetnsPlace

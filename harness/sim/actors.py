@@ -15,9 +15,12 @@ from harness.sim.client_errors import BrokerError, ClientError
 from harness.sim.client_produce_queue import Outcome
 from harness.sim.client_reader import FetchSettings, Reader
 from harness.sim.client_settings import ClientSettings
+from harness.sim.member_actor import MemberActor
 from harness.sim.operations import REPLICAS, TOPIC
 from harness.sim.record import Commit, Record, Seen, Sent
 from harness.sim.stage import Stage
+
+GROUPS_TOPIC = "__consumer_offsets"
 
 _START_MS = 1_700_000_000_000
 _POLL_TIMEOUT_S = 5.0
@@ -52,6 +55,16 @@ class Actor:
             "commit": self._commit,
             "move": self._move,
             "reassign": self._reassign,
+            "move_coordinator": self._move_coordinator,
+        }
+        member = self._member = MemberActor(
+            name, self._client, record, lambda: int(simulation.now_s * 1e9)
+        )
+        self._do |= {
+            "join": member.join,
+            "consume": member.consume,
+            "stall": member.stall,
+            "leave": member.leave,
         }
 
     async def run(self, operations: Sequence[Operation]) -> None:
@@ -60,6 +73,7 @@ class Actor:
             if wait_s > 0:
                 await asyncio.sleep(wait_s)
             await self._do[operation.do](operation)
+        await self._member.stop()
         await self._settle()
 
     async def _settle(self) -> None:
@@ -114,11 +128,17 @@ class Actor:
 
     async def _move(self, operation: Operation) -> None:
         """Another replica becomes the preferred one, and is elected."""
-        key = (TOPIC, operation.arguments["partition"])
+        await self._move_leadership((TOPIC, operation.arguments["partition"]), operation)
+
+    async def _move_coordinator(self, operation: Operation) -> None:
+        """Likewise, of the first partition of the groups' own topic."""
+        await self._move_leadership((GROUPS_TOPIC, 0), operation)
+
+    async def _move_leadership(self, key: tuple[str, int], operation: Operation) -> None:
         admin = self._client.admin
 
         async def move() -> bool:
-            now = (await admin.describe_topic(TOPIC)).partitions[key[1]]
+            now = (await admin.describe_topic(key[0])).partitions[key[1]]
             others = [each for each in now.replicas if each != now.leader]
             if not others:
                 return False
@@ -191,6 +211,11 @@ class Actor:
             if place not in self._record.last_commits:
                 found = await self._committed(commit.client, commit.partition)
                 self._record.last_commits[place] = found
+        for each in self._record.group_commits:
+            place = (each.group, each.partition)
+            if place not in self._record.last_group_commits:
+                found = await self._committed(each.group, each.partition)
+                self._record.last_group_commits[place] = found
 
     async def _committed(self, group: str, partition: int) -> int | None:
         coordinator, slot = GroupCoordinator(self._client, group), (TOPIC, partition)

@@ -19,6 +19,7 @@ def problems(record: Record) -> Iterator[str]:
             yield f"partition {sent.partition} was never read back"
             break
     yield from _of_commits(record)
+    yield from _of_group_commits(record)
 
 
 def _of_commits(record: Record) -> Iterator[str]:
@@ -33,6 +34,23 @@ def _of_commits(record: Record) -> Iterator[str]:
             yield (
                 f"lost: {client} committed {expected} for partition {partition}, acknowledged, and "
                 f"{'nothing' if found is None else found} is committed now"
+            )
+
+
+def _of_group_commits(record: Record) -> Iterator[str]:
+    """A group goes on from what it has committed, so its offsets only rise: a lower one comes from
+    a member that should have been fenced, or from a coordinator that forgot."""
+    for (group, partition), found in sorted(record.last_group_commits.items()):
+        own = [e for e in record.group_commits if (e.group, e.partition) == (group, partition)]
+        acknowledged = max((each.offset for each in own if each.is_acknowledged), default=None)
+        possible = {each.offset for each in own if not each.is_refused}
+        now = "nothing" if found is None else str(found)
+        if found is not None and found not in possible:
+            yield f"{now} is committed by {group} for partition {partition}, and no member did so"
+        elif acknowledged is not None and (found is None or found < acknowledged):
+            yield (
+                f"lost: {group} committed {acknowledged} for partition {partition}, acknowledged, "
+                f"and {now} is committed now"
             )
 
 

@@ -42,11 +42,42 @@ class Reassign:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MoveCoordinator:
+    replica: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    group: str
+    strategy: str
+    instance: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stall:
+    for_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consume:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leave:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Where:
     partition: int
 
 
-Form = Send | Poll | Commit | Move | Reassign
+AboutPartition = Send | Poll | Commit | Move | Reassign
+AboutGroup = MoveCoordinator | Join | Stall | Consume | Leave
+Form = AboutPartition | AboutGroup
+
+STRATEGIES = ("range", "cooperative", "consumer")
 
 PARTITIONS = 3
 """At least."""
@@ -57,6 +88,11 @@ FORMS: dict[str, type[Form]] = {
     "commit": Commit,
     "move": Move,
     "reassign": Reassign,
+    "move_coordinator": MoveCoordinator,
+    "join": Join,
+    "consume": Consume,
+    "stall": Stall,
+    "leave": Leave,
 }
 
 
@@ -67,7 +103,10 @@ def check_operations(schedule: Schedule) -> None:
         for number, operation in enumerate(operations, 1):
             where = f"operations of {client}, {number}"
             form = _form(operation, where)
-            _check(form, schedule.nodes, where)
+            if isinstance(form, AboutPartition):
+                _check(form, schedule.nodes, where)
+            else:
+                _check_of_group(form, where)
             if isinstance(form, Send):
                 if form.value in values:
                     raise ScheduleError(
@@ -80,7 +119,7 @@ def check_operations(schedule: Schedule) -> None:
 def partitions_of(schedule: Schedule) -> int:
     """Enough for every operation, and no fewer when some are taken out."""
     used = (
-        operation.arguments["partition"]
+        operation.arguments.get("partition", 0)
         for operations in schedule.operations.values()
         for operation in operations
     )
@@ -103,7 +142,17 @@ def _form(operation: Operation, where: str) -> Form:
         raise ScheduleError(str(error)) from None
 
 
-def _check(form: Form, nodes: int, where: str) -> None:
+def _check_of_group(form: AboutGroup, where: str) -> None:
+    if isinstance(form, Join) and form.strategy not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        raise ScheduleError(f"{where}: unknown strategy {form.strategy!r}; choose one of {known}")
+    if isinstance(form, MoveCoordinator) and form.replica < 0:
+        raise ScheduleError(f"{where}: replica is {form.replica}; try 0")
+    if isinstance(form, Stall) and form.for_ms < 0:
+        raise ScheduleError(f"{where}: for_ms is {form.for_ms}; try 1000")
+
+
+def _check(form: AboutPartition, nodes: int, where: str) -> None:
     if form.partition < 0:
         raise ScheduleError(f"{where}: partition is {form.partition}; they are counted from 0")
     named: tuple[int, ...] = ()

@@ -41,12 +41,29 @@ class Commit:
 
 
 @dataclass(slots=True)
+class GroupCommit:
+    """An offset that a member has committed for its group, after it was given what lies before."""
+
+    group: str
+    partition: int
+    offset: int
+    is_acknowledged: bool = False
+    is_refused: bool = False
+    """Certainly not committed. Neither: it may have been kept or not."""
+
+
+@dataclass(slots=True)
 class Record:
     sends: list[Sent] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     last_commits: dict[tuple[str, int], int | None] = field(default_factory=dict)
     """By client and partition: what the coordinators told when all was healed and settled."""
+    group_commits: list[GroupCommit] = field(default_factory=list)
+    last_group_commits: dict[tuple[str, int], int | None] = field(default_factory=dict)
+    """By group and partition, likewise."""
+    delivered: int = 0
+    """Records that members of groups were given."""
     last_reading: dict[int, list[Seen]] = field(default_factory=dict)
     """By partition: everything, read when all was healed and settled."""
     asked_again_s: float | None = None

@@ -19,6 +19,7 @@ from harness.sim.invariants.comeback import REJOIN, Comeback, await_comeback, co
 from harness.sim.invariants.watch import Watch
 from harness.sim.judgement import problems
 from harness.sim.loop import SimulationError
+from harness.sim.member_operations import Members, draw_member_operations
 from harness.sim.node_errors import PropertiesError
 from harness.sim.operation_forms import PARTITIONS, check_operations, partitions_of
 from harness.sim.operations import REPLICAS, Load, draw_operations
@@ -62,22 +63,30 @@ class Ended:
     """What did not come back when all was healed."""
 
 
-def draw_schedule(seed: int, *, nodes: int = NODES, length_ms: float = LENGTH_MS) -> Schedule:
-    """Everything that a seed decides, as a file that can be kept, cut down and played again."""
+def draw_schedule(
+    seed: int, *, nodes: int = NODES, length_ms: float = LENGTH_MS, groups: bool = False
+) -> Schedule:
+    """Everything that a seed decides, as a file that can be kept, cut down and played again.
+
+    With `groups`, members of consumer groups and their faults come on top.
+    """
     decisions = Decisions(seed)
     load = Load(begin_ms=BEGIN_MS, end_ms=length_ms, nodes=nodes, partitions=PARTITIONS)
+    members = Members(begin_ms=BEGIN_MS, end_ms=length_ms)
+    more = draw_member_operations(decisions, members) if groups else {}
     schedule = Schedule(
         seed=seed,
         nodes=nodes,
         length_ms=length_ms,
         properties=_properties(decisions, nodes),
-        operations=draw_operations(decisions, load),
+        operations={**draw_operations(decisions, load), **more},
     )
     setting = Setting(
         nodes=tuple(f"n{number}" for number in range(1, nodes + 1)),
-        clients=load.clients,
+        clients=(*load.clients, *more),
         begin_ms=BEGIN_MS + 1_000.0,
         end_ms=length_ms - CALM_MS,
+        groups=groups,
     )
     return with_swarm(schedule, setting)
 

@@ -31,7 +31,8 @@ from harness.schedule.faults import (
     both_ways,
 )
 from harness.schedule.schedule import Schedule
-from harness.sim.swarm_messages import draw_message_faults
+from harness.sim.swarm_messages import draw_group_faults, draw_message_faults
+from harness.wire.match import MessageFault
 
 SHARE_OF_KINDS = 0.5
 SETTLE_MS = 8_000.0
@@ -52,6 +53,8 @@ class Setting:
     """Before it the cluster comes up in peace."""
     end_ms: float
     """All faults have ended by then."""
+    groups: bool = False
+    """Whether some clients are members of groups, so that their messages can be struck."""
 
     @property
     def minority(self) -> int:
@@ -87,7 +90,11 @@ def with_swarm(schedule: Schedule, setting: Setting) -> Schedule:
     swarm = swarm_of(decisions)
     points = _crash_points(decisions, setting) if swarm.has_crash_points else ()
     faults = _faults(decisions, swarm, setting, spare_power=bool(points))
-    messages = draw_message_faults(decisions, setting.nodes) if swarm.has_message_faults else ()
+    messages: tuple[MessageFault, ...] = ()
+    if swarm.has_message_faults:
+        messages = draw_message_faults(decisions, setting.nodes)
+    if setting.groups:
+        messages += draw_group_faults(decisions)
     return replace(schedule, faults=faults, message_faults=messages, crash_points=points)
 
 

@@ -48,6 +48,37 @@ _ERRORS: dict[ApiKey, tuple[ErrorCode, ...]] = {
 """What the broker did is told as a failure that every client tries again."""
 
 
+_GROUP_APIS = (
+    ApiKey.JOIN_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.HEARTBEAT,
+    ApiKey.LEAVE_GROUP,
+    ApiKey.OFFSET_COMMIT,
+    ApiKey.OFFSET_FETCH,
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+)
+
+
+def draw_group_faults(decisions: Decisions) -> tuple[MessageFault, ...]:
+    """Faults of messages between members of groups and their coordinators.
+
+    A commit is not doubled: the copy may come after a later commit of the same member, and nothing
+    in the request says so. Committed offsets could not be judged then.
+    """
+    count = decisions.random("swarm_messages", "group count").randint(2, COUNT_MAX)
+    drawn = []
+    for number in range(1, count + 1):
+        dice = decisions.random("swarm_message", f"g{number}")
+        api = dice.choice(_GROUP_APIS)
+        directions: tuple[Direction, ...] = ("request", "reply")
+        direction = "reply" if api == ApiKey.OFFSET_COMMIT else dice.choice(directions)
+        action = _action(dice, api, direction)
+        matcher = Matcher(api=api, direction=direction, nth=int(10 ** dice.uniform(0.0, 1.3)))
+        drawn.append(MessageFault(f"g{number}", matcher, action, dice.choice((1, 1, 2, 5))))
+    return tuple(drawn)
+
+
 def draw_message_faults(decisions: Decisions, nodes: Sequence[str]) -> tuple[MessageFault, ...]:
     count = decisions.random("swarm_messages", "count").randint(1, COUNT_MAX)
     drawn = []

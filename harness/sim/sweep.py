@@ -22,11 +22,13 @@ class Seeds:
     nodes: int = NODES
     length_s: float = LENGTH_MS / 1000
     watching: Cost | None = Cost.EXPENSIVE
+    groups: bool = False
 
     def command(self, seed: int) -> str:
         """Runs one of them alone."""
         more = "" if self.nodes == NODES else f" --nodes {self.nodes}"
         more += "" if self.length_s == LENGTH_MS / 1000 else f" --length {self.length_s:g}"
+        more += " --groups" if self.groups else ""
         return f"harness sim --seed {seed}{more}{options(self.watching)}"
 
 
@@ -55,7 +57,12 @@ class SeedEnded:
 def run_seed(seed: int, setting: Seeds = Seeds()) -> SeedEnded:  # noqa: B008 - it is frozen
     try:
         with node_logs(shown=False):
-            drawn = draw_schedule(seed, nodes=setting.nodes, length_ms=setting.length_s * 1000)
+            drawn = draw_schedule(
+                seed,
+                nodes=setting.nodes,
+                length_ms=setting.length_s * 1000,
+                groups=setting.groups,
+            )
             ended = run_schedule(drawn, watching=setting.watching)
     except Exception:
         stumbled = Verdict(Outcome.UNKNOWN, (traceback.format_exc(limit=-4),))

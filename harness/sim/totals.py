@@ -10,6 +10,14 @@ from harness.sim.record import Record
 from harness.sim.trace import Trace
 
 _METADATA = "__cluster_metadata"
+_GROUPS = "__consumer_offsets"
+_OF_GROUPS = (
+    "records_delivered_to_groups",
+    "rebalances",
+    "members_fenced",
+    "coordinator_moves",
+    "zombie_commits_refused",
+)
 
 
 @dataclass(slots=True)
@@ -32,6 +40,12 @@ class Totals:
     """From the logs of topics, by power losses."""
     messages_cut: int = 0
     message_faults: int = 0
+    records_delivered_to_groups: int = 0
+    rebalances: int = 0
+    """Generations and group epochs that were begun."""
+    members_fenced: int = 0
+    coordinator_moves: int = 0
+    zombie_commits_refused: int = 0
 
     @classmethod
     def of(cls, record: Record, trace: Trace, *, messages_cut: int, message_faults: int) -> Totals:
@@ -43,9 +57,16 @@ class Totals:
             records_read_from_followers=record.follower_reads,
             moves=record.moves - record.failed_moves,
             message_faults=message_faults,
+            records_delivered_to_groups=record.delivered,
         )
+        generations: set[tuple[str, int]] = set()
         for row in trace.rows():
             totals._count(row.kind, row.topic, row.offset, row.detail)
+            if row.kind == "group":
+                generations.add((row.detail, row.epoch))
+        totals.rebalances = len(generations)
+        # The first coordinator has not moved.
+        totals.coordinator_moves = max(0, totals.coordinator_moves - 1)
         return totals
 
     def _count(self, kind: str, topic: str, offset: int, detail: str) -> None:
@@ -56,6 +77,7 @@ class Totals:
                         self.quorum_elections += 1
                     else:
                         self.leader_changes += 1
+                        self.coordinator_moves += topic == _GROUPS
             case "truncate":
                 self.truncations += 1
                 self.records_truncated += max(0, int(detail) - offset)
@@ -73,6 +95,10 @@ class Totals:
             case "lost":
                 if detail.endswith(".log") and not detail.startswith(_METADATA):
                     self.record_bytes_lost += offset
+            case "fenced":
+                self.members_fenced += 1
+            case "commit_refused":
+                self.zombie_commits_refused += 1
             case _:
                 pass
 
@@ -84,9 +110,14 @@ class Totals:
             }
         )
 
-    def zeros(self) -> list[str]:
-        return [each.name for each in fields(self) if not getattr(self, each.name)]
+    def zeros(self, *, groups: bool = False) -> list[str]:
+        """What was never seen; without `groups` nobody expects anything of members."""
+        ignored = () if groups else _OF_GROUPS
+        names = [each.name for each in fields(self) if each.name not in ignored]
+        return [name for name in names if not getattr(self, name)]
 
     def lines(self) -> Iterable[str]:
         for each in fields(self):
+            if each.name in _OF_GROUPS and not self.rebalances:
+                continue  # there were no members
             yield f"{each.name.replace('_', ' '):32}{getattr(self, each.name):>10,}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -82,6 +82,9 @@ class ReplaceByError:
 Action = Delay | Drop | Duplicate | ReplaceByError
 
 
+Api = ApiKey | str | int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matcher:
     """A message matches when it has every property that is given; None asks for nothing.
@@ -90,8 +93,8 @@ class Matcher:
     the reply to an EndTxn is found by its transactional id.
     """
 
-    api: ApiKey | str | int | None = None
-    """Kafka's name (`EndTxn`, or `END_TXN`) or its number."""
+    api: Api | Sequence[Api] | None = None
+    """Kafka's name (`EndTxn`, or `END_TXN`) or its number; several of them match any."""
     direction: Direction | None = None
     node: str | None = None
     """At either end of the connection."""
@@ -110,7 +113,10 @@ class Matcher:
 
     def __post_init__(self) -> None:
         if self.api is not None:
-            object.__setattr__(self, "api", api_named(self.api))
+            found = tuple(map(api_named, _each_api(self.api)))
+            if not found:
+                raise MessageFaultError("api is an empty list", hint="leave it out to match all")
+            object.__setattr__(self, "api", found[0] if len(found) == 1 else found)
         if self.direction not in (None, "request", "reply"):
             raise MessageFaultError(
                 f"direction is {self.direction!r}", hint="try 'request' or 'reply'"
@@ -125,8 +131,9 @@ class Matcher:
             )
 
     @property
-    def api_key(self) -> ApiKey | None:
-        return None if self.api is None else api_named(self.api)
+    def api_keys(self) -> tuple[ApiKey, ...]:
+        """Kinds of requests that match; empty if any does."""
+        return () if self.api is None else tuple(map(api_named, _each_api(self.api)))
 
     @property
     def names_something(self) -> bool:
@@ -141,7 +148,7 @@ class Matcher:
         """Everything but `nth`."""
         if (
             (self.direction is not None and message.direction != self.direction)
-            or (self.api is not None and message.api_key != self.api)
+            or (self.api is not None and message.api_key not in self.api_keys)
             or (self.source is not None and message.source != self.source)
             or (self.target is not None and message.target != self.target)
             or (self.node is not None and self.node not in (message.source, message.target))
@@ -296,15 +303,20 @@ class MessageFaults:
     def _index(self) -> None:
         faults = tuple(self._in_force.values())
         self._asks_for_topics = any(each.matcher.topic is not None for each in faults)
-        self._for_any_api = tuple(each for each in faults if each.matcher.api_key is None)
+        self._for_any_api = tuple(each for each in faults if not each.matcher.api_keys)
         self._by_api = {
-            key: tuple(each for each in faults if each.matcher.api_key in (None, key))
-            for key in (each.matcher.api_key for each in faults)
-            if key is not None
+            key: tuple(
+                each for each in faults if not each.matcher.api_keys or key in each.matcher.api_keys
+            )
+            for key in {key: None for each in faults for key in each.matcher.api_keys}
         }
 
 
-def api_named(api: ApiKey | str | int) -> ApiKey:
+def _each_api(api: Api | Sequence[Api]) -> Sequence[Api]:
+    return (api,) if isinstance(api, str | int) else api
+
+
+def api_named(api: Api) -> ApiKey:
     keys = _api_keys()
     if isinstance(api, str):
         found = keys.get(_plain(api))

@@ -48,8 +48,9 @@ def faults_from_json(data: Any) -> list[MessageFault]:
 
 def fault_to_json(fault: MessageFault) -> dict[str, Any]:
     wanted = {each.name: getattr(fault.matcher, each.name) for each in fields(Matcher)}
-    if fault.matcher.api_key is not None:
-        wanted["api"] = name_of_api(fault.matcher.api_key)
+    names = [name_of_api(key) for key in fault.matcher.api_keys]
+    if names:
+        wanted["api"] = names[0] if len(names) == 1 else names
     return {
         "name": fault.name,
         "match": {name: value for name, value in wanted.items() if value is not None},
@@ -97,12 +98,16 @@ def _matcher(data: Any, where: str) -> Matcher:
             _whole_number(value, name, where)
         elif name != "api":
             _string(known, name, where)
-        elif isinstance(value, bool) or not isinstance(value, str | int):
+        elif not _are_apis(value if isinstance(value, list) else [value]):
             raise MessageFaultError(f"api is {value!r}", where=where, hint="try 'Produce'")
     try:
         return Matcher(**known)
     except MessageFaultError as error:
         raise error.at(where) from None
+
+
+def _are_apis(values: list[Any]) -> bool:
+    return all(isinstance(each, str | int) and not isinstance(each, bool) for each in values)
 
 
 def _action(data: Any, where: str) -> Action:

@@ -14,7 +14,7 @@ from tests.property.consumer_group_mutants import Mutant
 HERE = Path(__file__).parent / "groups" / "consumer"
 STORIES = sorted(HERE.glob("*.txt"))
 
-GUARDED = ("G03", "G05")
+GUARDED = ("G03", "G05", "G11", "L04")
 
 
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
@@ -42,6 +42,11 @@ def test_every_known_bug_has_its_story() -> None:
         (mutants.watch_no_sessions, "a_member_dies"),
         (mutants.begin_no_epoch_when_a_member_leaves, "a_member_dies"),
         (mutants.look_for_new_topics_only_once, "a_regular_expression_follows_topics"),
+        (mutants.take_tombstones_for_members, "g11_tombstones_without_their_records"),
+        (
+            mutants.accept_commits_of_earlier_epochs,
+            "l04_an_offset_from_before_the_partition_went_away",
+        ),
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from broker.coordination.step import CoordinatorRecord, Now
 from broker.groups.consumer import fencing, group, heartbeat, owners, reconciliation, regexes
 from broker.groups.consumer.group import ConsumerGroup
+from broker.groups.consumer.group_state import GroupState
 from broker.groups.consumer.member import Member
 from broker.groups.consumer.owners import Owners
 from broker.groups.consumer.partitions import Held, Partitions
 from broker.groups.consumer.reconciliation import Goal
+from broker.protocol.errors import ErrorCode
 
 Patch = pytest.MonkeyPatch
 Mutant = Callable[[Patch], None]
@@ -67,6 +70,24 @@ def forget_what_is_being_given_up(patch: Patch) -> None:
             self._take(after.assigned, after.member_id)
 
     patch.setattr(Owners, "change", change)
+
+
+def take_tombstones_for_members(patch: Patch) -> None:
+    """G11: a tombstone of a member that was never read makes one."""
+    replay = GroupState.replay_member
+
+    def careless(self: GroupState, member_id: str, value: Any) -> None:
+        if value is None and member_id not in self.members:
+            self._change(None, Member(member_id))
+        else:
+            replay(self, member_id, value)
+
+    patch.setattr(GroupState, "replay_member", careless)
+
+
+def accept_commits_of_earlier_epochs(patch: Patch) -> None:
+    """L04: whether the partition has been the member's own since is not asked."""
+    patch.setattr(ConsumerGroup, "check_commit_to", lambda *_: ErrorCode.NONE)
 
 
 def let_old_members_release_what_others_took(patch: Patch) -> None:

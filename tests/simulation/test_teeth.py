@@ -9,6 +9,8 @@ import pytest
 from broker.coordination import loading
 from broker.coordination.shard import Shard
 from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket
+from broker.groups.classic.group import ClassicGroup
+from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.machine import GroupMachine
 from broker.log import truncation
 from broker.log.breather import Breather
@@ -26,7 +28,8 @@ from broker.replication import follower, leader
 from broker.replication.fetch_check import Diverging
 from broker.replication.log_view import LogView
 from broker.replication.waiting_produces import WaitingProduces
-from harness.sim.sweep import run_seed
+from harness.sim.sweep import Seeds, run_seed
+from tests.property import consumer_group_mutants
 
 pytestmark = pytest.mark.sweep
 
@@ -171,6 +174,12 @@ def acknowledges_commits_at_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Shard, "_release_when_committed", release)
 
 
+def takes_commits_of_zombies(patch: pytest.MonkeyPatch) -> None:
+    """G05."""
+    patch.setattr(ClassicGroup, "check_commit", lambda *_: ErrorCode.NONE)
+    patch.setattr(ConsumerGroup, "check_commit", lambda *_: ErrorCode.NONE)
+
+
 LACKING = ("W-CAND", "W-LEADC", "W-SUPERSET", "W-HWACK", "lost")
 """Somebody who counts for complete is not."""
 
@@ -192,13 +201,21 @@ FOUND: list[tuple[Break, Findings]] = [
 ]
 
 
-def check_found(seeds: range, findings: Findings) -> None:
+FOUND_WITH_GROUPS: list[tuple[Break, Findings]] = [
+    (takes_commits_of_zombies, ("W-GEN",)),
+    (consumer_group_mutants.assign_what_others_hold, ("W-OWN",)),
+    (consumer_group_mutants.believe_that_what_must_go_is_gone, ("W-OWN",)),
+    (consumer_group_mutants.forget_what_is_being_given_up, ("W-OWN",)),
+]
+
+
+def check_found(seeds: range, findings: Findings, setting: Seeds = Seeds()) -> None:  # noqa: B008
     """The first seed that notices anything must notice this, and not what came of it.
 
     A node that gave up, or a run that could not go on, shows only that something is wrong.
     """
     for seed in seeds:
-        failure = run_seed(seed).failure
+        failure = run_seed(seed, setting).failure
         if failure is not None:
             assert failure.split(":")[0] in findings, f"seed {seed}: {failure}"
             return
@@ -223,6 +240,16 @@ def test_a_broken_rule_is_found(
     break_it(monkeypatch)
     # A second vote in one epoch matters to about one seed in thirty.
     check_found(range(1, 201), findings)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(("break_it", "findings"), FOUND_WITH_GROUPS)
+def test_a_broken_rule_of_groups_is_found(
+    break_it: Break, findings: Findings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_it(monkeypatch)
+    check_found(range(1, 31), findings, Seeds(groups=True))
 
 
 def a_rule_that_raises(patch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ lost, the partition seemed free, and a second member received it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from broker.groups.consumer.member import Member
 from broker.groups.consumer.partitions import Held
 
@@ -17,6 +19,12 @@ class Owners:
 
     def is_held(self, topic_id: bytes, number: int) -> bool:
         return number in self._by_topic.get(topic_id, ())
+
+    def __iter__(self) -> Iterator[tuple[bytes, int, str]]:
+        """Topic id, partition and the member that holds it, in no particular order."""
+        for topic_id, holders in self._by_topic.items():
+            for number, member_id in holders.items():
+                yield topic_id, number, member_id
 
     def owner(self, topic_id: bytes, number: int) -> str | None:
         """The id of the member that holds the partition."""

@@ -33,21 +33,34 @@ def seen_group(group: ConsumerGroup) -> SeenGroup:
         group.state_name,
         state.epoch,
         tuple(
-            SeenMember(each.member_id, each.instance_id, each.epoch, _owned(each))
+            SeenMember(
+                each.member_id,
+                each.instance_id,
+                each.epoch,
+                *_owned(each),
+                _named(state.targets.get(each.member_id, {})),
+            )
             for each in members
         ),
         repr(lasting),
+        {(topic_id.hex(), number): holder for topic_id, number, holder in state.owners},
     )
 
 
-def _owned(member: Member) -> tuple[tuple[str, int], ...]:
+def _owned(member: Member) -> tuple[tuple[tuple[str, int], ...], tuple[int, ...]]:
     owned = {
-        (topic_id.hex(), partition)
-        for held in (member.assigned, member.revoking)
+        (topic_id.hex(), partition): epoch
+        for held in (member.revoking, member.assigned)
         for topic_id, partitions in held.items()
-        for partition in partitions
+        for partition, epoch in partitions.items()
     }
-    return tuple(sorted(owned))
+    return tuple(sorted(owned)), tuple(owned[each] for each in sorted(owned))
+
+
+def _named(partitions: Partitions) -> tuple[tuple[str, int], ...]:
+    return tuple(
+        sorted((topic_id.hex(), each) for topic_id, them in partitions.items() for each in them)
+    )
 
 
 def _lasting_member(member: Member) -> object:

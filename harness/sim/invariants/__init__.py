@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.sim.invariants.base import Cost as Cost
 from harness.sim.invariants.base import Invariant
 from harness.sim.invariants.candidates_have_all import CandidatesHaveAll
+from harness.sim.invariants.current_commits import CurrentCommits
 from harness.sim.invariants.durable_commits import DurableCommits
 from harness.sim.invariants.epochs_fence import EpochsFence
 from harness.sim.invariants.equal_groups import EqualGroups
@@ -21,6 +22,7 @@ from harness.sim.invariants.no_surrender import NoSurrender
 from harness.sim.invariants.offsets_in_order import OffsetsInOrder
 from harness.sim.invariants.offsets_match import OffsetsMatch
 from harness.sim.invariants.one_leader import OneLeader
+from harness.sim.invariants.one_owner import OneOwner
 from harness.sim.invariants.rising_epochs import RisingEpochs
 from harness.sim.invariants.snapshot_covers import SnapshotCovers
 from harness.sim.invariants.sound_batches import SoundBatches
@@ -48,6 +50,8 @@ INVARIANTS = (
     KeptPlaces,
     OffsetsMatch,
     EqualGroups,
+    OneOwner,
+    CurrentCommits,
 )
 """In the order in which they are asked: the first one that is broken is told."""
 

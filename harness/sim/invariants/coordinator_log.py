@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from broker.inspect import SeenBatch, SeenSegment, read_batches
-from broker.protocol.batch import HEADER_SIZE, read_header
+from broker.protocol.batch import HEADER_SIZE, CorruptBatchError, read_header
 from broker.protocol.records import iterate_records
 from harness.sim.invariants.base import Key
 from harness.sim.invariants.replica import Replica
@@ -28,9 +28,12 @@ class LoggedRecord(NamedTuple):
 
 class CoordinatorLog:
     def __init__(self) -> None:
+        self.readings = 0
+        """How often it was read from its beginning."""
         self._begin()
 
     def _begin(self) -> None:
+        self.readings += 1
         self.records: list[LoggedRecord] = []
         self.latest: dict[bytes, LoggedRecord] = {}
         """The last record of each key, tombstones too."""
@@ -53,13 +56,18 @@ class CoordinatorLog:
 
     def _only_grew(self, segments: Sequence[SeenSegment], peek: Peek) -> bool:
         sizes = {(each.base_offset, each.path): each.size for each in segments}
+        if self.problem is not None:
+            return False  # what stands there may have been replaced by as many bytes
         if any(sizes.get(place, -1) < size for place, size in self._sizes.items()):
             return False
         if self._last is None:
             return True
         [segment] = [each for each in segments if each.base_offset == self._last.segment]
         head = peek(segment, self._last.position, HEADER_SIZE)
-        return len(head) == HEADER_SIZE and read_header(memoryview(head), 0).crc == self._last.crc
+        try:
+            return read_header(memoryview(head), 0).crc == self._last.crc
+        except CorruptBatchError:
+            return False  # a power loss has left other bytes there, or none
 
     def _take(self, segment: SeenSegment, position: int, content: bytes) -> None:
         found, self.problem = read_batches(segment, position, content)

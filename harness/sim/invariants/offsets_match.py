@@ -11,7 +11,7 @@ that a fault has damaged.
 
 from __future__ import annotations
 
-from broker.inspect import GROUPS_TOPIC, CommittedOffset, OffsetKey, SeenShard, group_shard
+from broker.inspect import CommittedOffset, OffsetKey, SeenShard
 from broker.protocol import codec
 from harness.sim.invariants.base import Cost, Key, Violation
 from harness.sim.invariants.coordinator_log import CoordinatorLog, CoordinatorLogs
@@ -34,12 +34,8 @@ class OffsetsMatch:
         leader epoch of the coordinator that did it."""
 
     def check(self, step: Step) -> Violation | None:
-        for replica in step.replicas.values():
-            if replica.topic != GROUPS_TOPIC:
-                continue
-            process = step.scene.process(replica.node)
-            shard = None if process is None else group_shard(process, replica.key[1])
-            if shard is None or not shard.is_settled or not replica.leads(shard.leader_epoch):
+        for replica, shard in step.coordinators():
+            if not replica.leads(shard.leader_epoch):
                 continue
             problem = self._look(step, replica, shard)
             if problem is not None:

@@ -157,7 +157,10 @@ def test_the_environment_of_a_run_tells_one_plugin_file_from_another(tmp_path: P
     [
         ("--system bagel", "unknown system 'bagel'; choose one of reference, kafka"),
         ("--client instant", "cannot be used with --system reference; try confluent or aiokafka"),
-        ("--system deaf", "--system deaf speaks deaf, and no known client does; add one with --plugin"),
+        (
+            "--system deaf",
+            "--system deaf speaks deaf, and no known client does; add one with --plugin",
+        ),
     ],
 )
 def test_systems_and_clients_must_fit(words: str, said: str) -> None:

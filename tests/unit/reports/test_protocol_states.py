@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from reports.protocol_states import STATES, count_states, never_reached
+from reports.protocol_states import STATES, count_states, never_reached, total
 from tests.unit.reports.stored_runs import lost_write
 
 END_NS = 3_000_000_000
@@ -21,6 +21,10 @@ def test_a_run_of_real_nodes_counts_what_its_nodes_said(tmp_path: Path) -> None:
         "isr-shrinks": 1,
         "most-out-of-sync": 1,
         "truncations": None,
+        "rebalances": None,
+        "members-fenced": None,
+        "coordinator-moves": None,
+        "zombie-commits-refused": None,
     }
     assert never_reached(counts) == []
 
@@ -29,10 +33,24 @@ def test_a_run_in_which_nothing_changed_has_reached_nothing(tmp_path: Path) -> N
     row = {"time_ns": 0, "node": "n1", "key": "t-0", "replicas": ["n1"], "isr": ["n1"]}
     (tmp_path / "cluster.jsonl").write_text(json.dumps({**row, "leader": "n1", "epoch": 0}) + "\n")
     counts = count_states(tmp_path, END_NS)
-    assert never_reached(counts) == [state.about for state in STATES if state.name != "truncations"]
+    shown = [state for state in STATES if counts[state.name] is not None]
+    assert len(shown) == 6
+    assert never_reached(counts) == [state.about for state in shown]
 
 
 def test_where_nobody_looked_nothing_is_said(tmp_path: Path) -> None:
     counts = count_states(tmp_path, END_NS)
     assert set(counts.values()) == {None}
     assert never_reached(counts) == []
+
+
+def test_several_runs_are_added_up() -> None:
+    runs: list[dict[str, int | None]] = [
+        {"elections": 2, "highest-leader-epoch": 7, "rebalances": None},
+        {"elections": 0, "highest-leader-epoch": 3, "rebalances": 4},
+    ]
+    assert [line.split() for line in total(runs)] == [
+        ["elections", "2", "in", "1", "of", "2", "runs"],
+        ["highest-leader-epoch", "7", "in", "2", "of", "2", "runs"],
+        ["rebalances", "4", "in", "1", "of", "1", "runs"],
+    ]

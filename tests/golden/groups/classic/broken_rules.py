@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.coordination.step import Now, Reply, Step, reply
+from broker.groups import offset_expiry
 from broker.groups.classic import answers, joining, rebalance, sessions, syncing
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.classic.member import Member
 from broker.groups.classic.membership import Membership
 from broker.groups.classic.state import State
 from broker.groups.classic.timers import GroupTimers
+from broker.groups.group import Group
+from broker.groups.offsets import CommittedOffset
+from broker.groups.settings import GroupSettings
 from broker.protocol.errors import ErrorCode
 
 
@@ -92,6 +96,13 @@ def _store_as_if(group: ClassicGroup, *rest: Any) -> Step:
     return Step(step.records, step.replies, lambda code, now: Step(replies=step.replies))
 
 
+def _expires_after_the_commit(
+    group: Group | None, committed: CommittedOffset, settings: GroupSettings, now: Now
+) -> bool:
+    since_ms = committed.commit_timestamp_ms
+    return now.wall_ms >= committed.expires_at_ms(since_ms, settings.offsets_retention_ms)
+
+
 _check_commit = ClassicGroup.check_commit
 _stored_member = ClassicGroup._stored_member
 _replace = Membership.replace
@@ -106,6 +117,18 @@ def _nothing(*_: Any) -> None:
 
 
 BROKEN = {
+    "offsets of empty groups expire early": BrokenRule(
+        "g01_offsets_of_a_live_group_do_not_expire",
+        offset_expiry,
+        "_has_expired",
+        _expires_after_the_commit,
+    ),
+    "offsets of live groups expire": BrokenRule(
+        "g01_offsets_of_a_live_group_do_not_expire",
+        ClassicGroup,
+        "offsets_expire_from_ms",
+        lambda group, commit_timestamp_ms: commit_timestamp_ms,
+    ),
     "commits of strangers": BrokenRule(
         "g05_a_commit_of_a_member_that_was_thrown_out",
         ClassicGroup,

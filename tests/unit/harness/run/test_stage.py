@@ -17,6 +17,8 @@ from harness.cluster.ssh.place import SshPlace
 from harness.errors import EnvironmentFailure
 from harness.run.plan import Plan
 from harness.run.stage import Stage, make_place, make_system, play
+from harness.schedule.faults import Kill, TamperMessages
+from harness.schedule.schedule import Schedule
 
 
 def ssh_plan(directory: Path, system: str = "reference") -> Plan:
@@ -68,3 +70,16 @@ def test_a_thread_that_never_returns_does_not_hold_up_the_end_of_a_run(tmp_path:
     is_released.set()
     assert played.result == "done"
     assert taken_s < 15
+
+
+def test_a_schedule_that_tampers_with_messages_has_its_proxy(tmp_path: Path) -> None:
+    """Without --nemesis wire: the faults come from the file."""
+    drop = TamperMessages(
+        name="w1", at_ms=0.0, match={"api": "OffsetCommit"}, action={"kind": "drop"}
+    )
+    kill = Kill(name="k1", at_ms=0.0, node="n1")
+    for fault, has_wire in ((drop, True), (kill, False)):
+        file = tmp_path / f"{fault.name}.json"
+        Schedule(seed=1, nodes=3, faults=(fault,)).save(file)
+        place = make_place(Plan(on="local", nemesis="none", schedule=str(file)), tmp_path)
+        assert (place.wire is not None) == has_wire

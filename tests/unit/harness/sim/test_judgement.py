@@ -6,7 +6,7 @@ import pytest
 
 from harness.sim.client_produce_queue import Delivered, Failed, Outcome, Unknown
 from harness.sim.judgement import problems
-from harness.sim.record import Commit, Record, Seen, Sent
+from harness.sim.record import Commit, GroupCommit, Record, Seen, Sent
 
 
 def sent(value: str, outcome: Outcome | None, client: str = "w1") -> Sent:
@@ -28,7 +28,17 @@ def record(sends: list[Sent], log: list[str], polled: list[Seen] | None = None) 
     return Record(sends=sends, seen=polled or [], last_reading={0: reading})
 
 
+def group_committed(found: int | None, *commits: tuple[int, str]) -> Record:
+    """Offsets that members of a group committed, each with what they heard: ok, no, or nothing."""
+    made = [GroupCommit("g", 0, offset, told == "ok", told == "no") for offset, told in commits]
+    return Record(group_commits=made, last_group_commits={("g", 0): found})
+
+
 INNOCENT = {
+    "a group has its last commit": group_committed(5, (3, "ok"), (5, "ok")),
+    "a group has a later commit of unknown outcome": group_committed(7, (5, "ok"), (7, "")),
+    "a zombie was refused": group_committed(5, (5, "ok"), (4, "no")),
+    "a group has nothing committed for certain": group_committed(None, (5, "")),
     "all acknowledged is there": record(
         [sent("a", Delivered(0)), sent("b", Delivered(1))], ["a", "b"]
     ),
@@ -45,6 +55,9 @@ INNOCENT = {
 }
 
 GUILTY = {
+    "a group goes back": (group_committed(4, (5, "ok"), (4, "")), "lost: g committed 5"),
+    "a group forgets": (group_committed(None, (5, "ok")), "and nothing is committed now"),
+    "a zombie is heard": (group_committed(4, (5, "ok"), (4, "no")), "and no member did so"),
     "lost": (record([sent("a", Delivered(0))], []), "lost: a"),
     "overwritten": (record([sent("a", Delivered(0))], ["b"]), "where b is now"),
     "a commit is lost": (committed(None, (1, True)), "lost: r1 committed 1"),

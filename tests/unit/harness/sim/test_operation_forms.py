@@ -38,6 +38,12 @@ def schedule(*operations: dict[str, Any]) -> Schedule:
         ({"do": "reassign", "partition": 0, "nodes": [1, 1]}, "name each node once"),
         ({"do": "move", "partition": 0, "replica": -1}, "replica is -1; try 0"),
         ({"do": "commit", "partition": 0, "offset": -1}, "offset is -1; they are counted from 0"),
+        (
+            {"do": "join", "group": "g", "strategy": "x"},
+            "unknown strategy 'x'; choose one of range",
+        ),
+        ({"do": "stall", "for_ms": -1.0}, "for_ms is -1.0; try 1000"),
+        ({"do": "move_coordinator", "replica": -1}, "replica is -1; try 0"),
     ],
 )
 def test_a_wrong_operation_is_refused_by_what_is_wrong(
@@ -56,7 +62,7 @@ def test_a_value_is_sent_once() -> None:
 
 
 def test_what_is_drawn_is_right() -> None:
-    drawn = draw_schedule(3)
+    drawn = draw_schedule(3, groups=True)
     check_operations(drawn)
     used = {each.do for operations in drawn.operations.values() for each in operations}
     assert used == set(FORMS)

@@ -54,6 +54,8 @@ def fetch(version: int, topic: str = "t", topic_id: bytes = TOPIC_ID, partition:
         ({"api": "END_TXN"}, True),
         ({"api": 26}, True),
         ({"api": "Produce"}, False),
+        ({"api": ["Produce", "EndTxn"]}, True),
+        ({"api": ["Produce", "Fetch"]}, False),
         ({"direction": "request"}, True),
         ({"direction": "reply"}, False),
         ({"source": "client"}, True),

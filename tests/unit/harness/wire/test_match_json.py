@@ -29,6 +29,7 @@ FAULTS = [
         ReplaceByError(ErrorCode.NOT_COORDINATOR),
         times=None,
     ),
+    MessageFault("either", Matcher(api=("Heartbeat", "ConsumerGroupHeartbeat"), nth=2), Drop()),
 ]
 
 
