@@ -20,6 +20,8 @@ sys.path.insert(0, str(ROOT))
 
 from checkers.contract import Contract, Promise  # noqa: E402
 from checkers.registry import all_checkers, rows  # noqa: E402
+from tests.differential.intended import INTENDED  # noqa: E402
+from tests.differential.judge import Kind  # noqa: E402
 
 _MARKED = re.compile(r"(<!-- generated: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
@@ -46,10 +48,25 @@ def promise(anomaly: str) -> Iterator[str]:
     yield f'{effect} ([contract](contract.md)): "{ruling.sentence}"'
 
 
+def differences(kind: Kind) -> Iterator[str]:
+    """One row per reason: where the difference shows, and why it is wanted."""
+    places: dict[tuple[str, str], set[str]] = {}
+    for entry in INTENDED:
+        if entry.kind is kind:
+            places.setdefault((entry.reason, entry.area), set()).add(entry.subject)
+    yield "| where | what is different, and why |"
+    yield "|---|---|"
+    for (reason, area), subjects in places.items():
+        shown = ", ".join(f"`{each}`" for each in sorted(subjects))
+        where = "every API" if area == "*" else area.replace("_", " ")
+        yield f"| {where}: {shown} | {reason} |"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "contract": contract_rows,
     "checkers": checker_rows,
     **{f"promise-{anomaly}": partial(promise, anomaly) for anomaly in rows()},
+    **{f"differences-{kind.name.lower()}": partial(differences, kind) for kind in Kind},
 }
 
 

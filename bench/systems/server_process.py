@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -36,12 +36,17 @@ class ServerProcess:
             start_new_session=True,
         )
         self._last_words: list[str] = []
-        assert self._process.stderr is not None
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._readers: list[threading.Thread] = []
+        self._read_by(self._listen)
 
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    def _read_by(self, reads: Callable[[], None]) -> None:
+        reader = threading.Thread(target=reads, daemon=True)
+        self._readers.append(reader)
+        reader.start()
 
     def _listen(self) -> None:
         assert self._process.stderr is not None
@@ -62,7 +67,7 @@ class ServerProcess:
         try:
             for line in self._process.stdout:
                 if "ready on " in line:
-                    threading.Thread(target=self._drain, daemon=True).start()
+                    self._read_by(self._drain)
                     return line.rpartition("ready on ")[2].split()[0]
         finally:
             stuck.cancel()
@@ -76,3 +81,9 @@ class ServerProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        # The pipes have ended with the process, so their readers end by themselves.
+        for reader in self._readers:
+            reader.join()
+        for pipe in (self._process.stdout, self._process.stderr):
+            assert pipe is not None
+            pipe.close()

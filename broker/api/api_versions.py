@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from broker.node import Node
 
 _FIRST_VERSION_WITH_SOFTWARE = 3
+_FIRST_VERSION_WITH_FEATURES_FROM_ZERO = 4
+"""Older clients take 0 as the first version of a feature for an error (KAFKA-17011)."""
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?\Z")
 
 _FEATURES = {
@@ -42,6 +44,7 @@ def api_versions(node: Node, request: Request[m.ApiVersionsRequest]) -> m.ApiVer
         supported_features=[
             m.SupportedFeatureKey(name=name, min_version=first, max_version=last)
             for name, (first, last) in _FEATURES.items()
+            if first > 0 or request.version >= _FIRST_VERSION_WITH_FEATURES_FROM_ZERO
         ],
         finalized_features_epoch=max(0, node.metadata.applied_offset - 1),
         finalized_features=[

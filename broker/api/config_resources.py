@@ -49,6 +49,8 @@ def current_configs(node: Node, resource_type: int, name: str) -> Mapping[str, s
     """What is set on the resource itself. Raises KafkaError where nothing can be."""
     image = node.metadata.image
     if resource_type == ResourceType.TOPIC:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "all topics together have no settings")
         topic_resource(node, name)
         return image.topic_configs(name)
     if resource_type == ResourceType.BROKER:

@@ -33,7 +33,7 @@ async def create_partitions(
     async def decide() -> Sequence[PartitionsAdded]:
         changes: list[PartitionsAdded] = []
         added = 0
-        for topic in body.topics:
+        for topic in {each.name: each for each in body.topics}.values():
             await request.pause()
             result = m.CreatePartitionsTopicResult(name=topic.name, error_message=None)
             results.append(result)

@@ -26,6 +26,8 @@ async def delete_records(
     until = asyncio.get_running_loop().time() + request.body.timeout_ms / 1000
     for topic in request.body.topics:
         await request.pause()
+        if not topic.partitions:
+            continue  # nothing to answer, so Kafka leaves the topic out
         answers: list[m.DeleteRecordsPartitionResult] = []
         response.topics.append(m.DeleteRecordsTopicResult(name=topic.name, partitions=answers))
         for asked in topic.partitions:

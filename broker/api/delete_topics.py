@@ -37,6 +37,7 @@ async def delete_topics(
         ids = (topic.topic_id for topic in found if topic is not None)
         twice = await repeated(ids, request)
         changes: list[TopicDeleted] = []
+        refused: dict[bytes, m.DeletableTopicResult] = {}
         for state in states:
             await request.pause()
             result = m.DeletableTopicResult(
@@ -45,7 +46,15 @@ async def delete_topics(
             results.append(result)
             try:
                 topic = _to_delete(node, state, request.version)
+                if topic.topic_id in refused:
+                    # One answer for both places, with all that they say of the topic.
+                    results.pop()
+                    first = refused[topic.topic_id]
+                    first.name = first.name or state.name
+                    first.topic_id = max(first.topic_id, state.topic_id)
+                    continue
                 if topic.topic_id in twice:
+                    refused[topic.topic_id] = result
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
             except KafkaError as error:
                 result.error_code, result.error_message = error.code, request.explain(error)

@@ -72,12 +72,15 @@ def _wrong_cursor(names: list[str]) -> m.DescribeTopicPartitionsResponse:
 
 
 def _unknown(name: str) -> m.DescribeTopicPartitionsResponseTopic:
-    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     try:
         check_topic_name(name)
     except KafkaError as invalid:
-        error = invalid.code
-    return m.DescribeTopicPartitionsResponseTopic(error_code=error, name=name)
+        return m.DescribeTopicPartitionsResponseTopic(error_code=invalid.code, name=name)
+    return m.DescribeTopicPartitionsResponseTopic(
+        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        name=name,
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
 
 
 def _describe(

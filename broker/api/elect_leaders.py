@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from broker.api.request import Request
-from broker.controller.elect_leaders import ElectionType, all_partitions, elect_leader
+from broker.controller.elect_leaders import ElectionType, elect_leader
 from broker.metadata.changes import PartitionsChanged
 from broker.metadata.partition_info import PartitionInfo
 from broker.protocol import messages as m
@@ -21,28 +21,36 @@ _FIRST_VERSION_WITH_TYPES = 1
 async def elect_leaders(
     node: Node, request: Request[m.ElectLeadersRequest]
 ) -> m.ElectLeadersResponse:
-    results: dict[tuple[str, int], m.PartitionResult] = {}
     kind_number = request.body.election_type if request.version >= _FIRST_VERSION_WITH_TYPES else 0
     try:
         kind = ElectionType(kind_number)
     except ValueError:
-        return m.ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
+        return await _refuse(request, kind_number)
     asks_for_all = request.body.topic_partitions is None
+    topics: list[m.ReplicaElectionResult] = []
+    results: dict[tuple[str, int], m.PartitionResult] = {}
 
     async def decide() -> Sequence[PartitionsChanged]:
         elected: dict[tuple[str, bytes], list[tuple[int, PartitionInfo]]] = {}
-        for name, index in _asked(node, request.body):
-            await request.pause()
-            result = m.PartitionResult(partition_id=index, error_message=None)
-            try:
-                change = elect_leader(node.metadata.image, name, index, kind, node.topic_rules)
-            except KafkaError as error:
-                if asks_for_all and error.code == ErrorCode.ELECTION_NOT_NEEDED:
-                    continue
-                result.error_code, result.error_message = error.code, request.explain(error)
-            else:
-                elected.setdefault((name, change.topic_id), []).extend(change.partitions)
-            results[name, index] = result
+        for name, indexes in _asked(node, request.body):
+            topic = m.ReplicaElectionResult(topic=name, partition_result=[])
+            topics.append(topic)
+            for index in indexes:
+                await request.pause()
+                if (name, index) not in results:
+                    result = m.PartitionResult(partition_id=index, error_message=None)
+                    results[name, index] = result
+                    try:
+                        change = elect_leader(
+                            node.metadata.image, name, index, kind, node.topic_rules
+                        )
+                        elected.setdefault((name, change.topic_id), []).extend(change.partitions)
+                    except KafkaError as error:
+                        result.error_code = error.code
+                        result.error_message = request.explain(error)
+                result = results[name, index]
+                if not (asks_for_all and result.error_code == ErrorCode.ELECTION_NOT_NEEDED):
+                    topic.partition_result.append(result)
         return [
             PartitionsChanged(name, topic_id, tuple(partitions))
             for (name, topic_id), partitions in elected.items()
@@ -54,25 +62,36 @@ async def elect_leaders(
         for result in results.values():
             if result.error_code == ErrorCode.NONE:
                 result.error_code, result.error_message = error.code, request.explain(error)
-    return _response(results)
+    return m.ElectLeadersResponse(replica_election_results=topics)
 
 
-def _asked(node: Node, body: m.ElectLeadersRequest) -> Iterator[tuple[str, int]]:
-    if body.topic_partitions is None:
-        yield from all_partitions(node.metadata.image)
-        return
-    seen: dict[tuple[str, int], None] = {}
-    for topic in body.topic_partitions:
-        seen.update(((topic.topic, index), None) for index in topic.partitions)
-    yield from seen
-
-
-def _response(
-    results: dict[tuple[str, int], m.PartitionResult],
+async def _refuse(
+    request: Request[m.ElectLeadersRequest], kind_number: int
 ) -> m.ElectLeadersResponse:
-    topics: dict[str, m.ReplicaElectionResult] = {}
-    for (name, _), result in results.items():
-        if name not in topics:
-            topics[name] = m.ReplicaElectionResult(topic=name, partition_result=[])
-        topics[name].partition_result.append(result)
-    return m.ElectLeadersResponse(replica_election_results=list(topics.values()))
+    """For a kind of election that does not exist: the request fails, and each partition too."""
+    response = m.ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
+    problem = KafkaError(
+        ErrorCode.INVALID_REQUEST, f"there is no kind {kind_number} of elections, only 0 and 1"
+    )
+    for topic in request.body.topic_partitions or ():
+        result = m.ReplicaElectionResult(topic=topic.topic, partition_result=[])
+        response.replica_election_results.append(result)
+        for index in topic.partitions:
+            await request.pause()
+            result.partition_result.append(
+                m.PartitionResult(
+                    partition_id=index,
+                    error_code=problem.code,
+                    error_message=request.explain(problem),
+                )
+            )
+    return response
+
+
+def _asked(node: Node, body: m.ElectLeadersRequest) -> Iterator[tuple[str, Sequence[int]]]:
+    if body.topic_partitions is None:
+        for topic in node.metadata.image.topics_sorted():
+            yield topic.name, range(len(topic.partitions))
+        return
+    for asked in body.topic_partitions:
+        yield asked.topic, asked.partitions

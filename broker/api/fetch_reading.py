@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _READ_COMMITTED = 1
 _NO_TOPIC_ID = bytes(16)
+_FOUND_BEFORE_READING = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+"""Kafka answers these with an empty list of aborted transactions, all other errors with null."""
 
 
 @dataclass(slots=True)
@@ -108,6 +110,8 @@ def read_target(node: Node, target: FetchTarget, limits: FetchLimits, reading: R
         reading.partitions.append(partition)
     except KafkaError as error:
         answer.error_code = error.code
+        if error.code in _FOUND_BEFORE_READING:
+            answer.aborted_transactions = []
         reading.must_answer = True
     else:
         if answer.records:

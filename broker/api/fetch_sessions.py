@@ -188,7 +188,7 @@ class FetchSessions:
             self._drop(request.session_id)
             session = FetchSession(0, by_topic_id, now)
             yield from session.update(request)
-            if request.session_epoch == _INITIAL_EPOCH and session.targets:
+            if request.session_epoch == _INITIAL_EPOCH:
                 self._admit(session, now)
             return session
         found = self._sessions.get(request.session_id)

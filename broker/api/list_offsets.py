@@ -37,17 +37,22 @@ async def list_offsets(node: Node, request: Request[m.ListOffsetsRequest]) -> m.
         ((topic.name, part.partition_index) for topic in body.topics for part in topic.partitions),
         request,
     )
-    response = m.ListOffsetsResponse(topics=[])
+    topics: dict[str, m.ListOffsetsTopicResponse] = {}
+    refused: set[tuple[str, int]] = set()
     for topic in body.topics:
         await request.pause()
-        answers: list[m.ListOffsetsPartitionResponse] = []
-        response.topics.append(m.ListOffsetsTopicResponse(name=topic.name, partitions=answers))
         for part in topic.partitions:
             await request.pause()
+            place = topic.name, part.partition_index
+            if place in refused:
+                continue
             answer = m.ListOffsetsPartitionResponse(partition_index=part.partition_index)
-            answers.append(answer)
+            if topic.name not in topics:
+                topics[topic.name] = m.ListOffsetsTopicResponse(name=topic.name, partitions=[])
+            topics[topic.name].partitions.append(answer)
             try:
-                if (topic.name, part.partition_index) in twice:
+                if place in twice:
+                    refused.add(place)
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "a partition is asked for twice")
                 partition = partition_to_serve(
                     node, topic.name, part.partition_index, part.current_leader_epoch
@@ -56,7 +61,7 @@ async def list_offsets(node: Node, request: Request[m.ListOffsetsRequest]) -> m.
                 await _find(partition, part.timestamp, committed_only, request.version, answer)
             except KafkaError as error:
                 answer.error_code = error.code
-    return response
+    return m.ListOffsetsResponse(topics=list(topics.values()))
 
 
 async def _find(

@@ -160,7 +160,10 @@ async def _asked_topic(
     except KafkaError as invalid:
         error = invalid.code
     return m.MetadataResponseTopic(
-        error_code=error, name=asked.name, is_internal=asked.name in INTERNAL_TOPICS
+        error_code=error,
+        name=asked.name,
+        is_internal=asked.name in INTERNAL_TOPICS,
+        topic_authorized_operations=TOPIC_OPERATIONS if with_operations else NOT_ASKED,
     )
 
 

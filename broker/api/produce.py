@@ -155,6 +155,8 @@ async def _answer_when_committed(
 def _produce_all(node: Node, request: Request[m.ProduceRequest], budget: WorkBudget) -> Answer:
     pending = _Pending()
     for topic in request.body.topic_data:
+        if not topic.partition_data:
+            continue  # nothing to answer, so Kafka leaves the topic out
         answers = pending.begin(topic)
         for data in topic.partition_data:
             answers.append(_append_one(node, request, topic, data, pending, budget))
@@ -168,6 +170,8 @@ async def _produce_wide(node: Node, request: Request[m.ProduceRequest]) -> m.Pro
     pending = _Pending()
     for topic in request.body.topic_data:
         await request.pause()
+        if not topic.partition_data:
+            continue  # nothing to answer, so Kafka leaves the topic out
         answers = pending.begin(topic)
         for data in topic.partition_data:
             await request.pause()

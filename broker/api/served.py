@@ -25,6 +25,9 @@ def served(
     handler: Callable[[Any, Any], Any],
     *,
     may_be_abandoned: bool = False,
+    up_to: int | None = None,
 ) -> tuple[int, Api]:
+    """In all versions of the schema, or `up_to` the last one that Kafka calls stable."""
     version_min, version_max = API_VERSIONS[key]
-    return key, Api(handler, version_min, version_max, may_be_abandoned)
+    last = version_max if up_to is None else up_to
+    return key, Api(handler, version_min, last, may_be_abandoned)

@@ -83,7 +83,8 @@ API_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.CONSUMER_GROUP_DESCRIBE, consumer_group_describe),
         served(ApiKey.API_VERSIONS, api_versions),
         served(ApiKey.DELETE_RECORDS, delete_records),
-        served(ApiKey.INIT_PRODUCER_ID, init_producer_id),
+        # Version 6 is for transactions in two phases (KIP-939), which are not finished.
+        served(ApiKey.INIT_PRODUCER_ID, init_producer_id, up_to=5),
         served(ApiKey.OFFSET_FOR_LEADER_EPOCH, offset_for_leader_epoch),
         served(ApiKey.DESCRIBE_ACLS, describe_acls),
         served(ApiKey.DESCRIBE_CONFIGS, describe_configs),

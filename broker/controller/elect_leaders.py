@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import IntEnum
 
 from broker.controller.partition_change import Election, next_state
@@ -47,10 +46,3 @@ def elect_leader(
             f"none of the replicas {list(old.replicas)} is there",
         )
     return PartitionsChanged(name, topic.topic_id, ((index, info),))
-
-
-def all_partitions(image: Image) -> Iterator[tuple[str, int]]:
-    """What a request without a list means; what needs no election is left out of its answer."""
-    for topic in image.topics_sorted():
-        for index in range(len(topic.partitions)):
-            yield topic.name, index

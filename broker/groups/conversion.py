@@ -29,17 +29,22 @@ _COMPUTED_NEVER_MS = 0
 """So that the first member of the new protocol gets its share at once."""
 
 
-def to_consumer_group(group: ClassicGroup, around: Around) -> list[CoordinatorRecord]:
+def to_consumer_group(
+    group: ClassicGroup, around: Around, instance_id: str | None
+) -> list[CoordinatorRecord]:
     """The records of a consumer group whose members all speak the classic protocol.
 
     They are in the epoch of the last generation, and own what its leader assigned to them. If that
-    is not everything, because a rebalance is under way, the group needs a new target. Raises
-    KafkaError if the members are no consumers, or have assignors of their own.
+    is not everything, because a rebalance is under way, the group needs a new target. It gets one
+    when a member joins, except for a static member that only changes its protocol: `instance_id`
+    is that of the member for which the group is converted. Raises KafkaError if the members are no
+    consumers, or have assignors of their own.
     """
     members = [_to_consumer(group, member, around) for member in group.members]
     names = {name for member in members for name in member.topic_names}
     group_id, epoch = group.group_id, _epoch(group)
-    group_epoch = epoch if group.state is State.STABLE else epoch + 1
+    is_replaced = group.members.static_id(instance_id) is not None
+    group_epoch = epoch + 1 if is_replaced and group.state is not State.STABLE else epoch
     return [
         *(group_records.member(group_id, member) for member in members),
         group_records.group_epoch(group_id, group_epoch, around.hashes.of(names)),

@@ -78,7 +78,7 @@ class GroupsOfBothProtocols:
         converted: list[CoordinatorRecord] = []
         if group.state is not State.EMPTY:
             self._check_upgrade(group)
-            converted = to_consumer_group(group, self._consumer.around)
+            converted = to_consumer_group(group, self._consumer.around, body.instance_id)
         joined = self._consumer.join_converted(converted, body, client, now)
         # Whoever waits for a rebalance of the old kind is told to begin another one.
         code = ErrorCode.REBALANCE_IN_PROGRESS
@@ -229,7 +229,7 @@ class GroupsOfBothProtocols:
         """The last member of the consumer protocol, a static one, comes back as a classic one. It
         gets its partitions without a rebalance, if everybody has what the target says."""
         member_id = f"{body.group_instance_id}-{self._classic.context.new_uuid()}"
-        classic_members.check_join(group, body, existing.member_id)
+        classic_members.check_join(group, body, body.member_id)
         successor = replace(existing, member_id=member_id)
         successor, _ = classic_members.joining_member(group, successor, body, version, client)
         others = [each for each in group.state.members.values() if each is not existing]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -20,6 +21,18 @@ class _Anything:
 ANYTHING = _Anything()
 
 
+class Kind(Enum):
+    """What sort of difference: the headings of the page in the documentation."""
+
+    ABSENT = "What our broker does not serve"
+    SETTINGS = "Settings and their defaults"
+    FAILURES = "Kafka fails, our broker answers"
+    REFUSED = "Kafka accepts, our broker refuses"
+    ACCEPTED = "Kafka refuses, our broker accepts"
+    GROUPS = "Groups"
+    FORMS = "The same answer in another form"
+
+
 @dataclass(frozen=True)
 class Intended:
     """A difference from Apache Kafka that we want, or accept, and why."""
@@ -31,12 +44,18 @@ class Intended:
     stars at the beginning for any path to the field."""
     reason: str
     """One plain sentence."""
+    kind: Kind
     step: str = "*"
     """`story/step`, with stars as in file names."""
     versions: range | None = None
     """None: every version."""
     kafka: Any = ANYTHING
     ours: Any = ANYTHING
+
+    @property
+    def subject(self) -> str:
+        """The field for people: `topics.error_code`, or `api_keys[17]` where one is meant."""
+        return self.path.replace("[*]", "").replace("results[4/1].", "").lstrip("*.")
 
     def covers(self, difference: Difference) -> bool:
         return (

@@ -53,6 +53,9 @@ IDENTITY = (
 )  # fmt: skip
 """Fields that tell the elements of an array apart."""
 
+UNORDERED = frozenset(("partitions", "subscribed_topic_names"))
+"""Arrays of numbers or names that are sets in Kafka."""
+
 IN_ORDER = frozenset(("records",))
 """Arrays of structs whose order means something."""
 
@@ -87,6 +90,10 @@ class Symbols:
             self._names[kind, value] = f"<{kind} {number} of {self.step}>"
         return self._names[kind, value]
 
+    def known(self, kind: str, value: Any) -> Any:
+        """Same as `of`, but an id without a name does not get one."""
+        return value if value in _SENTINELS else self._names.get((kind, value), f"<{kind}>")
+
 
 def normalised(value: Any, symbols: Symbols, name: str = "") -> Any:
     """The same tree with symbols; `name` is that of the field in which the value stands."""
@@ -97,8 +104,9 @@ def normalised(value: Any, symbols: Symbols, name: str = "") -> Any:
     if isinstance(value, list) and name in IN_ORDER:
         return [normalised(each, symbols, name) for each in value]
     if isinstance(value, list):
-        named = [normalised(each, symbols, name) for each in sorted_elements(value, _before)]
-        return sorted_elements(named, identity)
+        ordered = sorted_elements(value, lambda element: _before(element, symbols))
+        named = [normalised(each, symbols, name) for each in ordered]
+        return sorted(named) if _is_set(name, named) else sorted_elements(named, identity)
     if name.endswith("error_code") and isinstance(value, int):
         return error_name(value)
     if name in PRESENCE_ONLY:
@@ -109,6 +117,10 @@ def normalised(value: Any, symbols: Symbols, name: str = "") -> Any:
     if kind == "member" and not _DRAWN_ID.search(value or ""):
         return value
     return value if kind is None else symbols.of(kind, value)
+
+
+def _is_set(name: str, elements: list[Any]) -> bool:
+    return name in UNORDERED and not any(isinstance(each, dict) for each in elements)
 
 
 def sorted_elements(elements: list[Any], key: Callable[[Any], Any]) -> list[Any]:
@@ -126,9 +138,24 @@ def identity(element: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(found.values())
 
 
-def _before(element: Mapping[str, Any]) -> list[Any]:
-    """Its place before symbols are bound: ids count for nothing, no two brokers share them."""
-    return [element.get(name) for name in IDENTITY if name not in SYMBOLS]
+def _before(element: Mapping[str, Any], symbols: Symbols) -> list[Any]:
+    """Its place before its own ids are bound: by its names, then by all that it contains.
+
+    New ids count for nothing, since no two brokers share them; known ones count by their symbols.
+    """
+    names = [element.get(name) for name in IDENTITY if name not in SYMBOLS]
+    return [names, _without_new_ids(element, symbols)]
+
+
+def _without_new_ids(value: Any, symbols: Symbols, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: _without_new_ids(each, symbols, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_new_ids(each, symbols, name) for each in value]
+    if name in DROPPED or name in PRESENCE_ONLY:
+        return None
+    kind = SYMBOLS.get(name)
+    return value if kind is None else symbols.known(kind, value)
 
 
 def error_name(code: int) -> str:

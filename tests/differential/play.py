@@ -58,7 +58,7 @@ def play(story: Story, version: int, system: System, advertised: Advertised, run
         story.tell(talk)
     except NotServedError as problem:
         lacks = str(problem)
-    except (StoryEndedError, LookupError, AttributeError) as problem:
+    except (StoryEndedError, LookupError, AttributeError, AssertionError) as problem:
         stopped = f"{type(problem).__name__}: {problem}"
     finally:
         talk.close()

@@ -25,6 +25,8 @@ def shown_plays(plays: Iterable[Play]) -> Iterator[str]:
             seen[step.name] += 1
             symbols.step = step.name
             answer = shown_outcome(step, symbols)
+            if step.is_setup:
+                continue
             answers = grouped.setdefault((step.name, seen[step.name]), {})
             answers.setdefault(answer, []).append(play.version)
         if play.stopped:

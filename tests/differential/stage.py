@@ -35,7 +35,7 @@ class Stage:
             if lacks:
                 self._leave_out(story, lacks[0])
                 continue
-            self.step_count += len(plays[0].steps)
+            self.step_count += sum(not step.is_setup for step in plays[0].steps)
             found.append(plays)
         return found
 

@@ -23,6 +23,8 @@ PROPERTIES: Mapping[str, str] = {
     # By default assignments of the new protocol are a second apart (KIP-1263).
     "group.consumer.assignment.interval.ms": "0",
     "group.min.session.timeout.ms": "500",
+    "group.max.size": "3",
+    "group.consumer.max.size": "3",
     "offsets.topic.num.partitions": "2",
     "transaction.state.log.num.partitions": "2",
     "log.segment.delete.delay.ms": "100",

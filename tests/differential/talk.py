@@ -56,6 +56,8 @@ class Step:
     """Plain values; None if there was no response."""
     ending: str = ""
     """What happened instead of a response: `closed`, `silent` or a sentence."""
+    is_setup: bool = False
+    """Not compared. Its ids get their names here, so that a later mixup is seen."""
 
 
 class Topic(NamedTuple):
@@ -103,6 +105,7 @@ class Talk:
     steps: list[Step] = field(default_factory=list)
     _connections: dict[str, Connection] = field(default_factory=dict)
     _names: int = 0
+    _setups: int = 0
 
     def name(self, what: str = "topic") -> str:
         """A new name for a topic or a group."""
@@ -208,6 +211,9 @@ class Talk:
             response = self.ask("setup", api, **fields)
             del self.steps[before:]
             if not error_codes(response) & _NOT_YET and until(response):
+                self._setups += 1
+                made = Step(f"setup {self._setups}", api, 0, {}, response, is_setup=True)
+                self.steps.append(made)
                 return response
             if time.monotonic() > deadline:
                 raise StoryEndedError(f"setup with {api_name(api)} is not ready: {response}")

@@ -9,7 +9,7 @@ import pytest
 
 from broker.protocol.apis import ApiKey
 from tests.differential.compare import ENDING, STOPPED, Difference, compared, value_differences
-from tests.differential.judge import Intended, judged, report
+from tests.differential.judge import Intended, Kind, judged, report
 from tests.differential.plain import Plain
 from tests.differential.play import Play
 from tests.differential.script import Story
@@ -106,7 +106,7 @@ def a_difference(**changed: Any) -> Difference:
     return difference
 
 
-FITTING = Intended("area", "topics[*].parts[*].offset", "Because.")
+FITTING = Intended("area", "topics[*].parts[*].offset", "Because.", Kind.FORMS)
 
 
 def test_an_intended_difference_is_no_failure() -> None:
@@ -118,14 +118,14 @@ def test_an_intended_difference_is_no_failure() -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        Intended("other", "topics[*].parts[*].offset", "Because."),
-        Intended("area", "topics[*].parts[*].error_code", "Because."),
-        Intended("area", "topics[*].parts.offset", "Because."),
-        Intended("area", "topics[*]", "Because."),
-        Intended("area", "topics[*].parts[*].offset", "Because.", step="story/step 1"),
-        Intended("area", "topics[*].parts[*].offset", "Because.", versions=range(1, 5)),
-        Intended("area", "topics[*].parts[*].offset", "Because.", kafka=9),
-        Intended("area", "topics[*].parts[*].offset", "Because.", ours=9),
+        Intended("other", "topics[*].parts[*].offset", "Because.", Kind.FORMS),
+        Intended("area", "topics[*].parts[*].error_code", "Because.", Kind.FORMS),
+        Intended("area", "topics[*].parts.offset", "Because.", Kind.FORMS),
+        Intended("area", "topics[*]", "Because.", Kind.FORMS),
+        Intended("area", "topics[*].parts[*].offset", "Because.", Kind.FORMS, step="story/step 1"),
+        Intended("area", "topics[*].parts[*].offset", "Because.", Kind.FORMS, versions=range(1, 5)),
+        Intended("area", "topics[*].parts[*].offset", "Because.", Kind.FORMS, kafka=9),
+        Intended("area", "topics[*].parts[*].offset", "Because.", Kind.FORMS, ours=9),
     ],
 )
 def test_an_entry_covers_nothing_but_what_it_says(entry: Intended) -> None:
@@ -140,7 +140,7 @@ def test_an_entry_that_is_not_needed_is_an_error_once_its_area_was_played() -> N
 
 
 def test_an_entry_for_every_area_is_needed_once_all_were_played() -> None:
-    everywhere = Intended("*", "**offset", "Because.")
+    everywhere = Intended("*", "**offset", "Because.", Kind.FORMS)
     assert judged([a_difference()], [everywhere], ["area", "*"]).is_good
     assert judged([], [everywhere], ["area"]).is_good
     assert not judged([], [everywhere], ["area", "*"]).is_good
@@ -159,3 +159,14 @@ def test_the_report_has_the_step_the_request_and_both_answers() -> None:
 def test_the_report_names_entries_that_are_not_needed() -> None:
     [line] = report(judged([], [FITTING], ["area"]))
     assert line.startswith("UNUSED")
+
+
+def test_a_setup_is_not_compared_but_names_its_ids() -> None:
+    plays: list[Play] = []
+    for shown in (b"a" * 16, b"b" * 16):
+        play = played(Plain(topic_id=b"a" * 16, offset=len(plays)), Plain(topic_id=shown))
+        play.steps[0].is_setup = True
+        plays.append(play)
+    [(path, kafka, ours)] = found(*plays)
+    assert path == "topic_id"
+    assert (kafka, ours) == ("<topic id 1 of step 0>", "<topic id 1 of step 1>")

@@ -86,3 +86,27 @@ def test_arrays_are_sorted_by_name_before_ids_are_bound() -> None:
 
 def test_versions_are_shown_as_ranges() -> None:
     assert shown_versions([0, 1, 2, 5, 7, 8]) == "v0-2, v5, v7-8"
+
+
+def test_elements_with_new_ids_only_are_told_apart_by_their_contents() -> None:
+    """No two brokers draw ids in the same order, so the order of ids says nothing."""
+    a, b = "c-01234567-89ab-cdef-0123-456789abcdef", "c-11234567-89ab-cdef-0123-456789abcdef"
+    one = [{"member_id": a, "assignment": b"all"}, {"member_id": b, "assignment": b""}]
+    other = [{"member_id": b, "assignment": b"all"}, {"member_id": a, "assignment": b""}]
+    assert normal({"members": one}) == normal({"members": other})
+
+
+def test_elements_with_known_ids_are_told_apart_by_their_ids() -> None:
+    a, b = "c-01234567-89ab-cdef-0123-456789abcdef", "c-11234567-89ab-cdef-0123-456789abcdef"
+    right, wrong = Symbols(step="s"), Symbols(step="s")
+    for symbols in (right, wrong):
+        normalised({"member_id": a}, symbols)
+        normalised({"member_id": b}, symbols)
+    one = [{"member_id": a, "assignment": b"all"}, {"member_id": b, "assignment": b""}]
+    other = [{"member_id": b, "assignment": b"all"}, {"member_id": a, "assignment": b""}]
+    assert normal({"members": one}, right) != normal({"members": other}, wrong)
+
+
+def test_partitions_and_subscriptions_are_sets_and_replicas_are_not() -> None:
+    assert normal({"partitions": [2, 0]}) == normal({"partitions": [0, 2]})
+    assert normal({"replica_nodes": [2, 0]}) != normal({"replica_nodes": [0, 2]})

@@ -29,6 +29,12 @@ def test_every_intended_difference_names_an_area_and_gives_a_sentence() -> None:
         assert len(entry.reason.split()) >= 4, entry
 
 
+def test_no_intended_difference_is_listed_twice() -> None:
+    assert len(INTENDED) == len(
+        {(each.area, each.path, each.step, each.versions, repr(each.ours)) for each in INTENDED}
+    )
+
+
 def test_only_versions_that_every_broker_has_are_played() -> None:
     story = next(story for story in STORIES if story.api_key == ApiKey.METADATA)
     assert played_versions(story, [{3: (0, 13)}, {3: (5, 8)}]) == [5, 6, 7, 8]

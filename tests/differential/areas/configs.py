@@ -29,6 +29,7 @@ def described(
 
 def show(talk: Talk, topic: str, *keys: str) -> None:
     wanted = described(TOPIC, topic, keys, include_synonyms=True)
+    talk.topic()  # What a broker applies later shows that it has applied the change.
     talk.ask("what it is now", DESCRIBE, version=4, **wanted)
 
 

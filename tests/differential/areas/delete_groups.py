@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from broker.protocol.apis import ApiKey
-from tests.differential.members import begun, commit, consumer, left, new_group, settled
+from tests.differential.members import (
+    begun,
+    commit,
+    consumer,
+    disturbed,
+    left,
+    new_group,
+    settled,
+)
 from tests.differential.script import story
 from tests.differential.talk import Fields, Talk
 
@@ -25,6 +33,14 @@ def groups(talk: Talk) -> None:
     talk.ask("again", groups_names=[group])
     left(talk, member := settled(talk))
     talk.ask("emptied group, twice", groups_names=[member.group, member.group])
+    left(talk, empty := settled(talk))
+    disturbed(talk, busy := settled(talk))
+    simple = new_group(talk)
+    talk.setup(ApiKey.OFFSET_COMMIT, version=9, **commit(simple, topic))
+    mixed = [empty.group, busy.group, simple, new_group(talk), ""]
+    talk.ask("several, in every state", groups_names=mixed)
+    talk.ask("several again", groups_names=mixed)
+    talk.ask("the member that left", ApiKey.HEARTBEAT, version=4, **empty.fields())
 
 
 @story(DELETE)

@@ -42,3 +42,6 @@ def of_the_new_protocol(talk: Talk) -> None:
     group = new_group(talk)
     consumer(talk, group, topic.name)
     talk.ask("consumer group", groups=[group])
+    classic = settled(talk).group
+    talk.ask("of both kinds, and an unknown one", groups=[classic, group, new_group(talk), ""])
+    talk.ask("one twice", groups=[classic, group, classic])

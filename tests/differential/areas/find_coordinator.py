@@ -19,6 +19,9 @@ def of_groups(talk: Talk) -> None:
     if talk.version >= 4:
         talk.ask("no keys", coordinator_keys=[])
         talk.ask("two keys, one twice", coordinator_keys=[group, "other", group])
+        talk.ask("an empty key among others", coordinator_keys=[group, "", "other"])
+        talk.ask("a key of 5000 characters", coordinator_keys=["x" * 5000, group])
+        talk.ask("many keys", coordinator_keys=[f"group-{number}" for number in range(50)])
 
 
 @story(FIND, 1)
@@ -32,5 +35,8 @@ def of_other_kinds(talk: Talk) -> None:
     talk.ask("transaction", **wanted)
     talk.ask("empty transactional id", key="", key_type=TRANSACTION, coordinator_keys=[""])
     talk.attempt("share group, a key that is none", key="x", key_type=SHARE, coordinator_keys=["x"])
+    talk.ask("two transactions", key=name, key_type=TRANSACTION, coordinator_keys=[name, "other"])
     talk.attempt("kind 3", key="x", key_type=3, coordinator_keys=["x"])
+    talk.attempt("kind 3, two keys", key="x", key_type=3, coordinator_keys=["x", "y"])
+    talk.attempt("kind 3, no keys", key="x", key_type=3, coordinator_keys=[])
     talk.attempt("kind -1", key="x", key_type=-1, coordinator_keys=["x"])

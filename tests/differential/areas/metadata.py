@@ -33,6 +33,7 @@ def by_name(talk: Talk) -> None:
         wanted = {"include_topic_authorized_operations": True}
         talk.ask("operations on the topic", topics=[{"name": topic.name}], **wanted)
         talk.ask("operations on an unknown topic", topics=[{"name": talk.name()}], **wanted)
+        talk.ask("operations on an illegal name", topics=[{"name": "no/name"}], **wanted)
     if 8 <= talk.version <= 10:
         wanted = {"include_cluster_authorized_operations": True}
         talk.ask("operations on the cluster", topics=[], **wanted)

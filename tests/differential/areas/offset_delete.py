@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker.protocol.apis import ApiKey
-from tests.differential.members import commit, join, left, new_group, settled
+from tests.differential.members import commit, consumer, join, left, new_group, settled
 from tests.differential.script import story
 from tests.differential.talk import Fields, Talk
 
@@ -39,6 +39,15 @@ def of_groups_with_members(talk: Talk) -> None:
     talk.ask("what is committed", ApiKey.OFFSET_FETCH, version=7, group_id=group, topics=None)
     left(talk, member)
     talk.ask("after the member left", **offsets(group, topic.name))
+    group = new_group(talk)
+    for each in (topic, other):
+        talk.setup(ApiKey.OFFSET_COMMIT, version=9, **commit(group, each))
+    consumer(talk, group, topic.name)
+    talk.ask("of the new protocol", **offsets(group, topic.name, other.name, partitions=(0, 1)))
+    talk.ask("the same again", **offsets(group, topic.name, other.name))
+    talk.ask("an unknown topic among others", **offsets(group, talk.name(), topic.name))
+    group = settled(talk, topics=[topic.name]).group
+    talk.ask("nothing was committed", **offsets(group, topic.name, other.name))
     connect = new_group(talk)
     talk.setup(ApiKey.OFFSET_COMMIT, version=9, **commit(connect, topic))
     talk.setup(ApiKey.JOIN_GROUP, version=3, **join(connect, protocol_type="connect"))

@@ -78,6 +78,24 @@ def several_groups(talk: Talk) -> None:
     talk.ask("none", groups=[])
     talk.ask("one twice", groups=one + one)
     talk.ask("one without a name", groups=one + bad)
+    talk.ask("two, stable ones", groups=one + two, require_stable=True)
+    everything = wanted(first, None)["groups"] + wanted(second, None)["groups"]
+    talk.ask("all topics of two", groups=everything)
+    talk.ask("all topics of two, stable ones", groups=everything, require_stable=True)
+    talk.ask("all topics of one, some of the other", groups=everything[:1] + two)
+    other = talk.topic(2)
+    committed(talk, other, first, partition=1, offset=7, metadata="")
+    committed(talk, other, second, offset=3)
+    unknown = (talk.name(), bytes(range(1, 17)))
+    listed = [topic, other, unknown]
+    many = wanted(first, listed, [0, 1])["groups"] + wanted(second, listed, [1, 0, 5])["groups"]
+    talk.ask("several topics of each", groups=many)
+    talk.ask("all topics of each", groups=everything)
+    member = settled(talk)
+    known = wanted(member.group, [topic], member_id=member.id, member_epoch=1)["groups"]
+    stale = wanted(member.group, [topic], member_id=member.id, member_epoch=7)["groups"]
+    talk.ask("a member among others", groups=one + known)
+    talk.ask("a member of another epoch among others", groups=stale + one)
 
 
 @story(FETCH, 9)

@@ -41,11 +41,13 @@ async def test_a_mistake_changes_nothing() -> None:
             (await alter(node, "t", {"segment.ms": None})).error_code,
             (await alter(node, "t", {"segment.ms": "8"}, times=2)).error_code,
             (await alter(node, "nope", {"segment.ms": "8"})).error_code,
+            (await alter(node, "", {"segment.ms": "8"})).error_code,
         ]
         assert codes == [
             ErrorCode.INVALID_CONFIG,
             ErrorCode.INVALID_REQUEST,
             ErrorCode.INVALID_REQUEST,
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            ErrorCode.INVALID_REQUEST,
         ]
         assert node.metadata.image.topic_configs("t") == {"retention.ms": "5"}

@@ -42,6 +42,26 @@ async def test_features_name_their_versions_and_an_epoch() -> None:
         assert told.finalized_features_epoch > before
 
 
+@pytest.mark.parametrize(
+    ("version", "names"),
+    [(3, ["metadata.version"]), (4, ["metadata.version", "group.version"])],
+)
+async def test_clients_before_version_4_hear_of_no_feature_that_begins_with_0(
+    version: int, names: list[str]
+) -> None:
+    async with running_node() as node:
+        told = api_versions(node, ask(ApiKey.API_VERSIONS, software(), version))
+        assert [each.name for each in told.supported_features] == names
+        assert len(told.finalized_features) == 2
+
+
+async def test_a_version_that_kafka_calls_unstable_is_not_advertised() -> None:
+    async with running_node() as node:
+        told = api_versions(node, ask(ApiKey.API_VERSIONS, software()))
+        ranges = {key.api_key: key.max_version for key in told.api_keys}
+        assert ranges[ApiKey.INIT_PRODUCER_ID] == 5
+
+
 @pytest.mark.parametrize("version", [5, 99, 32767])
 async def test_a_version_from_the_future_is_answered_with_the_list(version: int) -> None:
     async with running_node() as node:

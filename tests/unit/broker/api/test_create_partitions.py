@@ -75,3 +75,13 @@ async def test_a_topic_that_is_named_twice_stays_as_it_is() -> None:
     async with running_node() as node:
         await create_topic(node, "t")
         assert (await grow(node, "t", 3, times=2)).error_code == ErrorCode.INVALID_REQUEST
+
+
+async def test_a_topic_that_is_named_twice_is_answered_once() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        body = m.CreatePartitionsRequest(
+            topics=[m.CreatePartitionsTopic(name="t", count=3, assignments=None)] * 2
+        )
+        answer = await create_partitions(node, ask(ApiKey.CREATE_PARTITIONS, body))
+        assert [each.error_code for each in answer.results] == [ErrorCode.INVALID_REQUEST]

@@ -59,3 +59,11 @@ async def test_deleting_less_than_is_deleted_already_changes_nothing() -> None:
         append(node, "t", 5)
         await delete(node, "t", 4)
         assert (await delete(node, "t", 2)).low_watermark == 4
+
+
+async def test_a_topic_without_partitions_is_left_out_of_the_answer() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        body = m.DeleteRecordsRequest(topics=[m.DeleteRecordsTopic(name="t", partitions=[])])
+        answer = await delete_records(node, ask(ApiKey.DELETE_RECORDS, body))
+        assert answer.topics == []

@@ -3,6 +3,7 @@
 import pytest
 
 from broker.api.describe_topic_partitions import describe_topic_partitions
+from broker.api.operations import TOPIC_OPERATIONS
 from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
@@ -62,6 +63,7 @@ async def test_topics_are_told_by_name_and_unknown_ones_with_an_error() -> None:
         known, unknown, wrong = page(node, 10, names=("b b", "a", "b")).topics
         assert (known.name, known.topic_id, known.error_code) == ("a", topic_id, ErrorCode.NONE)
         assert (unknown.name, unknown.error_code) == ("b", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        assert unknown.topic_authorized_operations == TOPIC_OPERATIONS
         assert (wrong.name, wrong.error_code) == ("b b", ErrorCode.INVALID_TOPIC_EXCEPTION)
 
 

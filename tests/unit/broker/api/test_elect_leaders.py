@@ -84,6 +84,29 @@ async def test_an_unclean_election_is_for_partitions_without_a_leader() -> None:
 
 async def test_a_kind_of_election_that_nobody_knows_is_refused() -> None:
     async with running_node() as node:
-        body = m.ElectLeadersRequest(election_type=7, topic_partitions=None)
+        await topic_led_by(node, 1, 1)
+        asked = m.ElectLeadersRequestTopicPartitions(topic="t", partitions=[0, 1])
+        body = m.ElectLeadersRequest(election_type=7, topic_partitions=[asked])
         answer = await elect_leaders(node, ask(ApiKey.ELECT_LEADERS, body))
         assert answer.error_code == ErrorCode.INVALID_REQUEST
+        [topic] = answer.replica_election_results
+        codes = {each.partition_id: each.error_code for each in topic.partition_result}
+        assert codes == {0: ErrorCode.INVALID_REQUEST, 1: ErrorCode.INVALID_REQUEST}
+
+
+async def test_every_topic_and_every_place_of_a_request_has_an_answer() -> None:
+    async with running_node() as node:
+        await let_in(node, 2)
+        await topic_led_by(node, 1)
+        asked = [
+            m.ElectLeadersRequestTopicPartitions(topic="t", partitions=[0, 0]),
+            m.ElectLeadersRequestTopicPartitions(topic="other", partitions=[]),
+        ]
+        body = m.ElectLeadersRequest(election_type=PREFERRED, topic_partitions=asked)
+        answer = await elect_leaders(node, ask(ApiKey.ELECT_LEADERS, body))
+        found = [
+            (each.topic, [part.error_code for part in each.partition_result])
+            for each in answer.replica_election_results
+        ]
+        assert found == [("t", [ErrorCode.NONE, ErrorCode.NONE]), ("other", [])]
+        assert node.metadata.image.topics["t"].partitions[0].leader_epoch == 1

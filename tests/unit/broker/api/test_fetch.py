@@ -72,9 +72,11 @@ async def test_an_offset_outside_the_log_is_refused_at_once() -> None:
         # Null would be a broken answer to librdkafka.
         assert part.records is not None
         assert len(part.records) == 0
+        assert part.aborted_transactions is None
         assert node.metrics.topics["t"].failed_fetch_requests == 1
         part = await fetch(client, 0, topic="missing", max_wait_ms=15_000)
         assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert part.aborted_transactions == []
         assert "missing" not in node.metrics.topics
         assert part.records is not None
         assert len(part.records) == 0

@@ -269,3 +269,10 @@ async def test_a_follower_that_fell_far_back_reads_everything(
     for _ in range(3):
         append(changing)
     assert len(list(session.to_read_for_follower(journal))) == 2
+
+
+def test_a_session_may_begin_without_partitions() -> None:
+    cache = sessions()
+    session_id = begin(cache, request()).session_id
+    assert session_id > 0
+    assert indexes(begin(cache, request(4, session_id=session_id, epoch=1))) == [4]

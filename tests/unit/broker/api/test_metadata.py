@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 import pytest
 
 from broker.api.metadata import metadata
+from broker.api.operations import NOT_ASKED, TOPIC_OPERATIONS
 from broker.disk.memory import MemoryDisk
 from broker.node import Node
 from broker.protocol import messages as m
@@ -70,6 +71,16 @@ async def test_an_unknown_or_impossible_name_is_told_as_such() -> None:
             ErrorCode.INVALID_TOPIC_EXCEPTION,
         ]
         assert node.metadata.image.topics == {}
+
+
+async def test_operations_are_told_also_for_topics_that_are_not_there() -> None:
+    async with running_node({"auto.create.topics.enable": "false"}) as node:
+        body = named("nope", "a b")
+        told = await answer(node, body)
+        assert {each.topic_authorized_operations for each in told.topics} == {NOT_ASKED}
+        body.include_topic_authorized_operations = True
+        told = await answer(node, body)
+        assert {each.topic_authorized_operations for each in told.topics} == {TOPIC_OPERATIONS}
 
 
 async def test_a_topic_is_found_by_its_id_from_version_12_on() -> None:

@@ -180,3 +180,13 @@ async def test_a_gap_in_the_sequence_is_called_so_where_the_broker_sets_the_time
         append(node, "a", 1, producer_id=1)
         (answer,) = await produced(node, 9, ("a", gap))
         assert answer.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+async def test_a_topic_without_partitions_is_left_out_of_the_answer() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        body = m.ProduceRequest(
+            acks=1, timeout_ms=1000, topic_data=[m.TopicProduceData(name="t", partition_data=[])]
+        )
+        answer: Any = produce(node, ask(ApiKey.PRODUCE, body, 9))
+        assert answer.responses == []

@@ -3,7 +3,7 @@
 import pytest
 
 from broker.controller.balance import ELECTIONS_MAX, balance_leaders
-from broker.controller.elect_leaders import ElectionType, all_partitions, elect_leader
+from broker.controller.elect_leaders import ElectionType, elect_leader
 from broker.metadata.image import Image
 from broker.metadata.partition_info import RECOVERING, PartitionInfo
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -56,11 +56,6 @@ def test_an_unclean_election_without_need_or_without_anybody() -> None:
 def test_a_partition_that_is_not_there(topic: str, index: int) -> None:
     image = cluster([1], partition([1]))
     assert refusal(image, PREFERRED, topic, index) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
-def test_without_a_list_all_partitions_are_meant() -> None:
-    image = cluster([1], partition([1]), partition([1]))
-    assert list(all_partitions(image)) == [("t", 0), ("t", 1)]
 
 
 def leaders(image: Image) -> list[int]:

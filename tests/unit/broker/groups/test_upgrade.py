@@ -179,9 +179,20 @@ def test_a_group_in_its_first_rebalance_is_upgraded_to_epochs_from_1_on() -> Non
     desk = Desk(replace(AT_ONCE, group_initial_rebalance_delay_ms=3000), t=2)
     waiting = join(desk)
     response = desk.join("m", "t")
-    assert (response.member_epoch, desk.assigned(response)) == (3, {"t": [1]})
+    assert (response.member_epoch, desk.assigned(response)) == (2, {"t": [1]})
     assert [each.error_code for each in waiting] == [ErrorCode.REBALANCE_IN_PROGRESS]
-    assert [each.epoch for each in desk.group.state.members.values()] == [1, 3]
+    assert [each.epoch for each in desk.group.state.members.values()] == [1, 2]
+
+
+def test_a_static_member_that_changes_its_protocol_gets_what_others_left_behind() -> None:
+    """It takes the place of its predecessor, so nothing but the upgrade calls for a new target."""
+    desk, _ = classic_group(assigned=assignment(0), version=5, group_instance_id="one")
+    join(desk)
+    response = desk.join("m", "t", instance_id="one")
+    assert response.member_epoch == 2
+    assert desk.group.state.assignment_epoch == 2
+    targets = [desk.group.state.target_of(each, None) for each in desk.group.state.members]
+    assert sum(len(part) for target in targets for part in target.values()) == 2
 
 
 def test_a_group_of_which_only_offsets_are_known_takes_members_of_both_kinds() -> None:
@@ -245,6 +256,14 @@ def test_a_full_group_takes_no_classic_member() -> None:
     desk, _ = mixed_group(replace(AT_ONCE, group_consumer_max_size=2))
     [answer] = join(desk)
     assert answer.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+def test_a_full_group_takes_no_static_member_that_changes_its_protocol() -> None:
+    desk, _ = classic_group(replace(AT_ONCE, group_consumer_max_size=2))
+    desk.join("m", "t", instance_id="one")
+    [answer] = join(desk, version=5, group_instance_id="one")
+    assert answer.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert set(desk.group.state.members) >= {"m"}
 
 
 def test_a_classic_member_gets_its_assignment_by_sync() -> None:
