@@ -14,11 +14,11 @@ from broker.network.interface import Address
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.client_errors import BrokerError, ClientError, check, known_code
-from harness.sim.client_metadata import ClusterView, TopicView
+from harness.native.errors import BrokerError, ClientError, check, known_code
+from harness.native.metadata import ClusterView, TopicView
 
 if TYPE_CHECKING:
-    from harness.sim.client import Client
+    from harness.native.client import Client
 
 PREFERRED = 0
 UNCLEAN = 1

@@ -15,7 +15,7 @@ from broker.protocol import codec, frames
 from broker.protocol import messages as m
 from broker.protocol.apis import API_VERSIONS, ApiKey
 from broker.protocol.errors import ErrorCode, MalformedMessageError
-from harness.sim.client_errors import (
+from harness.native.errors import (
     ClientError,
     ConnectionLostError,
     RequestTimedOutError,

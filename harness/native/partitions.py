@@ -1,4 +1,4 @@
-"""Which partition the simulator's client chooses for a record that names only its key."""
+"""Which partition our own client chooses for a record that names only its key."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from harness.client.driver import ANY_PARTITION, Place, ToStore
 from harness.client.partitioners import BY_NAME
-from harness.sim.client import Client
-from harness.sim.client_errors import ClientError
+from harness.native.client import Client
+from harness.native.errors import ClientError
 
 
 class PartitionChoice:

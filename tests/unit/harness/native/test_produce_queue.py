@@ -6,7 +6,7 @@ import pytest
 
 from broker.protocol.errors import ErrorCode
 from broker.protocol.records import Record
-from harness.sim.client_produce_queue import (
+from harness.native.produce_queue import (
     Batch,
     Delivered,
     Failed,

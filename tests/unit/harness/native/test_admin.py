@@ -9,8 +9,8 @@ import pytest
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.client_admin import QuorumReplica
-from harness.sim.client_errors import (
+from harness.native.admin import QuorumReplica
+from harness.native.errors import (
     BrokerError,
     ConnectionLostError,
     RequestTimedOutError,
@@ -18,7 +18,7 @@ from harness.sim.client_errors import (
 )
 from harness.wire.message import Message
 from tests.nodes import CLUSTER_ID, running_node
-from tests.unit.harness.sim.client_worlds import HASTY, ScriptedBroker, client_of, scripted
+from tests.unit.harness.native.client_worlds import HASTY, ScriptedBroker, client_of, scripted
 
 
 async def test_a_topic_is_made_described_and_deleted() -> None:

@@ -10,17 +10,17 @@ from broker.protocol import codec
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.client_errors import ClientError, check
-from harness.sim.client_member import COME_BACK, NO_GENERATION, Member, MemberSettings
-from harness.sim.group_assignors import (
+from harness.native.assignors import (
     Claim,
     Slot,
     cooperative_assignment,
     range_assignment,
 )
+from harness.native.errors import ClientError, check
+from harness.native.member import COME_BACK, NO_GENERATION, Member, MemberSettings
 
 if TYPE_CHECKING:
-    from harness.sim.client import Client
+    from harness.native.client import Client
 
 _PROTOCOL_TYPE = "consumer"
 _SUBSCRIPTION = "ConsumerProtocolSubscription"

@@ -1,4 +1,4 @@
-"""How the simulator's own client puts the records of one send together into batches."""
+"""How our own client puts the records of one send together into batches."""
 
 from __future__ import annotations
 

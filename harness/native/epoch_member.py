@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.client_errors import ClientError, check
-from harness.sim.client_member import COME_BACK, Member, MemberSettings
-from harness.sim.group_assignors import Slot
+from harness.native.assignors import Slot
+from harness.native.errors import ClientError, check
+from harness.native.member import COME_BACK, Member, MemberSettings
 
 if TYPE_CHECKING:
-    from harness.sim.client import Client
+    from harness.native.client import Client
 
 _JOIN = 0
 _LEAVE = -1

@@ -14,8 +14,8 @@ from broker.network.sockets import SocketNetwork
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
 from broker.protocol.apis import API_VERSIONS, ApiKey
-from harness.sim.client import Client
-from harness.sim.client_settings import ClientSettings
+from harness.native.client import Client
+from harness.native.settings import ClientSettings
 from harness.wire.message import Message
 from harness.wire.tracker import ConnectionTracker, FrameReader
 

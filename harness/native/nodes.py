@@ -14,9 +14,9 @@ from typing import Any
 
 from broker.network.interface import Address, Network
 from broker.protocol.apis import ApiKey
-from harness.sim.client_connection import BrokerConnection
-from harness.sim.client_errors import ClientClosedError, ClientError, NodeUnreachableError
-from harness.sim.client_settings import Backoff, ClientSettings
+from harness.native.connection import BrokerConnection
+from harness.native.errors import ClientClosedError, ClientError, NodeUnreachableError
+from harness.native.settings import Backoff, ClientSettings
 
 MAIN_LANE = "main"
 

@@ -16,15 +16,15 @@ from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from broker.protocol.schema import ZERO_UUID
-from harness.sim.client_errors import (
+from harness.native.errors import (
     BrokerError,
     ClientError,
     NodeUnreachableError,
     NoLeaderError,
     known_code,
 )
-from harness.sim.client_nodes import Nodes
-from harness.sim.client_settings import ClientSettings
+from harness.native.nodes import Nodes
+from harness.native.settings import ClientSettings
 
 NO_NODE = -1
 

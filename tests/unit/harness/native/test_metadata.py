@@ -10,10 +10,10 @@ import pytest
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.client_errors import BrokerError, NodeUnreachableError, NoLeaderError
-from harness.sim.client_metadata import Leader
+from harness.native.errors import BrokerError, NodeUnreachableError, NoLeaderError
+from harness.native.metadata import Leader
 from harness.wire.message import Message
-from tests.unit.harness.sim.client_worlds import HASTY, ScriptedBroker, client_of, scripted
+from tests.unit.harness.native.client_worlds import HASTY, ScriptedBroker, client_of, scripted
 
 
 async def test_a_known_leader_is_not_asked_for_again() -> None:

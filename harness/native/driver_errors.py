@@ -1,10 +1,10 @@
-"""Errors of the simulator's own client by the names that histories have."""
+"""Errors of our own client by the names that histories have."""
 
 from __future__ import annotations
 
 from harness.client.driver import DriverError
-from harness.sim.client_coordinator import CommitRefusedError
-from harness.sim.client_errors import BrokerError, ClientError, NoLeaderError
+from harness.native.coordinator import CommitRefusedError
+from harness.native.errors import BrokerError, ClientError, NoLeaderError
 
 
 def driver_error(error: ClientError) -> DriverError:

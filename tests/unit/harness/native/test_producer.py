@@ -12,14 +12,14 @@ import pytest
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.client import Client
-from harness.sim.client_errors import ClientClosedError
-from harness.sim.client_produce_queue import Delivered, Failed, Unknown
-from harness.sim.client_producer import ACKS_LEADER, ACKS_NONE, ProducerSettings
-from harness.sim.client_reader import EARLIEST, LATEST, FetchSettings
+from harness.native.client import Client
+from harness.native.errors import ClientClosedError
+from harness.native.produce_queue import Delivered, Failed, Unknown
+from harness.native.producer import ACKS_LEADER, ACKS_NONE, ProducerSettings
+from harness.native.reader import EARLIEST, LATEST, FetchSettings
 from harness.wire.message import Message
 from tests.nodes import PATIENCE_S, running_node, wait_until
-from tests.unit.harness.sim.client_worlds import (
+from tests.unit.harness.native.client_worlds import (
     HASTY,
     CuttingNetwork,
     ScriptedBroker,

@@ -1,8 +1,8 @@
-"""Our own small Kafka client, for the simulator and for everything a real client would not do.
+"""Our own small Kafka client: connections, metadata, producers, readers, administration.
 
-It uses only what it is handed: the running loop, a `Network`, a clock for timestamps, randomness
-for its back-offs. Every outcome is told apart: done, certainly not done, unknown. Transactions and
-members of groups are for other files that use this one.
+It uses only what it is given: the running loop, a `Network`, a clock for timestamps, randomness for
+its back-offs. Every outcome is one of three: done, certainly not done, unknown. Members of groups
+are in files of their own, which use this one (member.py).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 
 from broker.network.interface import Address, Network
 from broker.protocol.apis import ApiKey
-from harness.sim.client_admin import Admin
-from harness.sim.client_errors import ClientError, NodeUnreachableError, RequestTimedOutError
-from harness.sim.client_metadata import Metadata
-from harness.sim.client_nodes import Nodes
-from harness.sim.client_producer import Producer, ProducerSettings
-from harness.sim.client_reader import Reader
-from harness.sim.client_settings import Backoff, ClientSettings
+from harness.native.admin import Admin
+from harness.native.errors import ClientError, NodeUnreachableError, RequestTimedOutError
+from harness.native.metadata import Metadata
+from harness.native.nodes import Nodes
+from harness.native.producer import Producer, ProducerSettings
+from harness.native.reader import Reader
+from harness.native.settings import Backoff, ClientSettings
 
 T = TypeVar("T")
 

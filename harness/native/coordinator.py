@@ -9,10 +9,10 @@ from broker.network.interface import Address
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.client_errors import BrokerError, ClientError, check
+from harness.native.errors import BrokerError, ClientError, check
 
 if TYPE_CHECKING:
-    from harness.sim.client import Client
+    from harness.native.client import Client
 
 _GROUP = 0
 _LAST_BY_NAME = 9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.sim.group_assignors import (
+from harness.native.assignors import (
     Claim,
     Slot,
     cooperative_assignment,

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from broker.protocol.errors import ErrorCode
-from harness.sim.client_coordinator import GroupCoordinator
-from harness.sim.client_errors import ClientError, OffsetOutOfRangeError
-from harness.sim.client_reader import EARLIEST, FetchSettings, Reader
-from harness.sim.client_records import ReadRecord
-from harness.sim.group_assignors import Slot
+from harness.native.assignors import Slot
+from harness.native.coordinator import GroupCoordinator
+from harness.native.errors import ClientError, OffsetOutOfRangeError
+from harness.native.reader import EARLIEST, FetchSettings, Reader
+from harness.native.records import ReadRecord
 
 if TYPE_CHECKING:
-    from harness.sim.client import Client
+    from harness.native.client import Client
 
 Change = Literal["assigned", "revoked", "lost"]
 NO_GENERATION = -1

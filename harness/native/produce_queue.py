@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from broker.protocol.errors import ErrorCode
 from broker.protocol.records import Record
-from harness.sim.client_errors import DEFINITE_REFUSALS
+from harness.native.errors import DEFINITE_REFUSALS
 
 IN_FLIGHT_MAX = 5
 """The broker remembers as many batches of a producer, to know them again."""

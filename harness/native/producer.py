@@ -20,10 +20,10 @@ from broker.protocol.errors import ErrorCode
 from broker.protocol.records import Record, build_batch
 from broker.protocol.schema import ZERO_UUID
 from harness.client.traffic import Meter
-from harness.sim.client_connection import BrokerConnection
-from harness.sim.client_errors import ClientClosedError, ClientError, check, known_code
-from harness.sim.client_metadata import Leader
-from harness.sim.client_produce_queue import (
+from harness.native.connection import BrokerConnection
+from harness.native.errors import ClientClosedError, ClientError, check, known_code
+from harness.native.metadata import Leader
+from harness.native.produce_queue import (
     IN_FLIGHT_MAX,
     NO_OFFSET,
     Batch,
@@ -31,10 +31,10 @@ from harness.sim.client_produce_queue import (
     Outcome,
     ProduceQueue,
 )
-from harness.sim.client_settings import Backoff
+from harness.native.settings import Backoff
 
 if TYPE_CHECKING:
-    from harness.sim.client import Client
+    from harness.native.client import Client
 
 ACKS_NONE = 0
 ACKS_LEADER = 1

@@ -12,17 +12,17 @@ from broker.network.interface import Address
 from broker.protocol import messages as m
 from broker.protocol.apis import API_VERSIONS, ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.client_errors import (
+from harness.native.errors import (
     ClientClosedError,
     ConnectionLostError,
     NodeUnreachableError,
     RequestTimedOutError,
     UnsupportedApiError,
 )
-from harness.sim.client_settings import Backoff
+from harness.native.settings import Backoff
 from harness.wire.message import Message
 from tests.nodes import running_node, wait_until
-from tests.unit.harness.sim.client_worlds import HASTY, ScriptedBroker, client_of, scripted
+from tests.unit.harness.native.client_worlds import HASTY, ScriptedBroker, client_of, scripted
 
 CLUSTER = m.DescribeClusterRequest()
 

@@ -13,18 +13,18 @@ from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from broker.protocol.schema import ZERO_UUID
-from harness.sim.client_connection import BrokerConnection
-from harness.sim.client_errors import (
+from harness.native.connection import BrokerConnection
+from harness.native.errors import (
     BrokerError,
     DivergingEpochError,
     OffsetOutOfRangeError,
     check,
 )
-from harness.sim.client_metadata import Leader
-from harness.sim.client_records import ReadBatch, ReadRecord, read_batches
+from harness.native.metadata import Leader
+from harness.native.records import ReadBatch, ReadRecord, read_batches
 
 if TYPE_CHECKING:
-    from harness.sim.client import Client
+    from harness.native.client import Client
 
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1

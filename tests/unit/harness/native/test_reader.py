@@ -13,10 +13,10 @@ from broker.protocol.batch import CorruptBatchError
 from broker.protocol.control import EndTransactionMarker, build_marker_batch
 from broker.protocol.errors import ErrorCode
 from broker.protocol.records import Record, build_batch
-from harness.sim.client import Client
-from harness.sim.client_errors import BrokerError, DivergingEpochError, OffsetOutOfRangeError
-from harness.sim.client_produce_queue import Delivered
-from harness.sim.client_reader import (
+from harness.native.client import Client
+from harness.native.errors import BrokerError, DivergingEpochError, OffsetOutOfRangeError
+from harness.native.produce_queue import Delivered
+from harness.native.reader import (
     EARLIEST,
     LATEST,
     READ_COMMITTED,
@@ -25,10 +25,10 @@ from harness.sim.client_reader import (
     FetchSettings,
     OffsetFound,
 )
-from harness.sim.client_records import ReadRecord, read_batches
+from harness.native.records import ReadRecord, read_batches
 from harness.wire.message import Message
 from tests.nodes import running_node
-from tests.unit.harness.sim.client_worlds import ScriptedBroker, client_of, scripted
+from tests.unit.harness.native.client_worlds import ScriptedBroker, client_of, scripted
 
 AT_ONCE = FetchSettings(max_wait_s=0.0)
 NOW_MS = 1_700_000_000_000

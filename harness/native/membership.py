@@ -1,4 +1,4 @@
-"""The simulator's own client as a member of a consumer group: all strategies, in virtual time.
+"""Our own client as a member of a consumer group, with every strategy.
 
 Its commits are attempted once, so it knows more than a library tells: one that was refused is
 certainly not committed. The timer of other libraries' automatic commits has no like here; such
@@ -13,17 +13,17 @@ from dataclasses import replace
 
 from harness.client.driver import DriverError, Polled, Read, place_of
 from harness.client.group_driver import Commits, Committed, Membership, Notice, Subscription
-from harness.sim.client import Client
-from harness.sim.client_classic_member import ClassicMember
-from harness.sim.client_epoch_member import EpochMember
-from harness.sim.client_errors import ClientError
-from harness.sim.client_member import Member, MemberSettings
-from harness.sim.client_reader import FetchSettings
-from harness.sim.group_assignors import Slot
-from harness.sim.sim_errors import driver_error
+from harness.native.assignors import Slot
+from harness.native.classic_member import ClassicMember
+from harness.native.client import Client
+from harness.native.driver_errors import driver_error
+from harness.native.epoch_member import EpochMember
+from harness.native.errors import ClientError
+from harness.native.member import Member, MemberSettings
+from harness.native.reader import FetchSettings
 
 
-class SimMembership:
+class NativeMembership:
     """At most one member at a time, of one client."""
 
     def __init__(
