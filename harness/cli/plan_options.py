@@ -115,7 +115,7 @@ _OPTIONS = (
     click.option("--system", default="reference", show_default=True, metavar="NAME",
                  help="System under test; harness systems ls lists them."),
     click.option("--client", metavar="NAME", show_default="confluent, or the system's own",
-                 help="Client library: confluent, aiokafka, or one of a plugin."),
+                 help="Client: confluent, aiokafka, native (our own), or one of a plugin."),
     click.option("--acks", type=click.Choice(("0", "1", "all", "-1")), show_default="all",
                  help="acks of the producers."),
     click.option("--enable-idempotence/--disable-idempotence", "enable_idempotence", default=None,

@@ -376,6 +376,7 @@ async def _each_of(*deeds: Any) -> None:
 def client_settings(plan: Plan, bootstrap: str) -> ClientSettings:
     return ClientSettings(
         bootstrap=bootstrap,
+        seed=plan.seed,
         acks=plan.acks,
         enable_idempotence=plan.enable_idempotence,
         retries=plan.retries,

@@ -1,0 +1,43 @@
+"""Our own client on real sockets: the third client of a run, beside the two libraries.
+
+Whatever it draws follows from the run's seed and the client's id, as in the simulator.
+"""
+
+from __future__ import annotations
+
+import time
+
+from broker.network.sockets import SocketNetwork
+from harness.client.base import ClientSettings
+from harness.client.kafka_client import KafkaClient
+from harness.decisions import Decisions
+from harness.errors import EnvironmentFailure
+from harness.native.driver import NativeDriver, Surroundings
+
+
+class NativeClient(KafkaClient):
+    def __init__(self, settings: ClientSettings, client_id: str) -> None:
+        self._settings = settings
+        surroundings = Surroundings(
+            network=SocketNetwork(),
+            random=Decisions(settings.seed).random("client", client_id),
+            now_ms=_wall_clock_ms,
+            now_ns=time.monotonic_ns,
+        )
+        super().__init__(
+            NativeDriver(surroundings, settings, client_id),
+            now_ms=_wall_clock_ms,
+            now_ns=time.monotonic_ns,
+        )
+
+    async def open(self) -> None:
+        for name in (*self._settings.producer_config, *self._settings.consumer_config):
+            raise EnvironmentFailure(
+                f"the native client has no property {name}: the run decides about all of its "
+                "settings; leave it out, or try --client confluent"
+            )
+        await super().open()
+
+
+def _wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
