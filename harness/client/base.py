@@ -93,6 +93,8 @@ class ClientSettings:
     poll_ms: int = 100
     seed: int = 0
     """Seed of the run, for a client that draws anything."""
+    protocol_versions: str = "newest"
+    """Versions of the APIs that the native client speaks (harness/native/versions.py)."""
     batching: Batching = Batching()
     producer_config: Mapping[str, str] = field(default_factory=dict)
     """Settings by the library's names; they override everything above."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _PROTOCOL_TYPE = "consumer"
 _SUBSCRIPTION = "ConsumerProtocolSubscription"
 _ASSIGNMENT = "ConsumerProtocolAssignment"
+_FIRST_STATIC = {ApiKey.JOIN_GROUP: 5, ApiKey.SYNC_GROUP: 3, ApiKey.HEARTBEAT: 3}
+"""First versions that carry a group.instance.id."""
 _VERSION = 2
 """The first in which owned partitions say of which generation they are."""
 
@@ -79,9 +81,7 @@ class ClassicMember(Member):
         )
         # The answer comes when all members have joined, or their time is up.
         timeout_s = settings.max_poll_s + self.client.settings.request_timeout_s
-        answer: m.JoinGroupResponse = await self.coordinator.ask(
-            ApiKey.JOIN_GROUP, body, lane="member", timeout_s=timeout_s
-        )
+        answer: m.JoinGroupResponse = await self._ask(ApiKey.JOIN_GROUP, body, timeout_s)
         if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = answer.member_id
             return None
@@ -119,9 +119,7 @@ class ClassicMember(Member):
             assignments=assignments,
         )
         timeout_s = self.settings.max_poll_s + self.client.settings.request_timeout_s
-        answer: m.SyncGroupResponse = await self.coordinator.ask(
-            ApiKey.SYNC_GROUP, body, lane="member", timeout_s=timeout_s
-        )
+        answer: m.SyncGroupResponse = await self._ask(ApiKey.SYNC_GROUP, body, timeout_s)
         if not self._goes_on(answer.error_code, "sync"):
             return None
         message = _decoded(_ASSIGNMENT, answer.assignment)
@@ -171,7 +169,7 @@ class ClassicMember(Member):
                 group_instance_id=settings.instance_id,
             )
             try:
-                answer = await self.coordinator.ask(ApiKey.HEARTBEAT, body, lane="member")
+                answer = await self._ask(ApiKey.HEARTBEAT, body)
                 if answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
                     return
                 if not self._goes_on(answer.error_code, "heartbeat"):
@@ -197,6 +195,12 @@ class ClassicMember(Member):
             group_id=self.settings.group, member_id=self.member_id, members=[identity]
         )
         await self.coordinator.ask(ApiKey.LEAVE_GROUP, body, lane="leave")
+
+    async def _ask(self, key: ApiKey, body: Any, timeout_s: float | None = None) -> Any:
+        at_least = 0 if self.settings.instance_id is None else _FIRST_STATIC[key]
+        return await self.coordinator.ask(
+            key, body, lane="member", timeout_s=timeout_s, at_least=at_least
+        )
 
     def _goes_on(self, code: int, what: str) -> bool:
         self.coordinator.heard(code)

@@ -6,7 +6,7 @@ No task of its own: what arrives, a time-out or the end of the connection comple
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +22,13 @@ from harness.native.errors import (
     UnsupportedApiError,
     check,
 )
+from harness.native.versions import Versions
 from harness.wire.tracker import FrameReader
 
 _BUFFER_BYTES = 64 << 10
 _SOFTWARE = "log-trial"
+_ANY = 1 << 15
+"""Above every version."""
 
 
 @dataclass(slots=True)
@@ -45,7 +48,7 @@ class BrokerConnection:
         *,
         place: str,
         client_id: str,
-        pinned: Mapping[ApiKey, int],
+        versions: Versions,
         on_closed: Callable[[BrokerConnection], None],
     ) -> None:
         self.place = place
@@ -53,7 +56,7 @@ class BrokerConnection:
         self.finalized_features: dict[str, int] = {}
         self._connection = connection
         self._client_id = client_id
-        self._pinned = pinned
+        self._versions = versions
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
         self._served: dict[int, tuple[int, int]] = {}
@@ -69,7 +72,7 @@ class BrokerConnection:
 
     async def introduce(self, timeout_s: float) -> None:
         """Asks which APIs are served. Nothing else may be asked before."""
-        version = self._pinned.get(ApiKey.API_VERSIONS, API_VERSIONS[ApiKey.API_VERSIONS][1])
+        version = self._versions.of(ApiKey.API_VERSIONS, *API_VERSIONS[ApiKey.API_VERSIONS])
         body = m.ApiVersionsRequest(client_software_name=_SOFTWARE, client_software_version="1")
         answer = await self.ask(ApiKey.API_VERSIONS, version, body, timeout_s)
         if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
@@ -82,14 +85,14 @@ class BrokerConnection:
             each.name: each.max_version_level for each in answer.finalized_features
         }
 
-    def version_of(self, key: ApiKey, at_most: int | None = None) -> int:
-        """The pinned version, or the newest that both sides know."""
+    def version_of(self, key: ApiKey, *, at_least: int = 0, at_most: int = _ANY) -> int:
+        """The pinned version, or one that both sides know and that is within these bounds: the
+        newest, or the one drawn for this client."""
         ours_min, ours_max = API_VERSIONS[key]
         theirs_min, theirs_max = self._served.get(key, (0, -1))
         lowest, highest = max(ours_min, theirs_min), min(ours_max, theirs_max)
-        version = self._pinned.get(key)
-        if version is None:
-            version = highest if at_most is None else min(highest, at_most)
+        wanted_min, wanted_max = max(lowest, at_least), min(highest, at_most)
+        version = self._versions.of(key, wanted_min, max(wanted_min, wanted_max))
         if not lowest <= version <= highest:
             raise UnsupportedApiError(
                 f"{self.place} serves {key.name} in versions {theirs_min} to {theirs_max}, "

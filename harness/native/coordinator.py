@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,14 @@ from broker.network.interface import Address
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.native.errors import BrokerError, ClientError, check
+from harness.native.errors import BrokerError, ClientError, NodeUnreachableError, check
 
 if TYPE_CHECKING:
     from harness.native.client import Client
 
 _GROUP = 0
+_SHARE_TO_FIND = 0.5
+"""Of the time that a call may take."""
 _LAST_BY_NAME = 9
 """Later versions name topics by their ids."""
 _MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -51,16 +54,23 @@ class GroupCoordinator:
         self._node: int | None = None
 
     async def ask(
-        self, key: ApiKey, body: Any, *, lane: str = "offsets", timeout_s: float | None = None
+        self,
+        key: ApiKey,
+        body: Any,
+        *,
+        lane: str = "offsets",
+        timeout_s: float | None = None,
+        at_least: int = 0,
     ) -> Any:
-        """The body of the answer; its error codes are the caller's to look at."""
+        """The body of the answer; its error codes are the caller's to look at. `at_least`: the
+        first version of the API that can do what is asked."""
         lane = f"group {self.group} {lane}"
         node = await self._find()
         try:
             connection = await self._client.nodes.connection(node, lane)
-            version = connection.version_of(key)
+            version = connection.version_of(key, at_least=at_least)
             if key in (ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH):
-                version = connection.version_of(key, at_most=_LAST_BY_NAME)
+                version = connection.version_of(key, at_least=at_least, at_most=_LAST_BY_NAME)
             if timeout_s is None:
                 timeout_s = self._client.settings.request_timeout_s
             return await connection.ask(key, version, body, timeout_s)
@@ -78,12 +88,22 @@ class GroupCoordinator:
             body = m.FindCoordinatorRequest(
                 key=self.group, key_type=_GROUP, coordinator_keys=[self.group]
             )
-            answer = await self._client.ask_anyone(ApiKey.FIND_COORDINATOR, body)
+            answer = await self._ask_anyone(body)
             found = answer.coordinators[0] if answer.coordinators else answer
             check(found.error_code, found.error_message, place=f"coordinator of {self.group}")
             self._client.nodes.learn({found.node_id: Address(found.host, found.port)})
             self._node = found.node_id
         return self._node
+
+    async def _ask_anyone(self, body: m.FindCoordinatorRequest) -> Any:
+        """Bounded: where no node answers, each of them may take its time-out."""
+        patience_s = self._client.settings.call_timeout_s * _SHARE_TO_FIND
+        try:
+            async with asyncio.timeout(patience_s):
+                return await self._client.ask_anyone(ApiKey.FIND_COORDINATOR, body)
+        except TimeoutError:
+            told = f"nobody names the coordinator of {self.group} within {patience_s:g} s"
+            raise NodeUnreachableError(told) from None
 
     async def commit(
         self,
@@ -92,6 +112,7 @@ class GroupCoordinator:
         generation: int,
         member_id: str,
         instance_id: str | None,
+        at_least: int = 0,
     ) -> None:
         """One attempt. Raises CommitRefusedError, or what leaves its outcome unknown."""
         topics: dict[str, list[m.OffsetCommitRequestPartition]] = {}
@@ -111,7 +132,7 @@ class GroupCoordinator:
                 for name, parts in topics.items()
             ],
         )
-        answer = await self.ask(ApiKey.OFFSET_COMMIT, body)
+        answer = await self.ask(ApiKey.OFFSET_COMMIT, body, at_least=at_least)
         for topic in answer.topics:
             for part in topic.partitions:
                 self.heard(part.error_code)
@@ -132,9 +153,18 @@ class GroupCoordinator:
                 for name, indexes in topics.items()
             ],
         )
-        body = m.OffsetFetchRequest(groups=[asked], require_stable=True)
+        body = m.OffsetFetchRequest(
+            group_id=self.group,
+            topics=[
+                m.OffsetFetchRequestTopic(name=name, partition_indexes=indexes)
+                for name, indexes in topics.items()
+            ],
+            groups=[asked],
+            require_stable=True,
+        )
         answer = await self.ask(ApiKey.OFFSET_FETCH, body)
-        (group,) = answer.groups
+        # Up to version 7 a request is about one group, and the answer has no list of groups.
+        group = answer.groups[0] if answer.groups else answer
         self.heard(group.error_code)
         check(group.error_code, place=f"offsets of {self.group}")
         found: dict[tuple[str, int], int | None] = {}

@@ -53,6 +53,7 @@ from harness.native.producer import ACKS_ALL, ACKS_LEADER, ACKS_NONE, Producer, 
 from harness.native.reader import READ_COMMITTED, READ_UNCOMMITTED, FetchSettings
 from harness.native.reading import Reading
 from harness.native.settings import ClientSettings
+from harness.native.versions import versions_of
 
 _T = TypeVar("_T")
 
@@ -110,6 +111,9 @@ class NativeDriver:
         patience_s = self._settings.delivery_timeout_ms / 1000
         return ClientSettings(
             client_id=self._client_id,
+            versions=versions_of(
+                self._settings.protocol_versions, self._settings.seed, self._client_id
+            ),
             connect_timeout_s=request_s,
             request_timeout_s=request_s,
             metadata_timeout_s=request_s,

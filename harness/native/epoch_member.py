@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _JOIN = 0
 _LEAVE = -1
 _LEAVE_FOR_A_WHILE = -2
+_FIRST_COMMIT_WITH_EPOCH = 9
 
 
 class EpochMember(Member):
@@ -33,6 +34,8 @@ class EpochMember(Member):
         member_id: str,
     ) -> None:
         super().__init__(client, settings, now_ns)
+        client.metadata.need_ids()
+        self.commit_at_least = _FIRST_COMMIT_WITH_EPOCH
         self.member_id = member_id
         self.generation = _JOIN
         self._reported: list[Slot] | None = None

@@ -112,9 +112,11 @@ class BrokerError(ClientError):
 
 
 class OffsetOutOfRangeError(BrokerError):
-    def __init__(self, place: str, offset: int) -> None:
+    def __init__(self, place: str, offset: int, *, is_fenced: bool) -> None:
+        """`is_fenced`: the fetch named the leader epoch, so no deposed leader answered so."""
         super().__init__(ErrorCode.OFFSET_OUT_OF_RANGE, f"asked for offset {offset}", place=place)
         self.offset = offset
+        self.is_fenced = is_fenced
 
 
 def known_code(code: int) -> ErrorCode:

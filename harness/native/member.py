@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Change = Literal["assigned", "revoked", "lost"]
 NO_GENERATION = -1
+_FIRST_STATIC_COMMIT = 7
 
 COME_BACK = frozenset(
     {
@@ -61,6 +62,8 @@ class Member:
         self.client = client
         self.settings = settings
         self.coordinator = GroupCoordinator(client, settings.group)
+        self.commit_at_least = 0 if settings.instance_id is None else _FIRST_STATIC_COMMIT
+        """First version of OffsetCommit that can say who commits."""
         self.member_id = ""
         self.generation = NO_GENERATION
         self.is_fenced = False

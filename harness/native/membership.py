@@ -110,6 +110,7 @@ class NativeMembership:
                 generation=member.generation,
                 member_id=member.member_id,
                 instance_id=member.settings.instance_id,
+                at_least=member.commit_at_least,
             )
         except ClientError as error:
             raise driver_error(error) from error

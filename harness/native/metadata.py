@@ -27,6 +27,9 @@ from harness.native.nodes import Nodes
 from harness.native.settings import ClientSettings
 
 NO_NODE = -1
+_FIRST_WITHOUT_AUTO_CREATION = 4
+"""Before it a question for a topic that was deleted may create it."""
+_FIRST_WITH_IDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,12 @@ class Metadata:
         self._answers = 0
         self._is_stale = True
         self.controller_id = NO_NODE
+        self._at_least = _FIRST_WITHOUT_AUTO_CREATION
+
+    def need_ids(self) -> None:
+        """From now on topics are known by id as well: a member of the new protocol needs that."""
+        if self._at_least < _FIRST_WITH_IDS:
+            self._at_least = _FIRST_WITH_IDS
 
     def invalidate(self) -> None:
         """The next who asks for a leader looks again."""
@@ -129,7 +138,7 @@ class Metadata:
                 connection = await self._nodes.connection(node_id)
         except TimeoutError:
             raise NodeUnreachableError(f"node {node_id}: no connection in time") from None
-        version = connection.version_of(ApiKey.METADATA)
+        version = connection.version_of(ApiKey.METADATA, at_least=self._at_least)
         asked: list[m.MetadataRequestTopic] | None = None
         if topics is not None:
             asked = [m.MetadataRequestTopic(name=name) for name in topics]

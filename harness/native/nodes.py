@@ -95,11 +95,14 @@ class Nodes:
         *,
         lane: str = MAIN_LANE,
         timeout_s: float | None = None,
+        at_least: int = 0,
     ) -> Any:
+        """`at_least`: the first version of the API that can do what is asked."""
         connection = await self.connection(node_id, lane)
         if timeout_s is None:
             timeout_s = self._settings.request_timeout_s
-        return await connection.ask(key, connection.version_of(key), body, timeout_s)
+        version = connection.version_of(key, at_least=at_least)
+        return await connection.ask(key, version, body, timeout_s)
 
     def close(self) -> None:
         self._closed = True
@@ -140,7 +143,7 @@ class Nodes:
             raw,
             place=place,
             client_id=self._settings.client_id,
-            pinned=self._settings.versions,
+            versions=self._settings.versions,
             on_closed=lambda closed: self._lost(link, closed),
         )
         try:

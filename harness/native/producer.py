@@ -41,6 +41,7 @@ ACKS_LEADER = 1
 ACKS_ALL = -1
 
 _LAST_VERSION_BY_NAME = 12
+_FIRST_VERSION_WITH_ZSTD = 7
 
 KeyAndValue = tuple[bytes | None, bytes | None]
 
@@ -241,10 +242,8 @@ class PartitionSender:
                     self._tell(batch, self.queue.give_up(batch))
 
     def _send(self, connection: BrokerConnection, batch: Batch) -> None:
-        version = connection.version_of(ApiKey.PRODUCE)
         topic_id = self._client.metadata.topic_id(self._topic)
-        if topic_id == ZERO_UUID:
-            version = connection.version_of(ApiKey.PRODUCE, at_most=_LAST_VERSION_BY_NAME)
+        version = self._version(connection, topic_id)
         self.queue.sent(batch)
         body = self._request(batch, topic_id)
         size = [(len(batch.records), len(self._bytes_of(batch)))]
@@ -263,6 +262,14 @@ class PartitionSender:
             ApiKey.PRODUCE, version, body, self._client.settings.request_timeout_s
         )
         answer.add_done_callback(lambda done: self._answered(batch, size, done))
+
+    def _version(self, connection: BrokerConnection, topic_id: bytes) -> int:
+        at_least = _FIRST_VERSION_WITH_ZSTD if self._settings.codec == Codec.ZSTD else 0
+        if topic_id == ZERO_UUID:
+            return connection.version_of(
+                ApiKey.PRODUCE, at_least=at_least, at_most=_LAST_VERSION_BY_NAME
+            )
+        return connection.version_of(ApiKey.PRODUCE, at_least=at_least)
 
     def _request(self, batch: Batch, topic_id: bytes) -> m.ProduceRequest:
         data = m.PartitionProduceData(index=self._partition, records=self._bytes_of(batch))

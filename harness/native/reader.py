@@ -33,6 +33,9 @@ LATEST = -1
 EARLIEST = -2
 
 _LAST_FETCH_BY_NAME = 12
+_FIRST_FETCH_WITH_EPOCH = 9
+_FIRST_FETCH_OF_ZSTD = 10
+_FIRST_LIST_OF_STABLE = 2
 _NO_EPOCH = -1
 _CONSUMER = -1
 _NO_SESSION_EPOCH = -1
@@ -99,6 +102,7 @@ class Reader:
     def __init__(self, client: Client, lane: str) -> None:
         self._client = client
         self._lane = lane
+        self._fetch_at_least = 0
 
     async def fetch(
         self, topic: str, partition: int, offset: int, settings: FetchSettings = DEFAULT_FETCH
@@ -140,10 +144,8 @@ class Reader:
         leader = await self._client.metadata.leader(topic, partition)
         node_id = leader.node_id if settings.node is None else settings.node
         connection = await self._connection(node_id)
-        version = connection.version_of(ApiKey.FETCH)
         topic_id = self._client.metadata.topic_id(topic)
-        if topic_id == ZERO_UUID:
-            version = connection.version_of(ApiKey.FETCH, at_most=_LAST_FETCH_BY_NAME)
+        version = self._fetch_version(connection, topic_id)
         part = m.FetchPartition(
             partition=partition,
             current_leader_epoch=leader.epoch,
@@ -168,7 +170,20 @@ class Reader:
         (answered,) = answer.responses
         (data,) = answered.partitions
         self._learn_leader(topic, partition, data, answer)
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            is_fenced = version >= _FIRST_FETCH_WITH_EPOCH and leader.epoch >= 0
+            raise OffsetOutOfRangeError(place, offset, is_fenced=is_fenced)
+        if data.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
+            self._fetch_at_least = _FIRST_FETCH_OF_ZSTD
         return _fetched(data, offset, place)
+
+    def _fetch_version(self, connection: BrokerConnection, topic_id: bytes) -> int:
+        at_least = self._fetch_at_least
+        if topic_id == ZERO_UUID:
+            return connection.version_of(
+                ApiKey.FETCH, at_least=at_least, at_most=_LAST_FETCH_BY_NAME
+            )
+        return connection.version_of(ApiKey.FETCH, at_least=at_least)
 
     def _learn_leader(
         self,
@@ -196,7 +211,11 @@ class Reader:
             timeout_ms=int(timeout_s * 1000),
         )
         answer = await self._client.nodes.ask(
-            leader.node_id, ApiKey.LIST_OFFSETS, body, lane=self._lane
+            leader.node_id,
+            ApiKey.LIST_OFFSETS,
+            body,
+            lane=self._lane,
+            at_least=0 if isolation == READ_UNCOMMITTED else _FIRST_LIST_OF_STABLE,
         )
         (found,) = answer.topics[0].partitions
         check(found.error_code, place=f"{topic}-{partition} on node {leader.node_id}")
@@ -219,8 +238,6 @@ class Reader:
 
 
 def _fetched(data: m.FetchResponsePartitionData, offset: int, place: str) -> Fetched:
-    if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-        raise OffsetOutOfRangeError(place, offset)
     if data.error_code != ErrorCode.NONE:
         raise BrokerError(data.error_code, place=place)
     if data.diverging_epoch is not None:

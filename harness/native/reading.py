@@ -63,9 +63,13 @@ class Reading:
             position = await self._offset(place, EARLIEST, READ_UNCOMMITTED)
         try:
             fetched = await self._reader.fetch(place.topic, place.partition, position, self._how)
-        except OffsetOutOfRangeError:
-            # auto.offset.reset=earliest, as librdkafka has it; a deposed leader answers otherwise.
-            self._positions[key] = None
+        except OffsetOutOfRangeError as error:
+            # auto.offset.reset=earliest, as librdkafka has it; a deposed leader answers otherwise,
+            # where the fetch names an epoch. Without one only the beginning may have moved.
+            beginning = None
+            if not error.is_fenced:
+                beginning = max(position, await self._offset(place, EARLIEST, READ_UNCOMMITTED))
+            self._positions[key] = beginning
             return []
         self._positions[key] = fetched.next_offset
         return _reads(fetched.records)

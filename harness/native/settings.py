@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
-from broker.protocol.apis import ApiKey
+from harness.native.versions import NEWEST_OF_BOTH, Versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
     client_id: str = "harness"
-    versions: Mapping[ApiKey, int] = field(default_factory=dict)
-    """APIs to be spoken in this very version; the others in the newest that both sides know."""
+    versions: Versions = NEWEST_OF_BOTH
 
     connect_timeout_s: float = 10.0
     request_timeout_s: float = 30.0

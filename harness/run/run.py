@@ -377,6 +377,7 @@ def client_settings(plan: Plan, bootstrap: str) -> ClientSettings:
     return ClientSettings(
         bootstrap=bootstrap,
         seed=plan.seed,
+        protocol_versions=plan.protocol_versions,
         acks=plan.acks,
         enable_idempotence=plan.enable_idempotence,
         retries=plan.retries,

@@ -20,6 +20,7 @@ from harness.native.errors import (
     UnsupportedApiError,
 )
 from harness.native.settings import Backoff
+from harness.native.versions import Versions
 from harness.wire.message import Message
 from tests.nodes import running_node, wait_until
 from tests.unit.harness.native.client_worlds import HASTY, ScriptedBroker, client_of, scripted
@@ -46,7 +47,7 @@ async def test_the_newest_version_of_both_is_spoken_unless_one_is_pinned() -> No
     broker = ScriptedBroker()
     broker.served[ApiKey.FETCH] = (4, 11)
     broker.served[ApiKey.VOTE] = (90, 99)
-    pinned = replace(HASTY, versions={ApiKey.METADATA: 9, ApiKey.PRODUCE: 99})
+    pinned = replace(HASTY, versions=Versions({ApiKey.METADATA: 9, ApiKey.PRODUCE: 99}))
     async with scripted(broker), client_of(broker.address, settings=pinned) as client:
         connection = await client.nodes.connection(-1)
         assert connection.version_of(ApiKey.FETCH) == 11
@@ -67,7 +68,7 @@ async def test_a_broker_that_knows_only_the_oldest_introduction_is_understood() 
         return None
 
     broker.script[ApiKey.API_VERSIONS] = old
-    pinned = replace(HASTY, versions={ApiKey.API_VERSIONS: 0})
+    pinned = replace(HASTY, versions=Versions({ApiKey.API_VERSIONS: 0}))
     async with scripted(broker), client_of(broker.address, settings=pinned) as client:
         connection = await client.nodes.connection(-1)
         assert connection.version_of(ApiKey.METADATA) == 5

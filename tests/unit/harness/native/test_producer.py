@@ -17,6 +17,7 @@ from harness.native.errors import ClientClosedError
 from harness.native.produce_queue import Delivered, Failed, Unknown
 from harness.native.producer import ACKS_LEADER, ACKS_NONE, ProducerSettings
 from harness.native.reader import EARLIEST, LATEST, FetchSettings
+from harness.native.versions import Versions
 from harness.wire.message import Message
 from tests.nodes import PATIENCE_S, running_node, wait_until
 from tests.unit.harness.native.client_worlds import (
@@ -324,7 +325,9 @@ async def test_every_version_of_produce_and_fetch_can_be_spoken() -> None:
         await client.admin.create_topic("t")
         for at, version in enumerate(range(3, 14)):
             fetch = min(18, version + 1 if version < 13 else 18)
-            pinned = replace(HASTY, versions={ApiKey.PRODUCE: version, ApiKey.FETCH: fetch})
+            pinned = replace(
+                HASTY, versions=Versions({ApiKey.PRODUCE: version, ApiKey.FETCH: fetch})
+            )
             async with client_of(node.advertised, settings=pinned) as old:
                 assert await old.producer().send("t", 0, b"%d" % version) == Delivered(at)
                 assert len(await read_all(old)) == at + 1
