@@ -74,6 +74,10 @@ class Surroundings:
     """Clock that records are stamped by, in ms since 1970."""
     now_ns: Callable[[], int]
     """Clock of the history."""
+    polled_max: int | None = None
+    """Most records that one poll returns; None for all that were fetched."""
+    auto_commit_s: float | None = None
+    """Time between automatic commits; None has commits in the background instead of them."""
 
 
 class NativeDriver:
@@ -99,9 +103,15 @@ class NativeDriver:
         isolation = (
             READ_COMMITTED if settings.isolation_level == "read_committed" else READ_UNCOMMITTED
         )
-        fetch = FetchSettings(isolation=isolation, max_wait_s=0.0)
+        fetch = FetchSettings(isolation=isolation, max_wait_s=0.0, polled_max=given.polled_max)
         self._reading = Reading(self._client.reader(), fetch, poll_s=poll_s, patience_s=patience_s)
-        self._group = NativeMembership(self._client, fetch, given.now_ns, poll_s=poll_s)
+        self._group = NativeMembership(
+            self._client,
+            fetch,
+            given.now_ns,
+            poll_s=poll_s,
+            auto_commit_s=given.auto_commit_s,
+        )
         self._choice = PartitionChoice(
             self._client, self.partitioner, settings.metadata_max_age_ms / 1000
         )

@@ -68,6 +68,8 @@ class Member:
         self.generation = NO_GENERATION
         self.is_fenced = False
         """Another process has its group.instance.id: this one is over."""
+        self.on_given_up: Callable[[Sequence[Slot]], None] = lambda slots: None
+        """Called when it holds these no longer."""
         self._now_ns = now_ns
         self._loop = asyncio.get_running_loop()
         self._reader: Reader = client.reader()
@@ -131,6 +133,7 @@ class Member:
         self._note(change, gone)
         for slot in gone:
             del self._positions[slot]
+        self.on_given_up(gone)
 
     def _note(self, change: Change, slots: Sequence[Slot]) -> None:
         if slots:
@@ -183,8 +186,8 @@ class Member:
             return []
         if self._positions.get(slot) != position:
             return []
-        self._positions[slot] = fetched.next_offset
-        return fetched.records
+        records, self._positions[slot] = fetched.first(fetch.polled_max)
+        return records
 
     async def _committed_position(self, slot: Slot) -> int:
         committed = (await self.coordinator.committed([slot]))[slot]

@@ -1,15 +1,18 @@
 """Our own client as a member of a consumer group, with every strategy.
 
 Its commits are attempted once, so it knows more than a library tells: one that was refused is
-certainly not committed. The timer of other libraries' automatic commits has no like here; such
-commits are sent in the background, one by one.
+certainly not committed. Each commit carries the generation (or member epoch) that the member had
+when it was asked to commit, which is the one in the history; an automatic commit carries that of
+its own time. Where no time for automatic commits is given, commits are sent in the background, one
+by one, instead.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from harness.client.driver import DriverError, Polled, Read, place_of
 from harness.client.group_driver import Commits, Committed, Membership, Notice, Subscription
@@ -27,7 +30,13 @@ class NativeMembership:
     """At most one member at a time, of one client."""
 
     def __init__(
-        self, client: Client, fetch: FetchSettings, now_ns: Callable[[], int], *, poll_s: float
+        self,
+        client: Client,
+        fetch: FetchSettings,
+        now_ns: Callable[[], int],
+        *,
+        poll_s: float,
+        auto_commit_s: float | None = None,
     ) -> None:
         self._client = client
         self._fetch = fetch
@@ -36,8 +45,12 @@ class NativeMembership:
         self._member: Member | None = None
         self._notices: list[Notice] = []
         self._ended: list[Committed] = []
-        self._commits: dict[asyncio.Task[None], None] = {}
+        self._commits: dict[asyncio.Task[object], None] = {}
         self._count = 0
+        self._auto_commit_s = auto_commit_s
+        self._is_auto = False
+        self._stored: dict[str, int] = {}
+        """Offsets by key that wait for the next automatic commit."""
 
     async def subscribe(self, subscription: Subscription) -> Subscription:
         await self.leave()
@@ -57,7 +70,12 @@ class NativeMembership:
                 self._now_ns,
                 is_cooperative=subscription.strategy == "cooperative",
             )
+        self._member.on_given_up = self._forget
         self._member.start()
+        self._is_auto = subscription.commits == "auto" and self._auto_commit_s is not None
+        if self._is_auto:
+            self._in_background(self._commit_now_and_then(self._auto_commit_s or 0.0))
+            return subscription
         commits: Commits = "sync" if subscription.commits == "sync" else "async"
         return replace(subscription, commits=commits)
 
@@ -80,6 +98,7 @@ class NativeMembership:
         for task in commits:
             task.cancel()
         await asyncio.gather(*commits, return_exceptions=True)
+        self._stored.clear()
 
     def membership(self) -> Membership:
         member = self._member
@@ -104,11 +123,16 @@ class NativeMembership:
 
     async def commit(self, offsets: Mapping[str, int]) -> None:
         member = self._joined()
+        await self._commit_as(member, member.generation, member.member_id, offsets)
+
+    async def _commit_as(
+        self, member: Member, generation: int, member_id: str, offsets: Mapping[str, int]
+    ) -> None:
         try:
             await member.coordinator.commit(
                 {_slot(key): offset for key, offset in offsets.items()},
-                generation=member.generation,
-                member_id=member.member_id,
+                generation=generation,
+                member_id=member_id,
                 instance_id=member.settings.instance_id,
                 at_least=member.commit_at_least,
             )
@@ -116,18 +140,44 @@ class NativeMembership:
             raise driver_error(error) from error
 
     def commit_later(self, offsets: Mapping[str, int]) -> None:
-        self._joined()
-        task = asyncio.get_running_loop().create_task(self._commit_in_task(dict(offsets)))
+        member = self._joined()
+        if self._is_auto:
+            self._stored |= offsets
+            return
+        commit = partial(
+            self._commit_as, member, member.generation, member.member_id, dict(offsets)
+        )
+        self._in_background(self._commit_in_task(commit, dict(offsets)))
+
+    def _in_background(self, work: Coroutine[None, None, object]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._commits[task] = None
         task.add_done_callback(lambda done: self._commits.pop(done, None))
 
-    async def _commit_in_task(self, offsets: Mapping[str, int]) -> None:
+    async def _commit_in_task(
+        self, commit: Callable[[], Awaitable[None]], offsets: Mapping[str, int]
+    ) -> bool:
         problem = None
         try:
-            await self.commit(offsets)
+            await commit()
         except DriverError as error:
             problem = error
         self._ended.append(Committed(self._now_ns(), offsets, problem))
+        return problem is None
+
+    async def _commit_now_and_then(self, every_s: float) -> None:
+        """What was not committed is stored still, and goes with the next commit."""
+        while True:
+            await asyncio.sleep(every_s)
+            offsets = dict(self._stored)
+            if offsets and await self._commit_in_task(partial(self.commit, offsets), offsets):
+                later = {key: at for key, at in self._stored.items() if offsets.get(key) != at}
+                self._stored = later
+
+    def _forget(self, slots: Sequence[Slot]) -> None:
+        """Of a partition that was taken away nothing is committed: it may be another's by now."""
+        for slot in slots:
+            self._stored.pop(_key(slot), None)
 
     async def committed(self, keys: Sequence[str]) -> dict[str, int | None]:
         coordinator = self._joined().coordinator

@@ -14,6 +14,10 @@ from harness.decisions import Decisions
 from harness.errors import EnvironmentFailure
 from harness.native.driver import NativeDriver, Surroundings
 
+_POLLED_MAX = 500
+"""Kafka's default. A whole fetch would give the run thousands of records to record at once."""
+_AUTO_COMMIT_S = 0.5
+
 
 class NativeClient(KafkaClient):
     def __init__(self, settings: ClientSettings, client_id: str) -> None:
@@ -23,6 +27,8 @@ class NativeClient(KafkaClient):
             random=Decisions(settings.seed).random("client", client_id),
             now_ms=_wall_clock_ms,
             now_ns=time.monotonic_ns,
+            polled_max=_POLLED_MAX,
+            auto_commit_s=_AUTO_COMMIT_S,
         )
         super().__init__(
             NativeDriver(surroundings, settings, client_id),

@@ -71,8 +71,8 @@ class Reading:
                 beginning = max(position, await self._offset(place, EARLIEST, READ_UNCOMMITTED))
             self._positions[key] = beginning
             return []
-        self._positions[key] = fetched.next_offset
-        return _reads(fetched.records)
+        records, self._positions[key] = fetched.first(self._how.polled_max)
+        return _reads(records)
 
     async def read_all(self, place: Place) -> Whole:
         found: list[Read] = []
