@@ -22,6 +22,7 @@ from harness.native.errors import (
     UnsupportedApiError,
     check,
 )
+from harness.native.request_log import Asked, RequestLog
 from harness.native.versions import Versions
 from harness.wire.tracker import FrameReader
 
@@ -37,6 +38,8 @@ class _Asked:
     version: int
     answer: asyncio.Future[Any]
     timer: asyncio.TimerHandle
+    in_flight: int
+    sent_s: float
 
 
 class BrokerConnection:
@@ -49,6 +52,7 @@ class BrokerConnection:
         place: str,
         client_id: str,
         versions: Versions,
+        log: RequestLog | None = None,
         on_closed: Callable[[BrokerConnection], None],
     ) -> None:
         self.place = place
@@ -57,6 +61,7 @@ class BrokerConnection:
         self._connection = connection
         self._client_id = client_id
         self._versions = versions
+        self._log = log
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
         self._served: dict[int, tuple[int, int]] = {}
@@ -118,7 +123,10 @@ class BrokerConnection:
             answer.set_exception(ConnectionLostError(f"{self.place}: the connection broke"))
             return answer
         timer = self._loop.call_later(timeout_s, self._timed_out, correlation_id)
-        self._asked[correlation_id] = _Asked(key, version, answer, timer)
+        in_flight = len(self._asked) + 1
+        self._asked[correlation_id] = _Asked(
+            key, version, answer, timer, in_flight, self._loop.time()
+        )
         return answer
 
     def tell(self, key: ApiKey, version: int, body: Any) -> None:
@@ -145,6 +153,7 @@ class BrokerConnection:
     def _timed_out(self, correlation_id: int) -> None:
         asked = self._asked.pop(correlation_id)
         error = RequestTimedOutError(f"{self.place} does not answer {asked.key.name}")
+        self._note_unanswered(asked, error)
         _fail(asked.answer, error)
         self.close()
 
@@ -168,7 +177,9 @@ class BrokerConnection:
         asked, self._asked = self._asked, {}
         for each in asked.values():
             each.timer.cancel()
-            _fail(each.answer, ConnectionLostError(f"{self.place}: {error or 'closed'}"))
+            lost = ConnectionLostError(f"{self.place}: {error or 'closed'}")
+            self._note_unanswered(each, lost)
+            _fail(each.answer, lost)
         self._on_closed(self)
 
     def _answered(self, frame: bytes) -> None:
@@ -181,8 +192,18 @@ class BrokerConnection:
         except MalformedMessageError as error:
             _fail(asked.answer, ConnectionLostError(f"{self.place}: {error}"))
             raise
+        if self._log is not None:
+            self._log.answered(self._ended(asked), body)
         if not asked.answer.done():
             asked.answer.set_result(body)
+
+    def _note_unanswered(self, asked: _Asked, error: ClientError) -> None:
+        if self._log is not None:
+            self._log.unanswered(self._ended(asked), str(error))
+
+    def _ended(self, asked: _Asked) -> Asked:
+        took_s = self._loop.time() - asked.sent_s
+        return Asked(self.place, asked.key, asked.version, asked.in_flight, took_s)
 
 
 def _decoded(key: ApiKey, version: int, view: memoryview) -> Any:

@@ -52,6 +52,7 @@ from harness.native.produce_queue import Outcome as BatchOutcome
 from harness.native.producer import ACKS_ALL, ACKS_LEADER, ACKS_NONE, Producer, ProducerSettings
 from harness.native.reader import READ_COMMITTED, READ_UNCOMMITTED, FetchSettings
 from harness.native.reading import Reading
+from harness.native.request_log import RequestLog
 from harness.native.settings import ClientSettings
 from harness.native.versions import versions_of
 
@@ -76,6 +77,7 @@ class Surroundings:
     """Clock of the history."""
     polled_max: int | None = None
     """Most records that one poll returns; None for all that were fetched."""
+    requests: RequestLog | None = None
     auto_commit_s: float | None = None
     """Time between automatic commits; None has commits in the background instead of them."""
 
@@ -121,6 +123,7 @@ class NativeDriver:
         patience_s = self._settings.delivery_timeout_ms / 1000
         return ClientSettings(
             client_id=self._client_id,
+            requests=self._surroundings.requests,
             versions=versions_of(
                 self._settings.protocol_versions, self._settings.seed, self._client_id
             ),
@@ -192,16 +195,10 @@ class NativeDriver:
             is_certain, partition = isinstance(outcome, Failed), place.partition
             error = DriverError(name, outcome.reason, harmless=is_certain, partition=partition)
             return [error] * count
-        leader = self._leader(place)
+        leader = None if outcome.node_id is None else f"n{outcome.node_id}"
         if outcome.offset == NO_OFFSET:
             return [Stored(None, leader, place.partition)] * count
         return [Stored(outcome.offset + at, leader, place.partition) for at in range(count)]
-
-    def _leader(self, place: Place) -> str | None:
-        """As far as is known without asking; it has just answered."""
-        topic = self._known.metadata.topic(place.topic)
-        view = None if topic is None else topic.partitions.get(place.partition)
-        return None if view is None or view.leader < 0 else f"n{view.leader}"
 
     # Reading
 

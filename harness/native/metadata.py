@@ -155,6 +155,7 @@ class Metadata:
         before = known.partitions[partition]
         if leader.epoch > before.leader_epoch:
             self._nodes.learn(addresses)
+            self._note_leader(topic, partition, leader)
             known.partitions[partition] = PartitionView(
                 leader.node_id,
                 leader.epoch,
@@ -191,7 +192,21 @@ class Metadata:
         for name in view.errors:
             self._topics.pop(name, None)
         for name, topic in view.topics.items():
-            self._topics[name] = _newer(self._topics.get(name), topic)
+            before = self._topics.get(name)
+            self._topics[name] = after = _newer(before, topic)
+            if self._settings.requests is not None:
+                self._note_leaders(before, after)
+
+    def _note_leaders(self, before: TopicView | None, after: TopicView) -> None:
+        known = {} if before is None else before.partitions
+        for index, view in after.partitions.items():
+            was = known.get(index)
+            if was is None or (was.leader, was.leader_epoch) != (view.leader, view.leader_epoch):
+                self._note_leader(after.name, index, Leader(view.leader, view.leader_epoch))
+
+    def _note_leader(self, topic: str, partition: int, leader: Leader) -> None:
+        if self._settings.requests is not None:
+            self._settings.requests.leader(f"{topic}-{partition}", leader.node_id, leader.epoch)
 
 
 def _newer(known: TopicView | None, said: TopicView) -> TopicView:

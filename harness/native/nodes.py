@@ -144,6 +144,7 @@ class Nodes:
             place=place,
             client_id=self._settings.client_id,
             versions=self._settings.versions,
+            log=self._settings.requests,
             on_closed=lambda closed: self._lost(link, closed),
         )
         try:

@@ -5,6 +5,7 @@ Whatever it draws follows from the run's seed and the client's id, as in the sim
 
 from __future__ import annotations
 
+import sys
 import time
 
 from broker.network.sockets import SocketNetwork
@@ -13,6 +14,7 @@ from harness.client.kafka_client import KafkaClient
 from harness.decisions import Decisions
 from harness.errors import EnvironmentFailure
 from harness.native.driver import NativeDriver, Surroundings
+from harness.native.request_log import RequestLog
 
 _POLLED_MAX = 500
 """Kafka's default. A whole fetch would give the run thousands of records to record at once."""
@@ -28,6 +30,7 @@ class NativeClient(KafkaClient):
             now_ms=_wall_clock_ms,
             now_ns=time.monotonic_ns,
             polled_max=_POLLED_MAX,
+            requests=RequestLog(_to_log, time.monotonic_ns),
             auto_commit_s=_AUTO_COMMIT_S,
         )
         super().__init__(
@@ -43,6 +46,11 @@ class NativeClient(KafkaClient):
                 "settings; leave it out, or try --client confluent"
             )
         await super().open()
+
+
+def _to_log(line: str) -> None:
+    """The log of a client's process is what it writes to stderr."""
+    sys.stderr.write(f"{line}\n")
 
 
 def _wall_clock_ms() -> int:

@@ -14,7 +14,7 @@ OUT_OF_ORDER_SEQUENCE_NUMBER, that it does not have it: so nothing is written tw
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from broker.protocol.errors import ErrorCode
@@ -39,6 +39,8 @@ class Delivered:
     """`offset` of the first record; -1 with acks=0, and for a copy that the broker knew by name."""
 
     offset: int
+    node_id: int | None = field(default=None, compare=False, repr=False)
+    """Node that answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class Batch:
     place: int = -1
     """Among all batches of its identity."""
     in_flight: bool = False
+    node_id: int | None = None
+    """Node that it was sent to last."""
     tries: int = 0
     maybe_written: bool = False
     last_reason: str = "never sent"
@@ -155,7 +159,7 @@ class ProduceQueue:
 
     def accepted(self, batch: Batch, offset: int) -> Outcome | None:
         batch.in_flight = False
-        return self._settle(batch, Delivered(offset))
+        return self._settle(batch, Delivered(offset, batch.node_id))
 
     def lost(self, batch: Batch, reason: str) -> Outcome | None:
         """The connection ended, or nobody answered: it may be written or not."""
@@ -170,7 +174,7 @@ class ProduceQueue:
         if code not in DEFINITE_REFUSALS:
             batch.maybe_written = True
         if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
-            return self._settle(batch, Delivered(NO_OFFSET))
+            return self._settle(batch, Delivered(NO_OFFSET, batch.node_id))
         if self._idempotent and code in _MISSING_EARLIER:
             if batch is self._first_numbered():
                 self._take_number_away(batch)

@@ -245,6 +245,7 @@ class PartitionSender:
         topic_id = self._client.metadata.topic_id(self._topic)
         version = self._version(connection, topic_id)
         self.queue.sent(batch)
+        batch.node_id = self._sent_to
         body = self._request(batch, topic_id)
         size = [(len(batch.records), len(self._bytes_of(batch)))]
         self._meter.sent(size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from harness.native.request_log import RequestLog
 from harness.native.versions import NEWEST_OF_BOTH, Versions
 
 
@@ -12,6 +13,8 @@ from harness.native.versions import NEWEST_OF_BOTH, Versions
 class ClientSettings:
     client_id: str = "harness"
     versions: Versions = NEWEST_OF_BOTH
+    requests: RequestLog | None = None
+    """Is told what became of each request; None for nobody."""
 
     connect_timeout_s: float = 10.0
     request_timeout_s: float = 30.0
