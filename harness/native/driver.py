@@ -77,6 +77,8 @@ class Surroundings:
     """Clock of the history."""
     polled_max: int | None = None
     """Most records that one poll returns; None for all that were fetched."""
+    fetches_outlive_polls: bool = False
+    """As FetchSettings.outlives_poll: where time is real an answer may take longer than a poll."""
     requests: RequestLog | None = None
     auto_commit_s: float | None = None
     """Time between automatic commits; None has commits in the background instead of them."""
@@ -105,7 +107,12 @@ class NativeDriver:
         isolation = (
             READ_COMMITTED if settings.isolation_level == "read_committed" else READ_UNCOMMITTED
         )
-        fetch = FetchSettings(isolation=isolation, max_wait_s=0.0, polled_max=given.polled_max)
+        fetch = FetchSettings(
+            isolation=isolation,
+            max_wait_s=0.0,
+            polled_max=given.polled_max,
+            outlives_poll=given.fetches_outlive_polls,
+        )
         self._reading = Reading(self._client.reader(), fetch, poll_s=poll_s, patience_s=patience_s)
         self._group = NativeMembership(
             self._client,
@@ -149,6 +156,7 @@ class NativeDriver:
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
+            self._reading.close()
             await self._group.stop()
             await client.close()
 

@@ -16,6 +16,7 @@ from broker.protocol.errors import ErrorCode
 from harness.native.assignors import Slot
 from harness.native.coordinator import GroupCoordinator
 from harness.native.errors import ClientError, OffsetOutOfRangeError
+from harness.native.paging import Pages
 from harness.native.reader import EARLIEST, FetchSettings, Reader
 from harness.native.records import ReadRecord
 
@@ -73,6 +74,7 @@ class Member:
         self._now_ns = now_ns
         self._loop = asyncio.get_running_loop()
         self._reader: Reader = client.reader()
+        self._pages = Pages(self._reader)
         self._positions: dict[Slot, int | None] = {}
         """What it holds; None where its position is to be asked for."""
         self._changes: list[OwnershipChange] = []
@@ -86,6 +88,7 @@ class Member:
 
     async def stop(self) -> None:
         """At once, without a word to the group."""
+        self._pages.close()
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -133,6 +136,7 @@ class Member:
         self._note(change, gone)
         for slot in gone:
             del self._positions[slot]
+            self._pages.forget(*slot)
         self.on_given_up(gone)
 
     def _note(self, change: Change, slots: Sequence[Slot]) -> None:
@@ -178,7 +182,7 @@ class Member:
                 return []  # taken away meanwhile
             self._positions[slot] = position
         try:
-            fetched = await self._reader.fetch(*slot, position, fetch)
+            page = await self._pages.page(*slot, position, fetch)
         except OffsetOutOfRangeError:
             beginning = (await self._reader.list_offset(*slot, EARLIEST)).offset
             if self._positions.get(slot) == position:
@@ -186,8 +190,8 @@ class Member:
             return []
         if self._positions.get(slot) != position:
             return []
-        records, self._positions[slot] = fetched.first(fetch.polled_max)
-        return records
+        self._positions[slot] = page.next_offset
+        return page.records
 
     async def _committed_position(self, slot: Slot) -> int:
         committed = (await self.coordinator.committed([slot]))[slot]

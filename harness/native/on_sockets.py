@@ -30,6 +30,7 @@ class NativeClient(KafkaClient):
             now_ms=_wall_clock_ms,
             now_ns=time.monotonic_ns,
             polled_max=_POLLED_MAX,
+            fetches_outlive_polls=True,
             requests=RequestLog(_to_log, time.monotonic_ns),
             auto_commit_s=_AUTO_COMMIT_S,
         )

@@ -55,6 +55,8 @@ class FetchSettings:
     rack: str = ""
     polled_max: int | None = None
     """Most records that one poll returns, `max.poll.records`; None for all that were fetched."""
+    outlives_poll: bool = False
+    """Whether a fetch goes on when its poll is over, for the next poll of the same offset."""
 
 
 DEFAULT_FETCH = FetchSettings()
@@ -81,13 +83,6 @@ class Fetched:
     @property
     def records(self) -> list[ReadRecord]:
         return [record for batch in self.batches for record in batch.records]
-
-    def first(self, count: int | None) -> tuple[list[ReadRecord], int]:
-        """At most `count` records, and the offset to go on from."""
-        records = self.records
-        if count is None or len(records) <= count:
-            return records, self.next_offset
-        return records[:count], records[count - 1].offset + 1
 
 
 class OffsetFound(NamedTuple):

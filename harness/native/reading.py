@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from harness.client.driver import DriverError, Place, Polled, Positions, Read, Whole, place_of
 from harness.native.driver_errors import driver_error
 from harness.native.errors import ClientError, OffsetOutOfRangeError
+from harness.native.paging import Pages
 from harness.native.reader import (
     EARLIEST,
     LATEST,
@@ -24,6 +25,7 @@ class Reading:
         self, reader: Reader, fetch: FetchSettings, *, poll_s: float, patience_s: float
     ) -> None:
         self._reader = reader
+        self._pages = Pages(reader)
         self._how = fetch
         self._poll_s = poll_s
         self._patience_s = patience_s
@@ -32,6 +34,11 @@ class Reading:
 
     def assign(self, positions: Positions) -> None:
         self._positions = dict(positions)
+        self._pages.close()
+        self._pages = Pages(self._reader)
+
+    def close(self) -> None:
+        self._pages.close()
 
     async def poll(self) -> Polled:
         """The first of the keys, each time beginning with another, that has something.
@@ -62,7 +69,7 @@ class Reading:
         if position is None:
             position = await self._offset(place, EARLIEST, READ_UNCOMMITTED)
         try:
-            fetched = await self._reader.fetch(place.topic, place.partition, position, self._how)
+            page = await self._pages.page(place.topic, place.partition, position, self._how)
         except OffsetOutOfRangeError as error:
             # auto.offset.reset=earliest, as librdkafka has it; a deposed leader answers otherwise,
             # where the fetch names an epoch. Without one only the beginning may have moved.
@@ -71,8 +78,8 @@ class Reading:
                 beginning = max(position, await self._offset(place, EARLIEST, READ_UNCOMMITTED))
             self._positions[key] = beginning
             return []
-        records, self._positions[key] = fetched.first(self._how.polled_max)
-        return _reads(records)
+        self._positions[key] = page.next_offset
+        return _reads(page.records)
 
     async def read_all(self, place: Place) -> Whole:
         found: list[Read] = []
