@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, TypeVar
 
@@ -62,6 +62,7 @@ _ACKS = {"0": ACKS_NONE, "1": ACKS_LEADER, "all": ACKS_ALL}
 _TOPIC_RESOURCE = 2
 _OWN_SETTING = 1
 """DYNAMIC_TOPIC_CONFIG, of Kafka's sources of settings."""
+FETCH_AT_ONCE = FetchSettings(max_wait_s=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +76,8 @@ class Surroundings:
     """Clock that records are stamped by, in ms since 1970."""
     now_ns: Callable[[], int]
     """Clock of the history."""
-    polled_max: int | None = None
-    """Most records that one poll returns; None for all that were fetched."""
-    fetches_outlive_polls: bool = False
-    """As FetchSettings.outlives_poll: where time is real an answer may take longer than a poll."""
+    fetch: FetchSettings = FETCH_AT_ONCE
+    """How polls fetch; the isolation level is the run's."""
     requests: RequestLog | None = None
     auto_commit_s: float | None = None
     """Time between automatic commits; None has commits in the background instead of them."""
@@ -107,12 +106,7 @@ class NativeDriver:
         isolation = (
             READ_COMMITTED if settings.isolation_level == "read_committed" else READ_UNCOMMITTED
         )
-        fetch = FetchSettings(
-            isolation=isolation,
-            max_wait_s=0.0,
-            polled_max=given.polled_max,
-            outlives_poll=given.fetches_outlive_polls,
-        )
+        fetch = replace(given.fetch, isolation=isolation)
         self._reading = Reading(self._client.reader(), fetch, poll_s=poll_s, patience_s=patience_s)
         self._group = NativeMembership(
             self._client,

@@ -14,10 +14,12 @@ from harness.client.kafka_client import KafkaClient
 from harness.decisions import Decisions
 from harness.errors import EnvironmentFailure
 from harness.native.driver import NativeDriver, Surroundings
+from harness.native.reader import FetchSettings
 from harness.native.request_log import RequestLog
 
-_POLLED_MAX = 500
-"""Kafka's default. A whole fetch would give the run thousands of records to record at once."""
+_FETCH = FetchSettings(max_wait_s=0.0, max_bytes=128 << 10, polled_max=500, outlives_poll=True)
+"""500 records are Kafka's default for a poll. A fetch is smaller than Kafka's 1 MB, because to
+decode that takes long enough here to hold up heartbeats."""
 _AUTO_COMMIT_S = 0.5
 
 
@@ -29,8 +31,7 @@ class NativeClient(KafkaClient):
             random=Decisions(settings.seed).random("client", client_id),
             now_ms=_wall_clock_ms,
             now_ns=time.monotonic_ns,
-            polled_max=_POLLED_MAX,
-            fetches_outlive_polls=True,
+            fetch=_FETCH,
             requests=RequestLog(_to_log, time.monotonic_ns),
             auto_commit_s=_AUTO_COMMIT_S,
         )

@@ -79,7 +79,16 @@ class Pages:
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
             under_way = self._under_way[topic, partition] = _UnderWay(offset, task)
         try:
-            return await asyncio.shield(under_way.task)
-        finally:
-            if under_way.task.done() and self._under_way.get((topic, partition)) is under_way:
-                del self._under_way[topic, partition]
+            fetched = await asyncio.shield(under_way.task)
+        except asyncio.CancelledError:
+            # The poll is over. The answer may have come at this very moment: it is kept, too.
+            raise
+        except BaseException:
+            self._drop(topic, partition, under_way)
+            raise
+        self._drop(topic, partition, under_way)
+        return fetched
+
+    def _drop(self, topic: str, partition: int, under_way: _UnderWay) -> None:
+        if self._under_way.get((topic, partition)) is under_way:
+            del self._under_way[topic, partition]
