@@ -59,3 +59,16 @@ def test_a_partition_is_survived_on_hosts_of_their_own(tmp_path: Path, workload:
     words = ("-w", workload, "--nemesis", "partition", "--nodes", "3", "--time-limit", "15")
     said = harness("test", *words, *NATIVE, "--seed", "1", "--json", cwd=tmp_path)
     assert said.exit_code == 0, str(said)
+
+
+@pytest.mark.slow
+def test_drawn_versions_repeat_in_the_simulator(tmp_path: Path) -> None:
+    words = ("--on", "sim", "-w", "group", "--nemesis", "kill", "--time-limit", "5", "--seed", "1")
+    found = []
+    for at in ("first", "second"):
+        said = harness(
+            "test", *words, "--protocol-versions", "random", "--store", at, "--json", cwd=tmp_path
+        )
+        assert said.exit_code == 0, str(said)
+        found.append((tmp_path / at / "latest" / "history.parquet").read_bytes())
+    assert found[0] == found[1]
