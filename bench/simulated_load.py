@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.decisions import Decisions
+from harness.native.produce_queue import Delivered
+from harness.native.settings import ClientSettings
 from harness.schedule.faults import Cut, Fault, Kill, Pause, PowerLoss, SlowLinks, both_ways
 from harness.schedule.schedule import Schedule
 from harness.sim.actors import Actor
 from harness.sim.aiokafka_actor import AiokafkaActor
-from harness.sim.client_produce_queue import Delivered
-from harness.sim.client_settings import ClientSettings
 from harness.sim.foreign_clients import BROKER_PROPERTIES, foreign_clients
 from harness.sim.invariants import invariants
 from harness.sim.invariants.base import Cost

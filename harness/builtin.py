@@ -27,6 +27,7 @@ def register_ours(registry: Registry) -> None:
     _systems(registry)
     registry.client("confluent", "harness.client.confluent:ConfluentClient")
     registry.client("aiokafka", "harness.client.aiokafka_client:AiokafkaClient")
+    registry.client("native", "harness.native.on_sockets:NativeClient", chooses_versions=True)
     registry.client(
         "instant",
         "harness.client.instant:instant_client",

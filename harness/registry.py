@@ -51,6 +51,8 @@ class ClientKind:
     protocol: str = KAFKA
     operations: frozenset[str] | None = None
     """Operations that it can do; None for all that our workloads have."""
+    chooses_versions: bool = False
+    """Whether it follows --protocol-versions."""
 
 
 @dataclass(slots=True)
@@ -92,9 +94,12 @@ class Registry:
         *,
         protocol: str = KAFKA,
         operations: Iterable[str] | None = None,
+        chooses_versions: bool = False,
     ) -> None:
         can_do = None if operations is None else frozenset(operations)
-        kind = ClientKind(make=make, protocol=protocol, operations=can_do)
+        kind = ClientKind(
+            make=make, protocol=protocol, operations=can_do, chooses_versions=chooses_versions
+        )
         _enter(self.clients, "client", name, kind)
 
     def workload(self, name: str, make: Named) -> None:

@@ -13,6 +13,7 @@ import click
 from harness.cli.parameters import DAYS_30_S, INT32_MAX, INT64_MAX, RATE_MAX, Finite
 from harness.cli.property_options import refuse_properties
 from harness.cli.running_options import decide_running, refuse_hosts
+from harness.cli.version_options import refuse_versions
 from harness.run.plan import UNSAFE_BROKER, Plan
 from harness.run.property_values import is_true
 
@@ -117,7 +118,11 @@ _OPTIONS = (
     click.option("--system", default="reference", show_default=True, metavar="NAME",
                  help="System under test; harness systems ls lists them."),
     click.option("--client", metavar="NAME", show_default="confluent, or the system's own",
-                 help="Client library: confluent, aiokafka, or one of a plugin."),
+                 help="Client: confluent, aiokafka, native (our own), or one of a plugin."),
+    click.option("--protocol-versions", default="newest", show_default=True,
+                 metavar="newest|random|API=N,...",
+                 help="Versions that --client native and --on sim speak; random draws one for each "
+                 "client and API."),
     click.option("--acks", type=click.Choice(("0", "1", "all", "-1")), show_default="all",
                  help="acks of the producers."),
     click.option("--enable-idempotence/--disable-idempotence", "enable_idempotence", default=None,
@@ -189,6 +194,7 @@ def plan_of(options: Mapping[str, Any]) -> Plan:
     if chosen["system"] not in REGISTRY.systems:
         raise click.UsageError(unknown("system", chosen["system"], REGISTRY.systems))
     chosen["client"] = _client(chosen["client"], chosen["system"])
+    refuse_versions(chosen)
     try:
         chosen["nemesis"] = ",".join(nemesis.words_of(chosen["nemesis"]))
         nemesis.parse(chosen["nemesis"])

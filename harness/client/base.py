@@ -91,6 +91,10 @@ class ClientSettings:
     """A leader that was cut off and deposed answers its clients still, but acknowledges nothing. A
     request that times out sends no client to look for another leader; only old metadata does."""
     poll_ms: int = 100
+    seed: int = 0
+    """Seed of the run, for a client that draws anything."""
+    protocol_versions: str = "newest"
+    """Versions of the APIs that the native client speaks (harness/native/versions.py)."""
     batching: Batching = Batching()
     producer_config: Mapping[str, str] = field(default_factory=dict)
     """Settings by the library's names; they override everything above."""

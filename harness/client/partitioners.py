@@ -66,4 +66,4 @@ OTHERS: Mapping[Partitioner, str] = {
     "murmur2": "murmur2",
     "custom": CUSTOM,
 }
-"""Names of aiokafka's and of the simulator's client."""
+"""Names of aiokafka's and of our own client."""

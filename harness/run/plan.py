@@ -34,6 +34,8 @@ class Plan:
     on: str = "netns"
     system: str = "reference"
     client: str = "confluent"
+    protocol_versions: str = "newest"
+    """newest, random, or API=VERSION pairs: what the native client speaks."""
     acks: Acks = "all"
     enable_idempotence: bool = True
     retries: int | None = None
@@ -171,7 +173,12 @@ class Plan:
                 raise ValueError(f"{name} is {number}")
 
 
-_ADDED_LATER = frozenset({"stop_on_anomaly", "invariants", "burst", "plugin", "bootstrap_servers"})
+_ADDED_LATER = frozenset(
+    {
+        *("stop_on_anomaly", "invariants", "burst", "plugin", "bootstrap_servers"),
+        "protocol_versions",
+    }
+)
 """Fields that plans of older versions lack. A new field of Plan belongs here as well."""
 _NUMBER_MAX = 1e7
 _BURST = 256

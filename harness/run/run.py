@@ -376,6 +376,8 @@ async def _each_of(*deeds: Any) -> None:
 def client_settings(plan: Plan, bootstrap: str) -> ClientSettings:
     return ClientSettings(
         bootstrap=bootstrap,
+        seed=plan.seed,
+        protocol_versions=plan.protocol_versions,
         acks=plan.acks,
         enable_idempotence=plan.enable_idempotence,
         retries=plan.retries,

@@ -8,13 +8,13 @@ from typing import Any
 
 from broker.network.interface import Address
 from broker.protocol.errors import ErrorCode
+from harness.native.client import Client
+from harness.native.coordinator import GroupCoordinator
+from harness.native.errors import BrokerError, ClientError
+from harness.native.produce_queue import Outcome
+from harness.native.reader import FetchSettings, Reader
+from harness.native.settings import ClientSettings
 from harness.schedule.schedule import Operation
-from harness.sim.client import Client
-from harness.sim.client_coordinator import GroupCoordinator
-from harness.sim.client_errors import BrokerError, ClientError
-from harness.sim.client_produce_queue import Outcome
-from harness.sim.client_reader import FetchSettings, Reader
-from harness.sim.client_settings import ClientSettings
 from harness.sim.member_actor import MemberActor
 from harness.sim.operations import REPLICAS, TOPIC
 from harness.sim.record import Commit, Record, Seen, Sent

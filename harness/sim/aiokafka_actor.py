@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.native.produce_queue import Delivered, Unknown
 from harness.schedule.schedule import Operation
-from harness.sim.client_produce_queue import Delivered, Unknown
 from harness.sim.operations import TOPIC
 from harness.sim.record import Record, Seen, Sent
 from harness.sim.stage import Stage

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.sim.client_produce_queue import Delivered, Failed, Unknown
+from harness.native.produce_queue import Delivered, Failed, Unknown
 from harness.sim.record import Record, Seen, Sent
 
 

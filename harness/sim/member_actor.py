@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
+from harness.native.assignors import Slot
+from harness.native.classic_member import ClassicMember
+from harness.native.client import Client
+from harness.native.coordinator import CommitRefusedError
+from harness.native.epoch_member import EpochMember
+from harness.native.errors import ClientError
+from harness.native.member import Member, MemberSettings
+from harness.native.reader import FetchSettings
 from harness.schedule.schedule import Operation
-from harness.sim.client import Client
-from harness.sim.client_classic_member import ClassicMember
-from harness.sim.client_coordinator import CommitRefusedError
-from harness.sim.client_epoch_member import EpochMember
-from harness.sim.client_errors import ClientError
-from harness.sim.client_member import Member, MemberSettings
-from harness.sim.client_reader import FetchSettings
-from harness.sim.group_assignors import Slot
 from harness.sim.operations import TOPIC
 from harness.sim.record import GroupCommit, Record
 

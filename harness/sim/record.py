@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from harness.sim.client_produce_queue import Outcome
+from harness.native.produce_queue import Outcome
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.decisions import Decisions
+from harness.native.errors import ClientError
+from harness.native.settings import ClientSettings
 from harness.schedule.schedule import Schedule, ScheduleError
 from harness.sim.actors import Actor
-from harness.sim.client_errors import ClientError
-from harness.sim.client_settings import ClientSettings
 from harness.sim.healing import first_ack_s, healed_s
 from harness.sim.invariants import invariants
 from harness.sim.invariants.base import Cost, InvariantBroken, Violation

@@ -25,11 +25,11 @@ from harness.cluster.server_properties import (
 )
 from harness.cluster.waiting import wait_until
 from harness.errors import EnvironmentFailure
-from harness.sim.client import Client
-from harness.sim.client_errors import BrokerError, ClientError
-from harness.sim.client_metadata import ClusterView, PartitionView
-from harness.sim.client_reader import EARLIEST
-from harness.sim.client_settings import ClientSettings
+from harness.native.client import Client
+from harness.native.errors import BrokerError, ClientError
+from harness.native.metadata import ClusterView, PartitionView
+from harness.native.reader import EARLIEST
+from harness.native.settings import ClientSettings
 from harness.sim.clock import START_MS
 from harness.sim.node_process import NodeProcess
 from harness.sim.nodes import CONTROLLER_PORT, PORT, NodeDownError, SimCluster

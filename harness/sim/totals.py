@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from harness.sim.client_produce_queue import Delivered
+from harness.native.produce_queue import Delivered
 from harness.sim.record import Record
 from harness.sim.trace import Trace
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from broker.network.interface import Address
 from harness.cluster import Cluster
-from harness.sim.client import Client
-from harness.sim.client_produce_queue import Delivered
-from harness.sim.client_producer import ProducerSettings
-from harness.sim.client_reader import LATEST, FetchSettings
-from harness.sim.client_settings import ClientSettings
+from harness.native.client import Client
+from harness.native.produce_queue import Delivered
+from harness.native.producer import ProducerSettings
+from harness.native.reader import LATEST, FetchSettings
+from harness.native.settings import ClientSettings
 from harness.sim.clock import START_MS
 from harness.sim.processes import SimProcess
 from harness.sim.simulation import Simulation

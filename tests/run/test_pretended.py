@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from harness.client.driver import DriverError, Stored, ToStore
+from harness.native.driver import NativeDriver
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.run import execute
 from harness.run.watching import Silent
-from harness.sim.sim_client import SimDriver
 from harness.store.store import Store
 
 
@@ -24,12 +24,12 @@ def run(tmp_path: Path, **wanted: Any) -> Outcome:
 
 
 def test_an_append_that_is_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep, numbers = SimDriver.produce, count()
+    keep, numbers = NativeDriver.produce, count()
 
-    async def produce(self: SimDriver, records: Sequence[ToStore]) -> list[Stored | DriverError]:
+    async def produce(self: NativeDriver, records: Sequence[ToStore]) -> list[Stored | DriverError]:
         return [Stored(0)] if next(numbers) % 50 == 49 else await keep(self, records)
 
-    monkeypatch.setattr(SimDriver, "produce", produce)
+    monkeypatch.setattr(NativeDriver, "produce", produce)
     outcome = run(tmp_path, workload="append")
     assert outcome.exit_code == 1
     types = {each.type for each in outcome.anomalies}
@@ -38,9 +38,9 @@ def test_an_append_that_is_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_value_that_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep, before = SimDriver.produce, dict[Any, Any]()
+    keep, before = NativeDriver.produce, dict[Any, Any]()
 
-    async def produce(self: SimDriver, records: Sequence[ToStore]) -> list[Stored | DriverError]:
+    async def produce(self: NativeDriver, records: Sequence[ToStore]) -> list[Stored | DriverError]:
         stored = await keep(self, records)
         (record,) = records
         if record.payload is not None and record.place in before:
@@ -48,17 +48,17 @@ def test_a_value_that_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         before[record.place] = record.payload or before.get(record.place)
         return stored
 
-    monkeypatch.setattr(SimDriver, "produce", produce)
+    monkeypatch.setattr(NativeDriver, "produce", produce)
     outcome = run(tmp_path, workload="register")
     assert outcome.exit_code == 1
     assert "replaced-get" in {each.type for each in outcome.anomalies}
 
 
 def test_a_topic_that_nobody_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def delete(self: SimDriver, topic: str) -> None:
+    async def delete(self: NativeDriver, topic: str) -> None:
         pass
 
-    monkeypatch.setattr(SimDriver, "delete_topic", delete)
+    monkeypatch.setattr(NativeDriver, "delete_topic", delete)
     outcome = run(tmp_path, workload="admin")
     assert outcome.exit_code == 1
     assert {each.type for each in outcome.anomalies} == {"lost-change"}

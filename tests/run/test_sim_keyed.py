@@ -11,12 +11,12 @@ import pytest
 from broker.api import create_partitions as api
 from broker.metadata.changes import PartitionsAdded
 from harness.client.driver import ANY_PARTITION, Place, ToStore
+from harness.native.errors import ClientError
+from harness.native.partitions import PartitionChoice
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.run import execute
 from harness.run.watching import Silent
-from harness.sim.client_errors import ClientError
-from harness.sim.client_partitions import PartitionChoice
 from harness.store.store import Store
 
 

@@ -19,6 +19,7 @@ from harness.client.driver import DriverError
 from harness.cluster.capabilities import StoredDamage
 from harness.doubts import Doubt, DoubtKind
 from harness.history.history import History
+from harness.native.driver import NativeDriver
 from harness.run.calm import rotate_leaders
 from harness.run.outcome import Outcome
 from harness.run.plan import Plan
@@ -37,7 +38,6 @@ from harness.sim.place_clocks import PlaceClocks
 from harness.sim.place_network import PlaceNetwork
 from harness.sim.processes import SimProcess
 from harness.sim.sim_broker import SimBroker
-from harness.sim.sim_client import SimDriver
 from harness.sim.stored_logs import StoredLogs
 from harness.store.store import Store
 from harness.wire.match import MessageFaults
@@ -273,14 +273,14 @@ class TestWithoutEffect:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The other clients' changes were looked at, so no checker has a reason to doubt."""
-        describe = SimDriver.describe_topic
+        describe = NativeDriver.describe_topic
 
-        async def silent(self: SimDriver, topic: str) -> dict[str, Any] | None:
+        async def silent(self: NativeDriver, topic: str) -> dict[str, Any] | None:
             if topic.startswith("made-1-"):
                 raise DriverError("REQUEST_TIMED_OUT")
             return await describe(self, topic)
 
-        monkeypatch.setattr(SimDriver, "describe_topic", silent)
+        monkeypatch.setattr(NativeDriver, "describe_topic", silent)
         outcome = run(tmp_path, workload="admin", time_limit_s=6.0, nodes=3)
         assert outcome.exit_code == 2
         assert "final requests had no answer within 60 s" in outcome.sentence()

@@ -11,12 +11,12 @@ import logging
 import sys
 from dataclasses import asdict, dataclass
 
+from harness.native.client import Client
+from harness.native.produce_queue import Delivered
+from harness.native.settings import ClientSettings
 from harness.schedule.schedule import Operation, Schedule
 from harness.sim.actors import Actor
 from harness.sim.aiokafka_actor import AiokafkaActor
-from harness.sim.client import Client
-from harness.sim.client_produce_queue import Delivered
-from harness.sim.client_settings import ClientSettings
 from harness.sim.foreign_clients import BROKER_PROPERTIES, foreign_clients, prepare_process
 from harness.sim.judgement import problems
 from harness.sim.nodes import SimNode

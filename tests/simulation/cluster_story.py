@@ -13,11 +13,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from broker.protocol.errors import ErrorCode
+from harness.native.client import Client
+from harness.native.errors import BrokerError, ClientError
+from harness.native.produce_queue import Delivered, Outcome
+from harness.native.reader import FetchSettings
 from harness.schedule.schedule import Schedule
-from harness.sim.client import Client
-from harness.sim.client_errors import BrokerError, ClientError
-from harness.sim.client_produce_queue import Delivered, Outcome
-from harness.sim.client_reader import FetchSettings
 from harness.sim.processes import SimProcess
 from harness.sim.stage import Stage, set_up
 from harness.sim.swarm import Setting, with_swarm

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterator
 from functools import cache
 
+from harness.native.settings import ClientSettings
 from harness.schedule.schedule import Operation, Schedule
 from harness.sim.actors import Actor
-from harness.sim.client_settings import ClientSettings
 from harness.sim.processes import SimProcess
 from harness.sim.record import Record
 from harness.sim.stage import set_up

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from broker.metadata.partition_info import PartitionInfo
-from harness.sim.client import Client
+from harness.native.client import Client
 from harness.sim.nodes import SimCluster, SimNode
 from harness.sim.simulation import Simulation
 

@@ -15,11 +15,11 @@ from harness.cluster.capabilities import Clocks, Disks, Network, Processes, Wire
 from harness.cluster.parts import the
 from harness.cluster.server_properties import QUICK_FAILOVER
 from harness.cluster.waiting import wait_until
+from harness.native.client import Client
+from harness.native.errors import ClientError
+from harness.native.producer import ProducerSettings
+from harness.native.settings import ClientSettings
 from harness.schedule.faults import Fault
-from harness.sim.client import Client
-from harness.sim.client_errors import ClientError
-from harness.sim.client_producer import ProducerSettings
-from harness.sim.client_settings import ClientSettings
 from harness.sim.clock import START_MS
 from harness.sim.nodes import PORT
 from harness.sim.place import SimPlace

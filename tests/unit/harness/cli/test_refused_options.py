@@ -195,3 +195,20 @@ def test_what_a_place_lacks_is_refused_before_its_hosts_are_made(
     assert end.value.code == 254
     assert "is unavailable with --on local: " in said.err
     assert "up:" not in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--client aiokafka --protocol-versions random", "aiokafka chooses its versions itself"),
+        ("--protocol-versions Produce=9", "try --client native, or --on sim"),
+        ("--client native --protocol-versions oldest", "try newest, random, or Produce=9"),
+        ("--client native --protocol-versions Produce=99", "versions 3 to 13 are known"),
+        ("--client native --producer-config linger.ms=3", "has no property linger.ms"),
+        ("--client native --consumer-config fetch.min.bytes=3", "try --client confluent"),
+    ],
+)
+def test_what_the_native_client_does_not_know_is_refused(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(f"--on local {words}", tmp_path / "store", capsys)

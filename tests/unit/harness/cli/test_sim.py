@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from harness.cli import main
+from harness.native.errors import NoLeaderError
 from harness.schedule.schedule import Schedule
 from harness.sim.actors import Actor
-from harness.sim.client_errors import NoLeaderError
 from harness.sim.invariants.base import Cost, Violation
 from harness.sim.invariants.comeback import Comeback
 from harness.sim.run import Ended, draw_schedule

@@ -11,7 +11,7 @@ from broker.network.interface import Address
 from harness.cluster import Cluster
 from harness.cluster.capabilities import Clocks, Disks, Network, Processes, Wire
 from harness.cluster.server_properties import QUICK_FAILOVER
-from harness.sim.client import Client
+from harness.native.client import Client
 from harness.sim.nodes import PORT
 from harness.sim.place import SimPlace
 from harness.sim.processes import SimProcess

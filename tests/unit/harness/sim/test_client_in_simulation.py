@@ -10,10 +10,10 @@ import pytest
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.client import Client
-from harness.sim.client_produce_queue import Delivered
-from harness.sim.client_reader import FetchSettings
-from harness.sim.client_settings import ClientSettings
+from harness.native.client import Client
+from harness.native.produce_queue import Delivered
+from harness.native.reader import FetchSettings
+from harness.native.settings import ClientSettings
 from harness.sim.nodes import SimCluster
 from harness.sim.processes import SimProcess
 from harness.sim.simulation import Simulation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.sim.client_produce_queue import Delivered, Outcome, Unknown
+from harness.native.produce_queue import Delivered, Outcome, Unknown
 from harness.sim.healing import first_ack_s, healed_s
 from harness.sim.record import Record, Sent
 from harness.sim.simulation import Simulation

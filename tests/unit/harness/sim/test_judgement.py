@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.sim.client_produce_queue import Delivered, Failed, Outcome, Unknown
+from harness.native.produce_queue import Delivered, Failed, Outcome, Unknown
 from harness.sim.judgement import problems
 from harness.sim.record import Commit, GroupCommit, Record, Seen, Sent
 

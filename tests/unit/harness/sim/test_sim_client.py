@@ -12,7 +12,7 @@ from harness.client.base import Batching, ClientSettings, Completion, Invocation
 from harness.cluster import Cluster
 from harness.cluster.waiting import wait_until
 from harness.errors import EnvironmentFailure
-from harness.sim.client_reader import LATEST, Reader
+from harness.native.reader import LATEST, Reader
 from harness.sim.processes import SimProcess
 from harness.sim.sim_client import SimClient
 from tests.unit.harness.sim.places import Placed, create_topic, on_simulated_nodes

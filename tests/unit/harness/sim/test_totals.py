@@ -7,8 +7,8 @@ import json
 import pytest
 
 from broker.protocol.errors import ErrorCode
+from harness.native.admin import Admin
 from harness.schedule.schedule import Schedule
-from harness.sim.client_admin import Admin
 from harness.sim.nodes import SimCluster
 from harness.sim.record import Record, Seen
 from harness.sim.run import run_schedule

@@ -15,7 +15,7 @@ from broker.partition import Partition
 from broker.protocol.records import Record, build_batch
 from broker.quorum.metadata_log import TOPIC
 from broker.quorum.replay import Applied
-from harness.sim.client import Client
+from harness.native.client import Client
 from harness.sim.invariants.base import Invariant, InvariantBroken
 from harness.sim.invariants.watch import Watch
 from harness.sim.nodes import PORT, SimCluster

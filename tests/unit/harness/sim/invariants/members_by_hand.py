@@ -13,9 +13,9 @@ from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.sim.client import Client
-from harness.sim.client_coordinator import GroupCoordinator
-from harness.sim.client_errors import BrokerError
+from harness.native.client import Client
+from harness.native.coordinator import GroupCoordinator
+from harness.native.errors import BrokerError
 from harness.sim.invariants.base import Invariant
 from harness.sim.nodes import PORT
 from harness.sim.processes import SimProcess

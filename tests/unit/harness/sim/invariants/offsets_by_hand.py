@@ -12,8 +12,8 @@ from broker.groups.offsets import CommittedOffset
 from broker.log.truncation import truncate_to
 from broker.network.interface import Address
 from broker.node import Node
-from harness.sim.client import Client
-from harness.sim.client_coordinator import GroupCoordinator
+from harness.native.client import Client
+from harness.native.coordinator import GroupCoordinator
 from harness.sim.invariants.base import Invariant
 from harness.sim.nodes import PORT
 from harness.sim.processes import SimProcess

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from broker.network.interface import Address
-from harness.sim.client import Client
+from harness.native.client import Client
 from harness.sim.invariants import Cost, invariants
 from harness.sim.invariants.base import Invariant, InvariantBroken, Violation
 from harness.sim.invariants.step import Step

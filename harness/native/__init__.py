@@ -1,0 +1,1 @@
+"""Our own Kafka client: the same code on simulated connections and on real sockets."""

@@ -1,0 +1,176 @@
+"""The way to the coordinator of a group: found, asked, and looked for again when it moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from broker.network.interface import Address
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.protocol.errors import ErrorCode
+from harness.native.errors import BrokerError, ClientError, NodeUnreachableError, check
+
+if TYPE_CHECKING:
+    from harness.native.client import Client
+
+_GROUP = 0
+_SHARE_TO_FIND = 0.5
+"""Of the time that a call may take."""
+_LAST_BY_NAME = 9
+"""Later versions name topics by their ids."""
+_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+_REFUSALS = frozenset(
+    {
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.FENCED_INSTANCE_ID,
+        ErrorCode.STALE_MEMBER_EPOCH,
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.INVALID_GROUP_ID,
+        ErrorCode.OFFSET_METADATA_TOO_LARGE,
+    }
+)
+"""Answers to a commit before anything is appended. NOT_COORDINATOR is not among them: commits that
+wait for the high watermark are answered so when their coordinator loses the partition."""
+
+
+class CommitRefusedError(BrokerError):
+    """Certainly not committed."""
+
+    is_definite = True
+
+
+class GroupCoordinator:
+    """Of one group. Two lanes: a join waits for the other members, and holds up what is behind."""
+
+    def __init__(self, client: Client, group: str) -> None:
+        self._client = client
+        self.group = group
+        self._node: int | None = None
+
+    async def ask(
+        self,
+        key: ApiKey,
+        body: Any,
+        *,
+        lane: str = "offsets",
+        timeout_s: float | None = None,
+        at_least: int = 0,
+    ) -> Any:
+        """The body of the answer; its error codes are the caller's to look at. `at_least`: the
+        first version of the API that can do what is asked."""
+        lane = f"group {self.group} {lane}"
+        node = await self._find()
+        try:
+            connection = await self._client.nodes.connection(node, lane)
+            version = connection.version_of(key, at_least=at_least)
+            if key in (ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH):
+                version = connection.version_of(key, at_least=at_least, at_most=_LAST_BY_NAME)
+            if timeout_s is None:
+                timeout_s = self._client.settings.request_timeout_s
+            return await connection.ask(key, version, body, timeout_s)
+        except ClientError:
+            self._node = None
+            raise
+
+    def heard(self, code: int) -> None:
+        """An answer of the coordinator; one that has moved is looked for again."""
+        if code in _MOVED:
+            self._node = None
+
+    async def _find(self) -> int:
+        if self._node is None:
+            body = m.FindCoordinatorRequest(
+                key=self.group, key_type=_GROUP, coordinator_keys=[self.group]
+            )
+            answer = await self._ask_anyone(body)
+            found = answer.coordinators[0] if answer.coordinators else answer
+            check(found.error_code, found.error_message, place=f"coordinator of {self.group}")
+            self._client.nodes.learn({found.node_id: Address(found.host, found.port)})
+            self._node = found.node_id
+        return self._node
+
+    async def _ask_anyone(self, body: m.FindCoordinatorRequest) -> Any:
+        """Bounded: where no node answers, each of them may take its time-out."""
+        patience_s = self._client.settings.call_timeout_s * _SHARE_TO_FIND
+        try:
+            async with asyncio.timeout(patience_s):
+                return await self._client.ask_anyone(ApiKey.FIND_COORDINATOR, body)
+        except TimeoutError:
+            told = f"nobody names the coordinator of {self.group} within {patience_s:g} s"
+            raise NodeUnreachableError(told) from None
+
+    async def commit(
+        self,
+        offsets: Mapping[tuple[str, int], int],
+        *,
+        generation: int,
+        member_id: str,
+        instance_id: str | None,
+        at_least: int = 0,
+    ) -> None:
+        """One attempt. Raises CommitRefusedError, or what leaves its outcome unknown."""
+        topics: dict[str, list[m.OffsetCommitRequestPartition]] = {}
+        for (topic, index), offset in offsets.items():
+            topics.setdefault(topic, []).append(
+                m.OffsetCommitRequestPartition(
+                    partition_index=index, committed_offset=offset, committed_metadata=""
+                )
+            )
+        body = m.OffsetCommitRequest(
+            group_id=self.group,
+            generation_id_or_member_epoch=generation,
+            member_id=member_id,
+            group_instance_id=instance_id,
+            topics=[
+                m.OffsetCommitRequestTopic(name=name, partitions=parts)
+                for name, parts in topics.items()
+            ],
+        )
+        answer = await self.ask(ApiKey.OFFSET_COMMIT, body, at_least=at_least)
+        for topic in answer.topics:
+            for part in topic.partitions:
+                self.heard(part.error_code)
+                place = f"commit of {topic.name}-{part.partition_index} for {self.group}"
+                if part.error_code in _REFUSALS:
+                    raise CommitRefusedError(part.error_code, place=place)
+                check(part.error_code, place=place)
+
+    async def committed(self, keys: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int | None]:
+        """What the group has committed; None where it has committed nothing."""
+        topics: dict[str, list[int]] = {}
+        for topic, index in keys:
+            topics.setdefault(topic, []).append(index)
+        asked = m.OffsetFetchRequestGroup(
+            group_id=self.group,
+            topics=[
+                m.OffsetFetchRequestTopics(name=name, partition_indexes=indexes)
+                for name, indexes in topics.items()
+            ],
+        )
+        body = m.OffsetFetchRequest(
+            group_id=self.group,
+            topics=[
+                m.OffsetFetchRequestTopic(name=name, partition_indexes=indexes)
+                for name, indexes in topics.items()
+            ],
+            groups=[asked],
+            require_stable=True,
+        )
+        answer = await self.ask(ApiKey.OFFSET_FETCH, body)
+        # Up to version 7 a request is about one group, and the answer has no list of groups.
+        group = answer.groups[0] if answer.groups else answer
+        self.heard(group.error_code)
+        check(group.error_code, place=f"offsets of {self.group}")
+        found: dict[tuple[str, int], int | None] = {}
+        for each in group.topics:
+            for part in each.partitions:
+                check(part.error_code, place=f"offset of {each.name}-{part.partition_index}")
+                offset = part.committed_offset
+                found[each.name, part.partition_index] = offset if offset >= 0 else None
+        return found
