@@ -380,6 +380,6 @@ async def test_settings_that_cannot_be_are_told_before_the_run(
 
 
 def test_a_library_nobody_knows_is_told() -> None:
-    known: Sequence[str] = ("confluent", "aiokafka", "instant")
+    known: Sequence[str] = ("confluent", "aiokafka", "native", "instant")
     with pytest.raises(ValueError, match=f"'carrier pigeon'; choose one of {', '.join(known)}"):
         make_client("carrier pigeon", ClientSettings(bootstrap=NOBODY), "c1-0")

@@ -341,7 +341,7 @@ def test_a_partition_that_takes_no_write_when_all_is_healed_is_found(
         outcome = run(tmp_path / again, time_limit_s=2.0, nodes=3, concurrency=4)
         assert outcome.exit_code == 1, outcome.sentence()
         assert [each.type for each in outcome.anomalies] == ["unavailable"]
-        assert outcome.anomalies[0].because.startswith("queue1-2 took none of ")
+        assert outcome.anomalies[0].because.startswith("queue1-2 acknowledged none of ")
         (late,) = outcome.figures["calm"]["writes"]["late"]
         assert (late["partition"], late["heard"], len(late["isr"])) == ("queue1-2", True, 3)
         assert 30 <= late["tried_s"] < 60

@@ -272,7 +272,7 @@ def test_one_that_always_fails_is_given_up_and_the_others_go_on(
         await progress(tally)
         place.broken_by = broken_by
         await somebody_kills(workers, "c2")
-        await until(lambda: any("given up" in each.detail for each in workers.doubts))
+        await until(lambda: any("is not restarted" in each.detail for each in workers.doubts))
         assert not await workers.is_running("c2")
         await progress(tally)
 
@@ -300,7 +300,7 @@ def test_one_that_closes_its_pipe_and_does_not_end_is_ended_and_replaced(
                 sabotage.setattr(subprocess.Popen, "wait", never)
             place.broken_by = "import os, sys; os.close(1); sys.stdin.buffer.read()"
             await somebody_kills(workers, "c2")
-            await until(lambda: any("given up" in each.detail for each in workers.doubts))
+            await until(lambda: any("is not restarted" in each.detail for each in workers.doubts))
         assert not await workers.is_running("c2")
         await progress(tally)
 

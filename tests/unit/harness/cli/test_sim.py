@@ -83,8 +83,8 @@ def test_a_file_that_is_no_schedule_is_refused_by_what_is_wrong_with_it(
     ("watched", "told"),
     [
         ("off", ", and no invariant was checked\n"),
-        ("cheap", ", and 18 invariants held; nothing to compare for W-PLACE\n"),
-        ("all", ", and 20 invariants held; nothing to compare for W-PLACE\n"),
+        ("cheap", ", and 19 invariants held; nothing to compare for W-PLACE\n"),
+        ("all", ", and 21 invariants held; nothing to compare for W-PLACE, W-OWN\n"),
     ],
 )
 def test_only_what_was_asked_is_said_to_have_held(
