@@ -2,7 +2,8 @@
 
 A valid run that never saw an election or a replica out of sync proves little. The list is declared
 here once; results.json keeps the counts, and the page says what was never reached.
-A count is None where the place does not show the state: only the simulator sees every event.
+A count is None where the place does not show the state: only the simulator sees every event. States
+of consumer groups are counted from the history in a real run, and are lower bounds there.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from reports.groups_seen import GroupsSeen
 from reports.leading import Leading, Reign, load_leading
 from reports.traced import Trace
 
@@ -24,6 +26,8 @@ class Seen:
 
     leading: Leading | None
     trace: Trace | None
+    groups: GroupsSeen | None = None
+    """What clients saw of consumer groups, if there were any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +48,15 @@ def _of_trace(kind: str) -> Callable[[Seen], int | None]:
     return lambda seen: None if seen.trace is None else seen.trace.count(kind)
 
 
-def _of_groups(count: Callable[[Trace], int]) -> Callable[[Seen], int | None]:
+def _of_groups(
+    by_trace: Callable[[Trace], int], by_history: Callable[[GroupsSeen], int]
+) -> Callable[[Seen], int | None]:
     """None for a run without consumer groups: nothing is missing there."""
 
     def counted(seen: Seen) -> int | None:
-        if seen.trace is None or seen.leading is None or not _coordinators(seen.leading):
-            return None
-        return count(seen.trace)
+        if seen.trace is None:
+            return None if seen.groups is None else by_history(seen.groups)
+        return by_trace(seen.trace) if _coordinators(seen.trace.leading) else None
 
     return counted
 
@@ -130,31 +136,35 @@ STATES: tuple[ProtocolState, ...] = (
     ProtocolState(
         name="rebalances",
         about="a rebalance of a consumer group",
-        count=_of_groups(lambda trace: trace.generations),
+        count=_of_groups(lambda trace: trace.generations, lambda seen: seen.generations),
     ),
     ProtocolState(
         name="members-fenced",
         about="a fenced member of a consumer group",
-        count=_of_groups(lambda trace: trace.count("fenced")),
+        count=_of_groups(lambda trace: trace.count("fenced"), lambda seen: seen.fenced),
     ),
     ProtocolState(
         name="coordinator-moves",
         about="a group coordinator that moves",
-        count=_of_groups(_coordinator_moves),
+        count=_of_groups(_coordinator_moves, lambda seen: seen.coordinator_moves),
     ),
     ProtocolState(
         name="zombie-commits-refused",
         about="a refused commit of a member that was replaced",
-        count=_of_groups(lambda trace: trace.count("commit_refused")),
+        count=_of_groups(
+            lambda trace: trace.count("commit_refused"), lambda seen: seen.commits_refused
+        ),
     ),
 )
 
 
-def count_states(directory: Path, end_ns: int) -> dict[str, int | None]:
-    """By state, from the files of a run. `end_ns` ends the history."""
+def count_states(
+    directory: Path, end_ns: int, groups: GroupsSeen | None = None
+) -> dict[str, int | None]:
+    """By state, from the files of a run. `end_ns` ends the history, from which `groups` are."""
     trace = Trace.load(directory)
     leading = load_leading(directory, end_ns) if trace is None else trace.leading
-    return counted(Seen(leading, trace))
+    return counted(Seen(leading, trace, groups))
 
 
 def counted(seen: Seen) -> dict[str, int | None]:

@@ -36,6 +36,7 @@ from harness.store.stored_run import RESULTS, read_results
 from reports import sentences
 from reports.calls import Calls
 from reports.faults import bands
+from reports.groups_seen import groups_seen
 from reports.protocol_states import count_states
 from reports.served import served_again
 
@@ -210,8 +211,9 @@ def _survived(
     nodes = tuple(racks_of(plan))
     end_ns = int(times_ns[-1]) if len(times_ns) else 0
     try:
-        figures = Figures(states=count_states(directory, end_ns))
         calls = Calls(history)
+        groups = groups_seen(calls, plan.concurrency)
+        figures = Figures(states=count_states(directory, end_ns, groups))
         struck = bands(nemesis, nodes, calls.end_of_all_ns)
         figures["served_again"] = served_again(calls, struck, plan.concurrency)
         found = survived(directory, nemesis, times_ns[is_write], nodes, end_ns)
