@@ -16,6 +16,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import IllegalStateError, KafkaError
 
+from harness.client.aiokafka_offset_fetch import respect_group_errors
 from harness.client.aiokafka_settings import driver_error
 from harness.client.driver import DriverError, place_of
 from harness.client.group_driver import (
@@ -56,6 +57,7 @@ class AiokafkaMember(ConsumerRebalanceListener):  # type: ignore[misc]
         self._notices: list[Notice] = []
         self._committed: list[Committed] = []
         self._commits: dict[asyncio.Task[None], None] = {}
+        respect_group_errors(consumer)
         consumer.subscribe(list(subscription.topics), listener=self)
 
     def membership(self) -> Membership:
