@@ -194,13 +194,6 @@ async def test_a_nemesis_that_never_struck_is_a_doubt(stage: Stage) -> None:
     assert len(conductor.faults) == 1
 
 
-@on_stage(3)
-async def test_a_skipped_moment_is_noted_by_the_name_of_its_nemesis_alone(stage: Stage) -> None:
-    conductor = conductor_of(stage, "kill@n7")
-    await conductor.strike([a_moment("kill@n7", for_ms=100.0)])
-    assert [f for f, _ in stage.notes] == ["start-kill"]
-
-
 def test_who_asks_for_all_takes_what_there_is() -> None:
     struck = FaultOutcome(nemesis="kill", moment="kill 1", proof="gone")
     skipped = FaultOutcome(nemesis="compact", moment="compact 1", skipped="no compacted topic")
