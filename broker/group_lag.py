@@ -109,7 +109,10 @@ class GroupLag:
     def _take(
         self, group_id: str, topics: Mapping[str, Partitions], found: list[GroupOffset]
     ) -> int:
-        """How many were left out. Offsets of partitions that are gone are neither."""
+        """Add the offsets of one group to `found`; return how many were left out for lack of room.
+
+        Offsets of partitions that do not exist are skipped, and counted only beyond the limit.
+        """
         image = self._node.metadata.image
         left_out = 0
         for name, partitions in topics.items():

@@ -170,12 +170,12 @@ class Conductor:
         self.outcomes.append(outcome)
         self.scene.begin(fault)
         self._menders[fault.name] = nemesis
-        self._write("start", nemesis, {"kind": kind_of(fault), **write(fault)})
+        self._write("start", nemesis.name, {"kind": kind_of(fault), **write(fault)})
         outcome.began_ms = self._now_ms()
         told = await self._inject(nemesis, fault, outcome, is_played=is_played)
         outcome.was_alone = fault.name not in self.scene.accompanied
         outcome.took_hold_ms = self._now_ms()
-        self._write("start", nemesis, {"fault": fault.name, **told})
+        self._write("start", nemesis.name, {"fault": fault.name, **told})
         if fault.for_ms is None:
             return
         if outcome.proof:
@@ -206,21 +206,21 @@ class Conductor:
     async def _heal(self, fault: Fault, outcome: FaultOutcome) -> None:
         """Heal one fault; a failure is retried by `heal_all`."""
         nemesis = self._menders[fault.name]
-        self._write("stop", nemesis, {"fault": fault.name})
+        self._write("stop", nemesis.name, {"fault": fault.name})
         self.scene.ending.add(fault.name)
         try:
             await nemesis.heal(self.scene, fault)
         except LapsedError as lapsed:
             outcome.lapsed = str(lapsed)
-            self._write("stop", nemesis, {"fault": fault.name, "lapsed": outcome.lapsed})
+            self._write("stop", nemesis.name, {"fault": fault.name, "lapsed": outcome.lapsed})
         except WHAT_CLUSTERS_DO as failure:
             outcome.not_healed = _said(failure)
-            self._write("stop", nemesis, {"fault": fault.name, "failed": outcome.not_healed})
+            self._write("stop", nemesis.name, {"fault": fault.name, "failed": outcome.not_healed})
             return
         self.scene.end(fault)
         outcome.not_healed = ""
         outcome.healed_ms = self._now_ms()
-        self._write("stop", nemesis, {"fault": fault.name, "healed": True})
+        self._write("stop", nemesis.name, {"fault": fault.name, "healed": True})
 
     async def _sleep_until(self, at_ms: float) -> None:
         left_ms = at_ms - self._now_ms()
@@ -233,14 +233,14 @@ class Conductor:
     def _skip(self, outcome: FaultOutcome, reason: str) -> None:
         outcome.skipped = reason
         self.outcomes.append(outcome)
-        f = f"start-{outcome.nemesis.partition(':')[0]}"
-        self._note(f, {"moment": outcome.moment, "skipped": reason})
+        self._write("start", outcome.nemesis, {"moment": outcome.moment, "skipped": reason})
 
-    def _write(self, verb: str, nemesis: Nemesis, value: dict[str, Any]) -> None:
-        self._note(f"{verb}-{nemesis.name.partition(':')[0].partition('@')[0]}", value)
+    def _write(self, verb: str, nemesis: str, value: dict[str, Any]) -> None:
+        """Note an operation of a nemesis, which is named without its variant and target."""
+        self._note(f"{verb}-{nemesis.partition(':')[0].partition('@')[0]}", value)
 
     def _write_back(self, fault: Fault, node: Node) -> None:
-        self._write("back", self._menders[fault.name], {"fault": fault.name, "back": node})
+        self._write("back", self._menders[fault.name].name, {"fault": fault.name, "back": node})
 
     async def heal_all(self) -> None:
         """Heal every fault, start every node and verify; what remains is a doubt.

@@ -171,7 +171,7 @@ class _Reading:
         """By group, generation and key, as the checker `two-owners` keeps them."""
         self._overlaps: list[tuple[Group, Overlap, int, int]] = []
         self._faults: dict[str, tuple[str, str, int]] = {}
-        """By fault: its client, its word and when it took hold."""
+        """By fault that is not healed: its client, its word, and when its injection began in ns."""
         self._absences: dict[str, list[Absence]] = {}
 
     def end_until(self, time_ns: int) -> None:

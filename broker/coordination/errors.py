@@ -1,4 +1,4 @@
-"""What a coordinator's client is told when the log refuses what the coordinator wrote."""
+"""Error codes for a coordinator's client when the log refuses the coordinator's records."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class Shard(Generic[MachineT]):
 
     @property
     def is_writing(self) -> bool:
-        """Memory holds steps that are not in the log yet."""
+        """Whether memory may hold steps that are not in the log yet; no step is taken meanwhile."""
         return self._is_writing
 
     @property
@@ -319,8 +319,7 @@ class Shard(Generic[MachineT]):
             self._commit_timer = self._loop.call_at(uncommitted[0].deadline_s, self._time_out)
 
     def _time_out(self) -> None:
-        """What was appended stays so, and may be committed yet; whoever asked is told to ask
-        again."""
+        """Answer with a retriable error. The records stay appended and may yet be committed."""
         self._commit_timer = None
         now = self._loop.time()
         while self._uncommitted and self._uncommitted[0].deadline_s <= now:
@@ -381,7 +380,7 @@ class Shard(Generic[MachineT]):
                 self._schedule()
 
     def close(self) -> None:
-        """The leadership is over. Whoever waits is told to look for the coordinator."""
+        """End with the leader epoch. Pending requests are answered NOT_COORDINATOR."""
         if self.state is ShardState.CLOSED:
             return
         self.state = ShardState.CLOSED

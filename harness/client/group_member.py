@@ -47,6 +47,8 @@ class GroupMember:
         self._held: dict[str, None] = {}
         self._background: dict[int, _Background] = {}
         """Commits in the background whose end is not known, oldest first."""
+        self._abandoned: set[int] = set()
+        """Numbers of background commits whose end will never be reported."""
         self._submitted: dict[str, int] = {}
         """By key: the last offset that was left to the library. It never commits the same again, so
         its end would never come."""
@@ -68,7 +70,8 @@ class GroupMember:
         return Prepared(invocation)
 
     def _prepare_background(self, invocation: Invocation, value: dict[str, Any]) -> Prepared:
-        number = next((at for at in range(_BACKGROUND_MAX) if at not in self._background), None)
+        taken = self._abandoned.union(self._background)
+        number = next((at for at in range(_BACKGROUND_MAX) if at not in taken), None)
         submitted = self._submitted.items()
         new = dict(value["offsets"].items() - submitted)
         if number is None or not new:
@@ -107,6 +110,10 @@ class GroupMember:
         self._next.clear()
         self._submitted.clear()
         self._held.clear()
+        # A commit of the next membership may have the same offsets, and must not end one of these:
+        # it would look like a commit that was accepted in a generation of long ago.
+        self._abandoned.update(self._background)
+        self._background.clear()
         return Completion("ok", value, beside=beside)
 
     async def poll(self) -> tuple[Polled, list[Beside]]:

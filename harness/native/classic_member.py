@@ -180,13 +180,6 @@ class ClassicMember(Member):
                     self._begin_anew()
                     return
 
-    async def _rest(self) -> None:
-        """The application polls too seldom: the others take over, until it polls again."""
-        self.give_up("lost")
-        await self._say_goodbye()
-        self._begin_anew()
-        await self.until_polled()
-
     async def _say_goodbye(self) -> None:
         if not self.member_id or self.settings.instance_id is not None:
             return  # a static member is expected back

@@ -120,6 +120,8 @@ class Client:
         for producer in self._producers:
             await producer.close()
         self.nodes.close()
+        if self.settings.requests is not None:
+            self.settings.requests.flush()
 
     async def __aenter__(self) -> Client:
         return self

@@ -46,7 +46,11 @@ class CommitRefusedError(BrokerError):
 
 
 class GroupCoordinator:
-    """Of one group. Two lanes: a join waits for the other members, and holds up what is behind."""
+    """The coordinator of one group.
+
+    Each lane is a connection: a join waits for the other members and holds up what is behind it, so
+    offsets, membership and the goodbye have lanes of their own.
+    """
 
     def __init__(self, client: Client, group: str) -> None:
         self._client = client
@@ -102,7 +106,7 @@ class GroupCoordinator:
             async with asyncio.timeout(patience_s):
                 return await self._client.ask_anyone(ApiKey.FIND_COORDINATOR, body)
         except TimeoutError:
-            told = f"nobody names the coordinator of {self.group} within {patience_s:g} s"
+            told = f"no node named the coordinator of {self.group} within {patience_s:g} s"
             raise NodeUnreachableError(told) from None
 
     async def commit(
@@ -114,7 +118,12 @@ class GroupCoordinator:
         instance_id: str | None,
         at_least: int = 0,
     ) -> None:
-        """One attempt. Raises CommitRefusedError, or what leaves its outcome unknown."""
+        """One attempt. Raises CommitRefusedError if no partition was committed, or what leaves the
+        outcome unknown.
+
+        A coordinator may take some partitions of a request and refuse others: those that the member
+        did not own yet in the epoch that it names (KIP-1251).
+        """
         topics: dict[str, list[m.OffsetCommitRequestPartition]] = {}
         for (topic, index), offset in offsets.items():
             topics.setdefault(topic, []).append(
@@ -133,13 +142,16 @@ class GroupCoordinator:
             ],
         )
         answer = await self.ask(ApiKey.OFFSET_COMMIT, body, at_least=at_least)
-        for topic in answer.topics:
-            for part in topic.partitions:
-                self.heard(part.error_code)
-                place = f"commit of {topic.name}-{part.partition_index} for {self.group}"
-                if part.error_code in _REFUSALS:
-                    raise CommitRefusedError(part.error_code, place=place)
-                check(part.error_code, place=place)
+        codes = {
+            f"commit of {topic.name}-{part.partition_index} for {self.group}": part.error_code
+            for topic in answer.topics
+            for part in topic.partitions
+        }
+        kind = CommitRefusedError if _REFUSALS.issuperset(codes.values()) else BrokerError
+        for place, code in codes.items():
+            self.heard(code)
+            if code != ErrorCode.NONE:
+                raise kind(code, place=place)
 
     async def committed(self, keys: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int | None]:
         """What the group has committed; None where it has committed nothing."""

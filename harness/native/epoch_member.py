@@ -45,10 +45,7 @@ class EpochMember(Member):
 
     async def _keep_membership(self) -> None:
         if self.polls_too_seldom:
-            self.give_up("lost")
-            await self._say_goodbye()
-            self._begin_anew()
-            await self.until_polled()
+            await self._rest()
         try:
             answer = await self._heartbeat(self.generation)
         except ClientError:

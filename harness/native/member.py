@@ -57,7 +57,7 @@ class OwnershipChange(NamedTuple):
 
 
 class Member:
-    """Subclasses keep the membership in `_keep_membership` and say goodbye in `_say_goodbye`."""
+    """Subclasses join and stay in `_keep_membership`, and leave in `_say_goodbye`."""
 
     def __init__(self, client: Client, settings: MemberSettings, now_ns: Callable[[], int]) -> None:
         self.client = client
@@ -77,6 +77,10 @@ class Member:
         self._pages = Pages(self._reader)
         self._positions: dict[Slot, int | None] = {}
         """What it holds; None where its position is to be asked for."""
+        self._held_since: dict[Slot, int] = {}
+        """Number of the assignment of what it holds. A partition that was taken away and came back
+        during a fetch has another one, and another member may have read and committed meanwhile."""
+        self._assignments = 0
         self._changes: list[OwnershipChange] = []
         self._turn = 0
         self._polled_at = self._loop.time()
@@ -97,8 +101,18 @@ class Member:
     async def leave(self) -> None:
         await self.stop()
         self.give_up("revoked")
+        await self._try_goodbye()
+
+    async def _try_goodbye(self) -> None:
         with suppress(ClientError):  # without a goodbye its session ends by itself
             await self._say_goodbye()
+
+    async def _rest(self) -> None:
+        """The application polls too seldom: the others take over, until it polls again."""
+        self.give_up("lost")
+        await self._try_goodbye()
+        self._begin_anew()
+        await self.until_polled()
 
     async def _run(self) -> None:
         while not self.is_fenced:
@@ -111,6 +125,10 @@ class Member:
         raise NotImplementedError
 
     async def _say_goodbye(self) -> None:
+        raise NotImplementedError
+
+    def _begin_anew(self) -> None:
+        """What it held is lost, and it joins as a new member."""
         raise NotImplementedError
 
     # What it holds
@@ -128,14 +146,16 @@ class Member:
         wanted = sorted(slots)
         self.give_up(change, [slot for slot in self.held if slot not in wanted])
         new = [slot for slot in wanted if slot not in self._positions]
+        self._assignments += 1
         self._positions |= dict.fromkeys(new)
+        self._held_since |= dict.fromkeys(new, self._assignments)
         self._note("assigned", new)
 
     def give_up(self, change: Change, slots: Sequence[Slot] | None = None) -> None:
         gone = self.held if slots is None else list(slots)
         self._note(change, gone)
         for slot in gone:
-            del self._positions[slot]
+            del self._positions[slot], self._held_since[slot]
             self._pages.forget(*slot)
         self.on_given_up(gone)
 
@@ -173,22 +193,23 @@ class Member:
         return {}
 
     async def _fetched(self, slot: Slot, fetch: FetchSettings) -> list[ReadRecord]:
-        if slot not in self._positions:
+        since = self._held_since.get(slot)
+        if since is None:
             return []
         position = self._positions[slot]
         if position is None:
             position = await self._committed_position(slot)
-            if self._positions.get(slot, 0) is not None:
-                return []  # taken away meanwhile
+            if self._held_since.get(slot) != since:
+                return []
             self._positions[slot] = position
         try:
             page = await self._pages.page(*slot, position, fetch)
         except OffsetOutOfRangeError:
             beginning = (await self._reader.list_offset(*slot, EARLIEST)).offset
-            if self._positions.get(slot) == position:
+            if self._held_since.get(slot) == since:
                 self._positions[slot] = max(position, beginning)
             return []
-        if self._positions.get(slot) != position:
+        if self._held_since.get(slot) != since:
             return []
         self._positions[slot] = page.next_offset
         return page.records

@@ -148,7 +148,7 @@ class Metadata:
     def learn_leader(
         self, topic: str, partition: int, leader: Leader, addresses: dict[int, Address]
     ) -> None:
-        """From a broker that is none any more and says who is (KIP-951)."""
+        """Take the current leader from a NOT_LEADER_OR_FOLLOWER response (KIP-951)."""
         known = self._topics.get(topic)
         if known is None or partition not in known.partitions or leader.node_id < 0:
             return

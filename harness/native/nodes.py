@@ -68,7 +68,7 @@ class Nodes:
         return node_id in self._known or node_id in self._bootstrap
 
     def candidates(self) -> list[int]:
-        """Whom to ask what anyone knows: first those that seem to live, each time another one."""
+        """Nodes to ask what every node can answer, live ones first, rotated per call."""
         ids = sorted(self._known)
         self._turn += 1
         start = self._turn % len(ids) if ids else 0
@@ -163,7 +163,7 @@ class Nodes:
     def _address_of(self, node_id: int) -> Address:
         address = self._known.get(node_id) or self._bootstrap.get(node_id)
         if address is None:
-            raise NodeUnreachableError(f"node {node_id}: nobody says where it is")
+            raise NodeUnreachableError(f"node {node_id}: its address is unknown")
         return address
 
     def _lost(self, link: _Link, connection: BrokerConnection) -> None:

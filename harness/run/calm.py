@@ -12,7 +12,8 @@ from typing import Any
 
 from harness.client.driver import place_of
 from harness.cluster import Cluster, NewTopic, PartitionState
-from harness.cluster.errors import NoAnswerError, NotInTimeError
+from harness.cluster.errors import NoAnswerError, NotInTimeError, RefusedError
+from harness.cluster.parts import Elections
 from harness.cluster.waiting import wait_until
 from harness.doubts import Doubt, DoubtKind
 from harness.errors import EnvironmentFailure
@@ -24,6 +25,7 @@ _ROTATED_WITHIN_S = 60.0
 """For all partitions together; a request that times out is tried on the next node."""
 _MOVES_AT_ONCE = 4
 """Each move runs a command on a host."""
+_ASK_AGAIN_S = 0.3
 _SHOWN = 3
 
 
@@ -53,7 +55,10 @@ async def doubts_about_replicas(cluster: Cluster, topics: Sequence[str]) -> list
 
     try:
         await wait_until(
-            all_in_sync, within_s=_ISR_WITHIN_S, what="every replica is in sync", every_s=0.3
+            all_in_sync,
+            within_s=_ISR_WITHIN_S,
+            what="every replica is in sync",
+            every_s=_ASK_AGAIN_S,
         )
     except NotInTimeError as late:
         return [Doubt(DoubtKind.OUT_OF_SYNC, detail=str(late))]
@@ -100,9 +105,9 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]
         try:
             async with some_at_once:
                 await reassignment.reassign(topic, index, order)
-                await elections.elect(topic, index)
+                await _elect(elections, topic, index)
             what = f"{order[0]} leads {topic}-{index}"
-            await wait_until(is_led_so, within_s=_LED_WITHIN_S, what=what, every_s=0.3)
+            await wait_until(is_led_so, within_s=_LED_WITHIN_S, what=what, every_s=_ASK_AGAIN_S)
         except (EnvironmentFailure, OSError) as failure:
             detail = f"{order[0]} did not become its leader: {failure}"
             return Doubt(DoubtKind.LEADER_NOT_MOVED, f"{topic}-{index}", detail)
@@ -123,6 +128,23 @@ async def rotate_leaders(cluster: Cluster, topics: Sequence[str]) -> list[Doubt]
         detail = f"no answer within {_ROTATED_WITHIN_S:g} s"
         doubts.append(Doubt(DoubtKind.LEADER_NOT_MOVED, f"{len(late)} partitions", detail))
     return [doubt for doubt in doubts if doubt is not None]
+
+
+async def _elect(elections: Elections, topic: str, index: int) -> None:
+    """Ask for an election, again while it is refused or not answered.
+
+    Brokers that were all frozen describe the ISR of before at first, and then fence each other for
+    a moment. A request under way is not cancelled: it may be tried on one node after the other.
+    """
+    loop = asyncio.get_running_loop()
+    give_up_s = loop.time() + _LED_WITHIN_S
+    while True:
+        try:
+            return await elections.elect(topic, index)
+        except (NoAnswerError, RefusedError):
+            if loop.time() >= give_up_s:
+                raise
+        await asyncio.sleep(_ASK_AGAIN_S)
 
 
 async def existing(cluster: Cluster, topics: Sequence[NewTopic], keys: Sequence[str]) -> list[str]:

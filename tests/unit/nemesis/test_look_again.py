@@ -61,3 +61,10 @@ def test_a_question_that_other_faults_outlast_excuses_a_nemesis(is_alone: bool) 
         await conductor.heal_all()
 
     story()
+
+
+@on_stage(3)
+async def test_a_skipped_moment_is_noted_by_the_name_of_its_nemesis_alone(stage: Stage) -> None:
+    conductor = conductor_of(stage, "kill@n7")
+    await conductor.strike([a_moment("kill@n7", for_ms=100.0)])
+    assert [f for f, _ in stage.notes] == ["start-kill"]

@@ -235,3 +235,22 @@ def test_leaving_records_what_was_revoked_and_forgets_all_positions() -> None:
     assert completion.beside[0].value["group"] == "g"
     assert not member.is_subscribed
     assert member.prepare(Invocation("commit")).invocation.value["offsets"] == {}
+
+
+def test_a_commit_that_a_member_left_behind_is_not_ended_by_one_of_its_next_membership() -> None:
+    for commits in ("async", "auto"):
+        library, member = joined(commits)
+        poll(library, member, t0=[4])
+        commit_later(member)
+        asyncio.run(member.leave(None))
+        again = Subscription(group="g", topics=("t",), commits=commits)
+        asyncio.run(member.subscribe(again.value()))
+        library.generation = 3
+        library.new_notices = [Notice(100, "assigned", ["t-0"], 3)]
+        poll(library, member)
+        poll(library, member, t0=[4])
+        prepared, _ = commit_later(member)
+        assert [row.background for row in prepared.beside] == [1]
+        library.new_ends.append(Committed(101, {"t-0": 5}))
+        _, (row,) = poll(library, member)
+        assert (row.background, row.type, row.value["generation"]) == (1, "ok", 3)

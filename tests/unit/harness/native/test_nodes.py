@@ -151,7 +151,7 @@ async def test_nobody_at_home_is_a_definite_failure() -> None:
         with pytest.raises(NodeUnreachableError) as caught:
             await client.nodes.connection(-1)
         assert caught.value.is_definite
-        with pytest.raises(NodeUnreachableError, match="nobody says where it is"):
+        with pytest.raises(NodeUnreachableError, match="its address is unknown"):
             await client.nodes.connection(5)
 
 

@@ -51,7 +51,6 @@ async def test_a_client_logs_its_requests_and_the_leaders_it_learns_of() -> None
     async with running_node() as node, client_of(node.advertised, settings=settings) as client:
         await client.admin.create_topic("t")
         await client.producer().send("t", 0, b"x")
-        written.log.flush()
     leaders = [each for each in written.lines if each.get("leader_of") == "t-0"]
     assert [(each["node"], each["epoch"]) for each in leaders] == [(1, 0)]
     counted = {each["api"]: each for each in written.lines if "count" in each}

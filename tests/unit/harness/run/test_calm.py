@@ -115,6 +115,29 @@ async def test_one_that_cannot_be_moved_is_a_doubt() -> None:
     assert cluster.led_by[0] == "n2"
 
 
+class Fenced(FakeCluster):
+    """Refuses some elections, and then holds them."""
+
+    def __init__(self, refusals: int) -> None:
+        super().__init__()
+        self._refusals = refusals
+
+    async def elect(self, topic: str, partition: int) -> None:
+        self._refusals -= 1
+        if self._refusals >= 0:
+            raise NoAnswerError("PREFERRED_LEADER_NOT_AVAILABLE")  # a code that is retriable
+
+
+async def test_an_election_that_is_refused_is_asked_for_again_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert await rotated(Fenced(1)) == []
+    monkeypatch.setattr(calm, "_LED_WITHIN_S", 0.05)
+    first, second = await rotated(Fenced(1000))
+    assert first.endswith("n2 did not become its leader: PREFERRED_LEADER_NOT_AVAILABLE")
+    assert second.endswith("n1 did not become its leader: PREFERRED_LEADER_NOT_AVAILABLE")
+
+
 async def test_brokers_that_never_answer_hold_up_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calm, "_ROTATED_WITHIN_S", 0.05)
     found = await asyncio.wait_for(rotated(FakeCluster(answers=False)), 5)
