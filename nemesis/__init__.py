@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from inspect import getdoc
 from typing import TYPE_CHECKING
 
-from harness.members import require_members
+from harness.plugin_objects import require_members
 from harness.registry import REGISTRY, found
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.members import require_members
+from harness.plugin_objects import require_members
 from harness.registry import REGISTRY, found, unknown
 from workloads.base import Load, Workload
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from broker.coordination.deadlines import Deadlines
 from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket, in_turn, reply
-from broker.groups import offset_requests, records, upgrade
+from broker.groups import both_protocols, offset_requests, records
+from broker.groups.both_protocols import GroupsOfBothProtocols
 from broker.groups.classic.context import ClassicContext
 from broker.groups.classic.groups import ClassicGroups
 from broker.groups.consumer.around import Around
@@ -24,7 +25,6 @@ from broker.groups.offset_expiry import OffsetExpiry
 from broker.groups.offsets import CommittedOffsets, delete_record, delete_records
 from broker.groups.settings import GroupSettings
 from broker.groups.topics_view import TopicsView
-from broker.groups.upgrade import GroupsOfBothProtocols
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, MalformedMessageError
 
@@ -258,7 +258,7 @@ class GroupMachine:
             return self._expire_offsets(now)
         if key[0] in DEADLINE_KINDS:
             return self.consumer_groups.time_is_up(key, now)
-        if key[0] in upgrade.DEADLINE_KINDS:
+        if key[0] in both_protocols.DEADLINE_KINDS:
             return self._both.time_is_up(key, now)
         return self._classic.time_is_up(key, now)
 

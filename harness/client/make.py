@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.client.base import Client, ClientSettings
-from harness.members import require_members
+from harness.plugin_objects import require_members
 from harness.registry import REGISTRY, found, unknown
 
 

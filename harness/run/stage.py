@@ -18,7 +18,7 @@ from harness.cluster import Cluster, Node, Place, System
 from harness.cluster.kafka_systems import RACKS
 from harness.cluster.parts import offered
 from harness.errors import EnvironmentFailure, UsageFailure
-from harness.members import require_members
+from harness.plugin_objects import require_members
 from harness.registry import REGISTRY, found
 from harness.run.clients import Clients
 from harness.run.interrupts import INTERRUPTS
