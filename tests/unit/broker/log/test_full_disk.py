@@ -9,6 +9,7 @@ import pytest
 from broker.config.topic import LogConfig
 from broker.disk.memory import MemoryDisk
 from broker.log.log import Log
+from broker.log.room import is_lack_of_room
 from broker.protocol.errors import ErrorCode, KafkaError
 from tests.unit.broker.log.builders import append, append_rolling, batch, crashed, open_log, values
 
@@ -115,3 +116,24 @@ async def test_retention_deletes_what_it_can_when_there_is_no_room_for_a_new_seg
     memory.heal()
     await append_rolling(log, batch())
     await log.close()
+
+
+@pytest.mark.parametrize("operation", ["is_hot", "free_bytes"])
+async def test_a_read_that_fails_is_no_lack_of_room_whatever_its_number(operation: str) -> None:
+    disk = MemoryDisk(capacity_bytes=5000)
+    log = await open_log(disk, config=CONFIG)
+    await fill(log)
+    disk.fail(operation, error=errno.ENOSPC)
+    with pytest.raises(KafkaError) as failed:
+        if operation == "is_hot":
+            log.read(0, 1000, up_to=1, at_least_one=True)
+        else:
+            await log.roll()
+    assert log.failure is not None
+    assert failed.value.__cause__ is log.failure
+    assert not is_lack_of_room(log.failure)
+    disk.heal()
+    with pytest.raises(KafkaError, match="is offline") as offline:
+        append(log, batch())
+    assert offline.value.__cause__ is log.failure
+    log.abandon()
