@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -118,17 +119,20 @@ async def test_retention_deletes_what_it_can_when_there_is_no_room_for_a_new_seg
     await log.close()
 
 
-@pytest.mark.parametrize("operation", ["is_hot", "free_bytes"])
-async def test_a_read_that_fails_is_no_lack_of_room_whatever_its_number(operation: str) -> None:
+async def read_first(log: Log) -> None:
+    log.read(0, 1000, up_to=1, at_least_one=True)
+
+
+@pytest.mark.parametrize(("operation", "deed"), [("is_hot", read_first), ("free_bytes", Log.roll)])
+async def test_a_read_that_fails_is_no_lack_of_room_whatever_its_number(
+    operation: str, deed: Callable[[Log], Awaitable[None]]
+) -> None:
     disk = MemoryDisk(capacity_bytes=5000)
     log = await open_log(disk, config=CONFIG)
     await fill(log)
     disk.fail(operation, error=errno.ENOSPC)
     with pytest.raises(KafkaError) as failed:
-        if operation == "is_hot":
-            log.read(0, 1000, up_to=1, at_least_one=True)
-        else:
-            await log.roll()
+        await deed(log)
     assert log.failure is not None
     assert failed.value.__cause__ is log.failure
     assert not is_lack_of_room(log.failure)
