@@ -32,6 +32,10 @@ class DiskThreads:
             while not done.done():
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait([done])
+            if not done.cancelled():
+                done.exception()  # nobody else will look at it
+            # A file that the thread opened would stay open as long as this error is kept.
+            del done
             raise
 
     def close(self) -> None:

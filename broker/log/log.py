@@ -371,7 +371,7 @@ class Log:
         if self.failure is not None:
             raise KafkaError(
                 ErrorCode.KAFKA_STORAGE_ERROR, f"{self.directory} is offline: {self.failure}"
-            )
+            ) from self.failure
 
     def check_writable(self) -> None:
         if self.failure is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.disk.interface import ColdReadError, FileSlice
-from broker.log.segment import Segment
+from broker.log.segment import Segment, failed_read
 from broker.log.txn_index import AbortedTransaction
 from broker.protocol.batch import CorruptBatchError
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -40,7 +40,8 @@ def read(log: Log, offset: int, max_bytes: int, up_to: int, at_least_one: bool) 
     except ColdReadError as cold:
         raise ColdLogError(log, cold) from None
     except OSError as problem:
-        raise log.fail(problem) from problem
+        failure = failed_read(problem)
+        raise log.fail(failure) from failure
     except CorruptBatchError as problem:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(problem)) from problem
     return None
@@ -59,7 +60,7 @@ class ColdLogError(ColdReadError):
         except OSError as problem:
             # A file that left the log meanwhile may be closed already: that is no failure.
             if any(segment.file is self.file for segment in self._log.segments):
-                self._log.fail(problem)
+                self._log.fail(failed_read(problem))
 
 
 def _cut(segment: Segment, start: int, end: int, max_bytes: int, at_least_one: bool) -> FileSlice:

@@ -6,7 +6,7 @@ import errno
 import logging
 from typing import TYPE_CHECKING
 
-from broker.log.segment import FailedSyncError
+from broker.log.segment import FailedReadError, FailedSyncError, failed_read
 from broker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -16,9 +16,13 @@ _log = logging.getLogger(__name__)
 
 
 def is_lack_of_room(problem: OSError) -> bool:
-    """A sync that finds no room has lost what was written, so that is a failure like any other."""
+    """Whether a write was refused because the disk is full, so that a later one may succeed.
+
+    A sync that finds no room has lost what was written, and a read needs no room: both are failures
+    like any other.
+    """
     is_full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
-    return is_full and not isinstance(problem, FailedSyncError)
+    return is_full and not isinstance(problem, FailedSyncError | FailedReadError)
 
 
 def refuse(log: Log, problem: OSError) -> KafkaError:
@@ -35,7 +39,8 @@ async def look_for_room(log: Log) -> None:
     try:
         free_bytes = await log.disk.free_bytes()
     except OSError as problem:
-        raise log.fail(problem) from problem
+        failure = failed_read(problem)
+        raise log.fail(failure) from failure
     if log.no_room is not None and free_bytes < 2 * log.config.max_message_bytes:
         raise refuse(log, log.no_room) from log.no_room
     log.no_room = None

@@ -29,6 +29,16 @@ class FailedSyncError(OSError):
     """Whatever its reason: nobody knows which bytes are on the device."""
 
 
+class FailedReadError(OSError):
+    """A read needs no room, so it is never a lack of room, whatever error number the disk gave."""
+
+
+def failed_read(problem: OSError) -> FailedReadError:
+    failure = FailedReadError(problem.errno, problem.strerror, problem.filename)
+    failure.__cause__ = problem
+    return failure
+
+
 async def sync(file: File) -> None:
     try:
         await file.fdatasync()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from broker.log.batch_walk import FoundBatch, read, walk_batches
 from broker.log.breather import Breather
 from broker.log.record_check import decompression_bound
-from broker.log.segment import Segment
+from broker.log.segment import Segment, failed_read
 from broker.protocol.batch import CorruptBatchError
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.protocol.records import Record, iterate_records
@@ -90,7 +90,8 @@ async def _first_reaching(
     except OSError as problem:
         if segment not in log.segments:
             raise _SegmentGoneError from problem
-        raise log.fail(problem) from problem
+        failure = failed_read(problem)
+        raise log.fail(failure) from failure
     if segment not in log.segments:
         raise _SegmentGoneError
     return None

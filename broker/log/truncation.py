@@ -15,7 +15,7 @@ from broker.log.producer_history import (
     snapshot_offsets,
 )
 from broker.log.producer_table import ProducerTable
-from broker.log.segment import Segment
+from broker.log.segment import Segment, sync
 
 if TYPE_CHECKING:
     from broker.log.log import Log
@@ -67,7 +67,7 @@ async def _truncate(log: Log, offset: int) -> None:
         last.truncate(position, min(offset, await _base_offset(last, position, breather)))
     else:
         last.end_offset = offset
-    await last.file.fdatasync()
+    await sync(last.file)
     await _find_largest_timestamp(last, breather)
     log.end_offset = last.end_offset
     # A batch that reached over the cut went with it, so the end may lie before the cut.

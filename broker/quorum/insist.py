@@ -13,13 +13,17 @@ from typing import TypeVar
 from broker.log.room import is_lack_of_room
 from broker.protocol.errors import KafkaError
 
-_RETRY_S = 1.0
+RETRY_S = 1.0
 
 _Result = TypeVar("_Result")
 
 
 def lack_of_room(error: OSError | KafkaError) -> OSError | None:
-    """The disk's refusal for this one reason, also where a log has put it in Kafka's words."""
+    """The disk's refusal if it has no room, also when a log raised a KafkaError from it.
+
+    A metadata log that is offline says so, too, but only while a truncation that found no room is
+    tried again: any other failure of it ends the node (`Quorum`).
+    """
     problem = error if isinstance(error, OSError) else error.__cause__
     return problem if isinstance(problem, OSError) and is_lack_of_room(problem) else None
 
@@ -38,7 +42,7 @@ async def insist(
                 raise
             was_refused = True
             tell(problem)
-            await asyncio.sleep(_RETRY_S)
+            await asyncio.sleep(RETRY_S)
             continue
         if was_refused:
             tell(None)

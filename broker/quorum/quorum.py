@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from broker.log.log import Log
+from broker.log.room import is_lack_of_room
 from broker.metadata.changes import Change
 from broker.metadata.image import Image
 from broker.network.interface import Address, Network
@@ -83,6 +85,7 @@ class Quorum:
         self.strangers = Strangers(settings.cluster_id, len(settings.voters))
         self.puller: MetadataPuller | None = None
         self.no_room: OSError | None = None
+        log.log.on_failure = self._log_failed
         self._state_file = state_file
         self._on_fatal = on_fatal
         self._loop = asyncio.get_running_loop()
@@ -124,6 +127,7 @@ class Quorum:
             await asyncio.wait(list(self._tasks))
         for channel in self._channels.values():
             channel.close()
+        self.log.log.on_failure = None
         try:
             await self.log.close()
         except (OSError, KafkaError) as problem:
@@ -333,6 +337,15 @@ class Quorum:
             await self.step(event)
 
     # The disk and the tasks
+
+    def _log_failed(self, _: Log, problem: OSError) -> None:
+        """Ends the node at once when its metadata log goes offline, as Kafka does.
+
+        Otherwise a node whose log failed at a read or in the background would live on with metadata
+        that it can no longer update. A truncation that found no room is tried again instead.
+        """
+        if not is_lack_of_room(problem):
+            self._on_fatal(problem)
 
     async def _insist(self, deed: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         try:

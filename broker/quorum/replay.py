@@ -11,7 +11,7 @@ from broker.metadata.changes import Change
 from broker.metadata.image import Image
 from broker.observe.events import emit
 from broker.protocol.errors import ErrorCode, KafkaError
-from broker.quorum.insist import lack_of_room
+from broker.quorum.insist import RETRY_S, lack_of_room
 from broker.quorum.metadata_log import TOPIC, Committed, MetadataLog
 from broker.quorum.strangers import check_voters
 from broker.raft.events import SnapshotId
@@ -83,6 +83,10 @@ class Replay:
         try:
             return await self._log.batches(offset, self._committed)
         except KafkaError as problem:
+            if lack_of_room(problem) is not None:
+                # The log is offline until the truncation that found no room succeeds.
+                await asyncio.sleep(RETRY_S)
+                return ()
             is_gone = problem.code == ErrorCode.OFFSET_OUT_OF_RANGE
             if not is_gone or self._log.start_offset <= offset:
                 raise

@@ -9,7 +9,7 @@ from harness.sim.record import Record
 from harness.sim.trace import Row, Trace
 
 FIRST_ACK_S_MAX = 20.0
-"""Bounded time to the first acknowledged write after healing: two of Kafka's sessions."""
+"""From the first attempt to write after healing to an acknowledgement: two of Kafka's sessions."""
 
 _TROUBLE = frozenset({"fault", "heal", "start", "delay", "duplicate", "error_reply"})
 """Kinds of rows: faults and their ends, starts after crashes and exits, messages tampered with."""
@@ -38,25 +38,33 @@ def _troubles(trace: Trace) -> Iterator[Row]:
 
 
 def first_ack_s(record: Record, since_s: float) -> float | None:
-    """Until every partition that was asked has acknowledged a write; None if one never has."""
+    """The longest wait of a partition for its first acknowledgement; None if one never had any."""
     waits = _first_acks(record, since_s).values()
     return None if None in waits else max((each or 0.0 for each in waits), default=0.0)
 
 
 def slow_partitions(record: Record, since_s: float, bound_s: float) -> dict[int, float | None]:
-    """Partitions that were asked, and took longer than that; None where no answer ever came."""
+    """Partitions whose first acknowledgement took longer than that; None where it never came."""
     waits = _first_acks(record, since_s)
     return {each: wait for each, wait in waits.items() if wait is None or wait > bound_s}
 
 
 def _first_acks(record: Record, since_s: float) -> dict[int, float | None]:
-    """Asked is a partition with a write that was sent after that moment, or not settled by then."""
-    asked: dict[int, float | None] = {}
+    """Seconds until each partition acknowledged a write; None where it never did.
+
+    A write counts if it was sent after `since_s` or was not settled by then. The wait begins when
+    the first of them was sent, and not before `since_s`: writers end before other clients do, and
+    a partition to which nobody writes does not keep anybody waiting.
+    """
+    asked_s: dict[int, float] = {}
+    acked_s: dict[int, float] = {}
     for sent in record.sends:
         if sent.done_s is not None and sent.done_s < since_s:
             continue
-        first = asked.setdefault(sent.partition, None)
+        at_s = max(sent.sent_s, since_s)
+        asked_s[sent.partition] = min(at_s, asked_s.get(sent.partition, at_s))
         if isinstance(sent.outcome, Delivered) and sent.done_s is not None:
-            wait_s = sent.done_s - since_s
-            asked[sent.partition] = wait_s if first is None else min(first, wait_s)
-    return asked
+            acked_s[sent.partition] = min(sent.done_s, acked_s.get(sent.partition, sent.done_s))
+    return {
+        each: acked_s[each] - at_s if each in acked_s else None for each, at_s in asked_s.items()
+    }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from pathlib import Path
 from threading import Event
 
 import pytest
 
+from broker.disk.descriptor import Descriptor, open_descriptor
 from broker.disk.files import FileDisk
+from tests.open_descriptors import settle
 
 
 async def test_whoever_is_cancelled_still_waits_for_the_thread(
@@ -59,3 +62,30 @@ async def test_an_error_after_a_cancellation_is_nobodys(
     with pytest.raises(asyncio.CancelledError):
         await work
     assert complaints == []
+
+
+async def test_a_file_whose_opening_was_cancelled_does_not_stay_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, go_on = Event(), Event()
+    real = open_descriptor
+
+    def hold(place: Path, flags: int) -> Descriptor:
+        opened = real(place, flags)
+        reached.set()
+        go_on.wait()
+        return opened
+
+    monkeypatch.setattr("broker.disk.files.open_descriptor", hold)
+    disk = FileDisk(str(tmp_path))
+    (tmp_path / "a.log").touch()
+    opening = asyncio.create_task(disk.open("a.log"))
+    await asyncio.get_running_loop().run_in_executor(None, reached.wait)
+    opening.cancel()
+    go_on.set()
+    # The cancellation is kept here, with the frames that it passed.
+    with pytest.raises(asyncio.CancelledError) as kept:
+        await opening
+    assert kept.tb is not None
+    await settle(tmp_path)
+    await disk.close()

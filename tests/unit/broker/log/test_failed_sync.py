@@ -10,6 +10,7 @@ from broker.config.topic import LogConfig
 from broker.disk.memory import MemoryDisk
 from broker.log.breather import Breather
 from broker.log.log import Log
+from broker.log.room import is_lack_of_room
 from broker.protocol.errors import ErrorCode, KafkaError
 from tests.unit.broker.log.builders import (
     append,
@@ -90,3 +91,19 @@ async def test_what_was_synced_before_is_not_written_again(memory: MemoryDisk) -
         patched.setattr(type(log.active.file), "write_again", ask)
         await log.reopen(Breather())
     assert asked == [(start, size - start)]
+
+
+async def test_a_truncation_whose_sync_finds_no_room_may_have_lost_what_it_kept(
+    memory: MemoryDisk,
+) -> None:
+    """A full disk leaves a log trusted, so that a kill before it is back would go unnoticed."""
+    log = await open_log(memory)
+    append(log, batch(b"a"))
+    append(log, batch(b"b"))
+    memory.fail("fdatasync", "*.log", error=errno.ENOSPC, times=1)
+    with pytest.raises(KafkaError):
+        await log.truncate_to(1)
+    assert log.failure is not None
+    assert not is_lack_of_room(log.failure)
+    await log.reopen(Breather())
+    assert await values(log) == [b"a"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from broker.config.topic import LogConfig
 from broker.disk.memory import MemoryDisk
 from broker.log.log import Log
+from broker.log.room import is_lack_of_room
 from broker.protocol.errors import ErrorCode, KafkaError
 from tests.unit.broker.log.builders import append, append_rolling, batch, crashed, open_log, values
 
@@ -115,3 +117,27 @@ async def test_retention_deletes_what_it_can_when_there_is_no_room_for_a_new_seg
     memory.heal()
     await append_rolling(log, batch())
     await log.close()
+
+
+async def read_first(log: Log) -> None:
+    log.read(0, 1000, up_to=1, at_least_one=True)
+
+
+@pytest.mark.parametrize(("operation", "deed"), [("is_hot", read_first), ("free_bytes", Log.roll)])
+async def test_a_read_that_fails_is_no_lack_of_room_whatever_its_number(
+    operation: str, deed: Callable[[Log], Awaitable[None]]
+) -> None:
+    disk = MemoryDisk(capacity_bytes=5000)
+    log = await open_log(disk, config=CONFIG)
+    await fill(log)
+    disk.fail(operation, error=errno.ENOSPC)
+    with pytest.raises(KafkaError) as failed:
+        await deed(log)
+    assert log.failure is not None
+    assert failed.value.__cause__ is log.failure
+    assert not is_lack_of_room(log.failure)
+    disk.heal()
+    with pytest.raises(KafkaError, match="is offline") as offline:
+        append(log, batch())
+    assert offline.value.__cause__ is log.failure
+    log.abandon()

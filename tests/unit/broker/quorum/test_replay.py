@@ -12,12 +12,14 @@ import pytest
 from broker.disk.memory import MemoryDisk
 from broker.metadata.changes import Change, TopicDeleted
 from broker.metadata.image import ConflictError
+from broker.protocol.errors import KafkaError
 from broker.quorum.metadata_log import Committed, MetadataLog
 from broker.quorum.replay import Replay
 from broker.quorum.strangers import WrongVotersError
 from broker.raft.events import SnapshotId
 from tests.unit.broker.log.builders import Clock
 from tests.unit.broker.quorum.metadata import content_of, image_of, topic
+from tests.virtual_time import in_virtual_time
 
 NEVER = 1 << 60
 
@@ -226,3 +228,23 @@ async def test_what_cannot_be_applied_stops_it() -> None:
     with pytest.raises(ConflictError):
         await replay.run()
     assert replay.applied_offset == 0
+
+
+@in_virtual_time
+async def test_a_log_whose_truncation_finds_no_room_is_read_when_it_is_back() -> None:
+    disk = MemoryDisk()
+    async with replaying(disk) as stage:
+        await stage.log.append([topic("a")], 1)
+        await stage.log.append([topic("b")], 2)
+        await stage.log.flush()
+        full = disk.fail("replace", error=errno.ENOSPC)
+        with pytest.raises(KafkaError):
+            await stage.log.truncate_to(1)
+        assert stage.log.log.failure is not None
+        await stage.replay.committed(1)
+        await asyncio.sleep(2.5)
+        assert stage.names == []
+        full.times = 0
+        await stage.log.truncate_to(1)
+        await stage.replay.until(1)
+        assert stage.names == ["a"]

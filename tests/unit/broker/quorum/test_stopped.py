@@ -8,11 +8,12 @@ import pytest
 
 from broker.api import quorum_members
 from broker.api.request import CloseConnectionError
-from broker.disk.memory import MemoryDisk
+from broker.disk.memory import MemoryDisk, is_from_fault
 from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
-from broker.quorum.metadata_log import TOPIC
+from broker.protocol.errors import KafkaError
+from broker.quorum.metadata_log import DIRECTORY, TOPIC
 from tests.unit.broker.api.nodes import CLUSTER_ID, ask, running_node
 
 OF_THREE = {
@@ -58,3 +59,27 @@ async def test_a_node_that_failed_turns_the_others_away_before_all_else() -> Non
         node.role.leave = look_and_leave  # type: ignore[method-assign]
         node.fail(OSError("a test says so"))
     assert listening == [0]
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+async def test_a_node_ends_as_soon_as_a_read_takes_its_metadata_log_offline(number: int) -> None:
+    """Whoever reads gets an error; without more the node would live on with what it knows."""
+    disk = MemoryDisk()
+    async with running_node(disks={"data": disk}) as node:
+        disk.fail("is_hot", f"{DIRECTORY}/*", error=number, times=1)
+        with pytest.raises(KafkaError):
+            node.quorum.log.read(0, 1000)
+        assert node.failed.done()
+        cause = node.failed.result().__cause__
+        assert isinstance(cause, OSError)
+        assert is_from_fault(cause)
+
+
+async def test_a_node_ends_when_its_metadata_log_fails_in_the_background() -> None:
+    """A roll syncs the old segment behind the scenes, where nobody waits for the outcome."""
+    disk = MemoryDisk()
+    async with running_node(disks={"data": disk}) as node:
+        disk.fail("fdatasync", f"{DIRECTORY}/*", error=errno.ENOSPC, times=1)
+        await node.quorum.log.log.roll()
+        await node.quorum.log.log.settle()
+        assert node.failed.done()

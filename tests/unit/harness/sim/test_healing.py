@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.native.produce_queue import Delivered, Outcome, Unknown
-from harness.sim.healing import first_ack_s, healed_s
+from harness.sim.healing import first_ack_s, healed_s, slow_partitions
 from harness.sim.record import Record, Sent
 from harness.sim.simulation import Simulation
 
@@ -18,8 +18,21 @@ def test_a_partition_that_nobody_asked_is_not_missed() -> None:
     record = Record(
         sends=[sent(0, 1.0, 2.0, Delivered(0)), sent(1, 11.0, 13.0, Delivered(0))],
     )
-    assert first_ack_s(record, 10.0) == 3.0
+    assert first_ack_s(record, 10.0) == 2.0
     assert first_ack_s(Record(), 10.0) == 0.0
+
+
+def test_the_wait_begins_with_the_first_attempt_to_write_and_not_before_healing() -> None:
+    record = Record(
+        sends=[
+            sent(0, 9.0, 10.5, Delivered(0)),
+            sent(1, 40.0, 40.2, Delivered(0)),
+            sent(2, 12.0, 42.0, Unknown("timed out")),
+            sent(2, 40.0, 45.0, Delivered(0)),
+        ]
+    )
+    assert slow_partitions(record, 10.0, 0.0) == pytest.approx({0: 0.5, 1: 0.2, 2: 33.0})
+    assert slow_partitions(record, 10.0, 20.0) == pytest.approx({2: 33.0})
 
 
 @pytest.mark.parametrize("outcome", [None, Unknown("timed out")])
