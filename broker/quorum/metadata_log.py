@@ -137,8 +137,12 @@ class MetadataLog:
         await self._back_online()
         # A flush that is under way says nothing of what is appended here afterwards.
         self._cuts += 1
-        await self.log.truncate_to(offset)
+        # Lowered first: the log ends earlier long before its truncation is over.
         self.flushed_offset = min(self.flushed_offset, offset)
+        await self.log.truncate_to(offset)
+        # A batch that reaches over the cut goes as a whole. A leader whose log begins with a
+        # snapshot asks for such cuts: it no longer knows where older epochs ended.
+        self.flushed_offset = min(self.flushed_offset, self.log.end_offset)
 
     def advance_high_watermark(self, offset: int) -> None:
         self.log.advance_high_watermark(offset)

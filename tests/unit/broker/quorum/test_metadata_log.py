@@ -212,3 +212,26 @@ async def test_a_disk_that_was_full_while_the_log_started_over_is_tried_again() 
     await log.start_over_at_snapshot()
     assert (log.start_offset, log.end_offset, log.flushed_offset) == (9, 9, 9)
     assert await log.append([topic("g")], 5) == 10
+
+
+async def test_while_a_log_is_cut_what_is_flushed_lies_within_it() -> None:
+    disk = MemoryDisk()
+    log = await log_with(disk, "abc")
+    await log.flush()
+    seen: list[tuple[int, int]] = []
+
+    async def look(operation: str, path: str) -> None:
+        seen.append((log.flushed_offset, log.end_offset))
+
+    disk.before = look
+    await log.truncate_to(1)
+    assert {end for _, end in seen} == {3, 1}
+    assert all(flushed <= end for flushed, end in seen)
+
+
+async def test_a_batch_that_is_cut_off_as_a_whole_is_not_counted_as_flushed() -> None:
+    log = await log_with(MemoryDisk(), "a")
+    await log.append([topic("b"), topic("c")], 1)
+    await log.flush()
+    await log.truncate_to(2)
+    assert (log.end_offset, log.flushed_offset) == (1, 1)
