@@ -1,10 +1,9 @@
 """The dots of clients that are back in service, on a phone and on a desk."""
 
 import shutil
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from reports.html import write_report
 from tests.unit.reports.stored_runs import lost_write, with_figures
@@ -13,16 +12,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        yield made
-        made.close()
 
 
 @pytest.fixture(scope="module")

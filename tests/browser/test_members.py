@@ -1,11 +1,10 @@
 """Lanes of consumer groups in a real browser: by keyboard, on a phone, without script."""
 
 import shutil
-from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from reports.html import write_report
 from tests.browser.test_page import contrast, opened
@@ -15,16 +14,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        yield made
-        made.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,11 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from reports.html import write_report
 from tests.unit.reports.stored_runs import (
@@ -25,16 +24,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        yield made
-        made.close()
 
 
 @pytest.fixture(scope="module")
