@@ -80,6 +80,8 @@ def consumer_config(settings: ClientSettings, client_id: str) -> Config:
         "fetch.error.backoff.ms": 100,
         "queued.min.messages": 1000,
         "max.partition.fetch.bytes": _FETCH_BYTES,
+        # By default it looks only once a second whether there is room for the next fetch.
+        "fetch.queue.backoff.ms": 20,
         **settings.consumer_config,
     }
 
