@@ -7,7 +7,8 @@ The ceiling: worker processes whose client answers at once, so that nothing is m
 harness: drawing operations, stamps, pipes, counts, the history on disk. Memory of the recording
 process is looked at all along and must stay flat. With real clients: three local brokers, clients
 that go as fast as they can. Partitioned: what `harness test --on netns --nemesis partition` does by
-default, five hosts and bursts of records; needs root.
+default, five hosts and bursts of records; needs root. There the memory of the client workers must
+stay flat as well; 150 seconds are enough to tell.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import platform
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,6 +44,8 @@ ACKNOWLEDGED_BAR_PER_S = 5_000
 """Records a second that real clients have acknowledged while hosts are cut off."""
 FLAT_MB = 32.0
 _MB = 1 << 20
+_WORKER = "harness.run.worker"
+"""Module that a client worker runs, an argument of its command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +107,44 @@ def real(directory: Path, client: str, seconds: float) -> dict[str, int]:
 
 @dataclass(slots=True)
 class MemoryUnderLoad(Silent):
-    """Samples the memory of this process, which records, about once a second of the load."""
+    """Samples the memory of this process, which records, and of its client workers together, about
+    once a second of the load."""
 
     load_s: float
     memory_mb: list[float] = field(default_factory=list)
+    workers_mb: list[float] = field(default_factory=list)
 
     def tick(self, now: Snapshot) -> None:
         # Reading back ticks as well, against a time limit of its own.
         if now.of_s == self.load_s:
             self.memory_mb.append(psutil.Process().memory_info().rss / _MB)
+            self.workers_mb.append(_workers_mb())
 
     @property
     def growth_mb(self) -> float:
         later = self.memory_mb[len(self.memory_mb) // 5 :]
         return later[-1] - later[0]
+
+    @property
+    def workers_at_quarters_mb(self) -> list[float]:
+        last = len(self.workers_mb) - 1
+        return [self.workers_mb[last * quarter // 4] for quarter in (1, 2, 3, 4)]
+
+    @property
+    def workers_growth_mb(self) -> float:
+        """Over the second half: before it, logs are too short to fill what a client reads ahead."""
+        _, half, _, end = self.workers_at_quarters_mb
+        return end - half
+
+
+def _workers_mb() -> float:
+    """RSS of all client workers. One that ends meanwhile has none."""
+    total = 0
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if _WORKER in child.cmdline():
+                total += child.memory_info().rss
+    return total / _MB
 
 
 def partitioned(directory: Path, seconds: float) -> bool:
@@ -134,7 +162,14 @@ def partitioned(directory: Path, seconds: float) -> bool:
         f"{watcher.memory_mb[-1]:.0f} MB, {watcher.growth_mb:+.1f} MB over the last four fifths "
         f"({'flat' if is_flat else 'GROWS'}); load average {os.getloadavg()[0]:.1f}"
     )
-    return is_kept and is_flat
+    quarters = ", ".join(f"{each:.0f}" for each in watcher.workers_at_quarters_mb)
+    are_flat = watcher.workers_growth_mb <= FLAT_MB
+    print(
+        f"  {plan.concurrency} client workers together: {quarters} MB after each quarter, "
+        f"{watcher.workers_growth_mb:+.1f} MB over the second half "
+        f"({'flat' if are_flat else 'GROWS'})"
+    )
+    return is_kept and is_flat and are_flat
 
 
 def main() -> int:

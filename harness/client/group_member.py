@@ -101,6 +101,8 @@ class GroupMember:
         return Completion("ok", self.subscription.value(), beside=self._beside())
 
     async def leave(self, value: None) -> Completion:
+        if self.subscription is None:
+            return Completion("fail", value, "the client has not subscribed", beside=self._beside())
         try:
             await self._driver.leave()
         except DriverError as error:

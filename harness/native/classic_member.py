@@ -159,7 +159,7 @@ class ClassicMember(Member):
         heard_at = self._loop.time()
         while True:
             await asyncio.sleep(settings.heartbeat_s)
-            if self.polls_too_seldom:
+            if self.polls_too_seldom and not self.has_outlived_session(heard_at):
                 await self._rest()
                 return
             body = m.HeartbeatRequest(
@@ -176,7 +176,7 @@ class ClassicMember(Member):
                     return
                 heard_at = self._loop.time()
             except ClientError:
-                if self._loop.time() - heard_at > settings.session_s:
+                if self.has_outlived_session(heard_at):
                     self._begin_anew()
                     return
 

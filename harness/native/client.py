@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from broker.network.interface import Address, Network
 from broker.protocol.apis import ApiKey
 from harness.native.admin import Admin
-from harness.native.errors import ClientError, NodeUnreachableError, RequestTimedOutError
+from harness.native.errors import ClientError, RequestTimedOutError
 from harness.native.metadata import Metadata
 from harness.native.nodes import Nodes
 from harness.native.producer import Producer, ProducerSettings
@@ -70,15 +70,11 @@ class Client:
 
     async def ask_anyone(self, key: ApiKey, body: Any) -> Any:
         """For what every broker can answer. One after the other, until one of them does."""
-        last: ClientError = NodeUnreachableError("no node is known")
-        for node_id in self.nodes.candidates():
-            try:
-                return await self.nodes.ask(node_id, key, body)
-            except ClientError as error:
-                if not error.is_retriable:
-                    raise
-                last = error
-        raise last
+
+        async def ask(node_id: int) -> Any:
+            return await self.nodes.ask(node_id, key, body)
+
+        return await self.nodes.first_answer(ask, self.settings.request_timeout_s)
 
     async def retried(
         self,

@@ -44,12 +44,12 @@ class EpochMember(Member):
         self._interval_s = settings.heartbeat_s
 
     async def _keep_membership(self) -> None:
-        if self.polls_too_seldom:
+        if self.polls_too_seldom and not self.has_outlived_session(self._heard_at):
             await self._rest()
         try:
             answer = await self._heartbeat(self.generation)
         except ClientError:
-            if self._loop.time() - self._heard_at > self.settings.session_s:
+            if self.has_outlived_session(self._heard_at):
                 self._begin_anew()
             raise
         self.coordinator.heard(answer.error_code)

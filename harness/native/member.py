@@ -170,6 +170,14 @@ class Member:
     def polls_too_seldom(self) -> bool:
         return self._loop.time() - self._polled_at > self.settings.max_poll_s
 
+    def has_outlived_session(self, heard_at: float) -> bool:
+        """Whether the group may have removed it since it heard of the coordinator, at `heard_at`.
+
+        A process that was paused finds so when it continues. Its application was paused as well,
+        so how long ago it polled proves nothing: the member asks its group before it gives up.
+        """
+        return self._loop.time() - heard_at > self.settings.session_s
+
     async def until_polled(self) -> None:
         self._polled.clear()
         await self._polled.wait()

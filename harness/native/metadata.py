@@ -18,7 +18,6 @@ from broker.protocol.errors import ErrorCode
 from broker.protocol.schema import ZERO_UUID
 from harness.native.errors import (
     BrokerError,
-    ClientError,
     NodeUnreachableError,
     NoLeaderError,
     known_code,
@@ -173,15 +172,10 @@ class Metadata:
         return Leader(view.leader, view.leader_epoch)
 
     async def _ask_anyone(self) -> ClusterView:
-        last: ClientError = NodeUnreachableError("no node is known")
-        for node_id in self._nodes.candidates():
-            try:
-                return await self.view(node_id, list(self._wanted))
-            except ClientError as error:
-                if not error.is_retriable:
-                    raise
-                last = error
-        raise last
+        async def ask(node_id: int) -> ClusterView:
+            return await self.view(node_id, list(self._wanted))
+
+        return await self._nodes.first_answer(ask, self._settings.metadata_timeout_s)
 
     def _take(self, view: ClusterView) -> None:
         self._answers += 1

@@ -7,18 +7,27 @@ up whatever is behind it. Those who must not wait for each other use different l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from broker.network.interface import Address, Network
 from broker.protocol.apis import ApiKey
 from harness.native.connection import BrokerConnection
-from harness.native.errors import ClientClosedError, ClientError, NodeUnreachableError
+from harness.native.errors import (
+    ClientClosedError,
+    ClientError,
+    NodeUnreachableError,
+    RequestTimedOutError,
+)
 from harness.native.settings import Backoff, ClientSettings
 
+T = TypeVar("T")
+
 MAIN_LANE = "main"
+_SHARE_IN_A_HURRY = 0.25
+"""Of the time that a node has for its answer, while there are others to ask."""
 
 
 @dataclass(slots=True)
@@ -74,6 +83,33 @@ class Nodes:
         start = self._turn % len(ids) if ids else 0
         rotated = ids[start:] + ids[:start]
         return sorted(rotated, key=self._reluctance) + list(self._bootstrap)
+
+    async def first_answer(self, ask: Callable[[int], Awaitable[T]], within_s: float) -> T:
+        """Asks the candidates one after the other until one answers.
+
+        `within_s` is what each of them has; `ask` sees to that. A node that is cut off from the
+        others takes requests and does not answer them, and of a new client every question would
+        wait for it. So each node is given a part of the time at first, and all of it only when no
+        other node has answered.
+        """
+        hurry_s: float | None = within_s * _SHARE_IN_A_HURRY
+        last: ClientError = NodeUnreachableError("no node is known")
+        left = self.candidates()
+        while left:
+            silent: list[int] = []
+            for node_id in left:
+                try:
+                    async with asyncio.timeout(hurry_s):
+                        return await ask(node_id)
+                except TimeoutError:
+                    silent.append(node_id)
+                    last = RequestTimedOutError(f"node {node_id} did not answer in {hurry_s} s")
+                except ClientError as error:
+                    if not error.is_retriable:
+                        raise
+                    last = error
+            left, hurry_s = silent, None
+        raise last
 
     async def connection(self, node_id: int, lane: str = MAIN_LANE) -> BrokerConnection:
         link = self._links.get((node_id, lane))

@@ -38,6 +38,9 @@ class Tried(NamedTuple):
     error: str | None = None
     """Of the last write that was not acknowledged."""
 
+    def is_to_be_continued(self, within_ns: int) -> bool:
+        return not self.acknowledged and (self.until_ns < within_ns or self.tries < 2)
+
 
 class Unsettled(NamedTuple):
     """What is open when all clients have read back."""

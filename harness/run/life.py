@@ -25,7 +25,10 @@ _SETTLE_NS = 3 * _NS
 """Before the last questions: a broker that was cut off asks again within a second or two, and then
 knows what the others do."""
 
+_STOOD_STILL_NS = 3 * _NS
+"""A client this late was paused, or waited for its cluster: its group may have removed it."""
 _POLL = Invocation("poll", [["poll"]])
+_COMMIT = Invocation("commit")
 _POLLS_A_COMMIT = 4
 _LEAVE = Invocation("leave")
 _LOOK_AGAIN_NS = 50_000_000
@@ -105,47 +108,62 @@ class Life:
                 self._on_traffic(counted)
 
     async def load(self, begin_ns: int, end_ns: int, interval_ns: int) -> None:
-        """Not faster than `interval_ns`, and after a delay without making up for it."""
+        """Not faster than `interval_ns`, and after a delay without making up for it.
+
+        A member that stood still first commits what it polled, as an application does that was
+        paused while it processed records: the commit of a zombie, if its group has removed it.
+        """
         self._is_stopped = False
-        clock, workload = self._clock, self._workload
-        if not await self._do_all(workload.opening(self._number, self.process)):
+        clock = self._clock
+        if not await self._do_all(self._workload.opening(self._number, self.process)):
             await self._retire()
         due_ns = begin_ns + (self._number * interval_ns) // max(1, self._clients)
+        alive_ns = max(due_ns, clock.now_ns())
         while not self._is_stopped:
             if self._is_to_idle:
                 await self._stand_idle(end_ns)
             now_ns = clock.now_ns()
-            if due_ns > now_ns:
-                if due_ns >= end_ns:
-                    break
-                await clock.sleep_until_ns(due_ns)
-            elif now_ns >= end_ns:
+            if max(due_ns, now_ns) >= end_ns:
                 break
-            operation = workload.operation(self._number, self._ordinal)
-            self._ordinal += 1
-            self._drawn = self._ordinal
-            completion = await self._do(operation)
+            if due_ns > now_ns:
+                await clock.sleep_until_ns(due_ns)
+            stood_still = clock.now_ns() - alive_ns > interval_ns + _STOOD_STILL_NS
+            is_late_member = stood_still and self._membership is not None
+            alive_ns = clock.now_ns()
+            completion = await self._do(_COMMIT if is_late_member else self._draw())
             if completion.type == "info":
                 await self._retire(until_ns=end_ns)
             now_ns = clock.now_ns()
+            if is_late_member or completion.type == "info":
+                alive_ns = now_ns
             if now_ns - self._traffic_told_ns >= _TELL_TRAFFIC_NS:
                 self._tell_traffic()
             due_ns = max(due_ns + interval_ns, now_ns)
         self._tell_traffic()
         self._is_stopped = False
 
+    def _draw(self) -> Invocation:
+        operation = self._workload.operation(self._number, self._ordinal)
+        self._ordinal += 1
+        self._drawn = self._ordinal
+        return operation
+
+    @property
+    def _membership(self) -> Membership | None:
+        workload = self._workload
+        return workload.membership(self._number) if isinstance(workload, WithGroups) else None
+
     async def _stand_idle(self, end_ns: int) -> None:
-        leaves = self._is_to_leave
-        if leaves and (await self._do(_LEAVE)).type == "info":
+        left = (await self._do(_LEAVE)).type if self._is_to_leave else "fail"
+        if left == "info":
             await self._reopen()
         self._tell_idle(True)
         while self._is_to_idle and not self._is_stopped and self._clock.now_ns() < end_ns:
             await self._clock.sleep_until_ns(self._clock.now_ns() + _LOOK_AGAIN_NS)
         self._tell_idle(False)
-        if leaves and not self._is_stopped:
-            opening = self._workload.opening(self._number, self.process)
-            if not await self._do_all(opening):
-                await self._retire(until_ns=end_ns)
+        member = None if left == "fail" or self._is_stopped else self._membership
+        if member is not None and not await self._do_all([member.subscribe]):
+            await self._retire(until_ns=end_ns)
 
     def _tell_idle(self, is_idle: bool) -> None:
         self.is_idle = is_idle
@@ -169,7 +187,7 @@ class Life:
                     left = []
                     break
                 tried[key] = await self._try_write(key, tried.get(key), begin_ns)
-            left = [key for key in left if _is_to_be_tried(tried[key], within_ns)]
+            left = [key for key in left if tried[key].is_to_be_continued(within_ns)]
         in_vain = [key for key, each in tried.items() if not each.acknowledged]
         is_heard = len(in_vain) < len(tried) or await self._is_heard(in_vain, give_up_ns)
         return {key: each._replace(is_heard=is_heard) for key, each in tried.items()}
@@ -223,8 +241,7 @@ class Life:
         Which member is given which partition is for the group to decide, so each asks what all of
         them have committed. Returns what the group has not come to.
         """
-        workload = self._workload
-        member = workload.membership(self._number) if isinstance(workload, WithGroups) else None
+        member = self._membership
         if member is None:
             return []
         is_joined = False
@@ -246,7 +263,7 @@ class Life:
 
     async def _poll_and_commit(self, member: Membership) -> Completion | None:
         """What the group has committed after some polls; None if this member is beyond use."""
-        for operation in (*(_POLL,) * _POLLS_A_COMMIT, Invocation("commit")):
+        for operation in (*(_POLL,) * _POLLS_A_COMMIT, _COMMIT):
             if (await self._do(operation)).type == "info":
                 return None
         told = await self._do(member.committed)
@@ -366,10 +383,6 @@ class Life:
         await self.close()
         self.process += self._clients
         await self.open()
-
-
-def _is_to_be_tried(tried: Tried, within_ns: int) -> bool:
-    return not tried.acknowledged and (tried.until_ns < within_ns or tried.tries < 2)
 
 
 def _advance(reached: dict[str, int], value: Any) -> bool:

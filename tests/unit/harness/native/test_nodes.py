@@ -26,6 +26,8 @@ from tests.nodes import running_node, wait_until
 from tests.unit.harness.native.client_worlds import HASTY, ScriptedBroker, client_of, scripted
 
 CLUSTER = m.DescribeClusterRequest()
+ANYWHERE = (Address("127.0.0.1", 1), Address("127.0.0.1", 2))
+"""Two bootstrap addresses, -1 and -2, that nobody listens at."""
 
 
 async def test_answers_find_their_askers() -> None:
@@ -222,3 +224,49 @@ async def test_an_error_in_the_introduction_is_no_connection() -> None:
     async with scripted(broker), client_of(broker.address) as client:
         with pytest.raises(NodeUnreachableError, match="INVALID_REQUEST"):
             await client.nodes.connection(-1)
+
+
+HURRY_S = 0.01
+
+
+async def test_a_silent_node_is_left_for_another_before_its_time_is_up() -> None:
+    asked: list[int] = []
+
+    async def ask(node_id: int) -> int:
+        asked.append(node_id)
+        if node_id == -1:
+            await asyncio.Event().wait()
+        return node_id
+
+    async with client_of(*ANYWHERE) as client:
+        assert await client.nodes.first_answer(ask, 4 * HURRY_S) == -2
+    assert asked == [-1, -2]
+
+
+async def test_nodes_that_are_all_slow_are_given_their_whole_time_then() -> None:
+    asked: list[int] = []
+
+    async def ask(node_id: int) -> int:
+        asked.append(node_id)
+        if len(asked) <= len(ANYWHERE):
+            await asyncio.Event().wait()
+        # Longer than a node has in a hurry.
+        await asyncio.sleep(2 * HURRY_S)
+        return node_id
+
+    async with client_of(*ANYWHERE) as client:
+        assert await client.nodes.first_answer(ask, 4 * HURRY_S) == -1
+    assert asked == [-1, -2, -1]
+
+
+async def test_a_node_that_refuses_is_not_asked_again() -> None:
+    asked: list[int] = []
+
+    async def ask(node_id: int) -> int:
+        asked.append(node_id)
+        raise NodeUnreachableError(f"node {node_id}")
+
+    async with client_of(*ANYWHERE) as client:
+        with pytest.raises(NodeUnreachableError, match="node -2"):
+            await client.nodes.first_answer(ask, 4 * HURRY_S)
+    assert asked == [-1, -2]
