@@ -68,9 +68,7 @@ class Surroundings:
     """Called with every step that is taken, before its records are written."""
 
 
-class _Job(NamedTuple):
-    run: Callable[[Any, Ticket, Now], Step]
-    ticket: Ticket
+_Job = tuple[Callable[[Any, Ticket, Now], Step], Ticket]
 
 
 class _Uncommitted(NamedTuple):
@@ -93,7 +91,7 @@ class Shard(Generic[MachineT]):
         self._around = around
         self._loop = asyncio.get_running_loop()
         self._queue: deque[_Job] = deque()
-        self._waiting: dict[Ticket, asyncio.Future[Any]] = {}
+        self._waiting: dict[Ticket, Callable[[Any], None]] = {}
         self._uncommitted: deque[_Uncommitted] = deque()
         self._end_offset = 0
         self._is_scheduled = False
@@ -111,19 +109,26 @@ class Shard(Generic[MachineT]):
 
         Raises KafkaError when the shard is not active.
         """
+        outcome: asyncio.Future[Any] = self._loop.create_future()
+        self.call(run, lambda reply: None if outcome.done() else outcome.set_result(reply))
+        return outcome
+
+    def call(
+        self, run: Callable[[MachineT, Ticket, Now], Step], replied: Callable[[Any], None]
+    ) -> None:
+        """As `ask`, without a future: `replied` is called in the moment of the reply, must not
+        raise, and may ask the shard again."""
         if self.state is not ShardState.ACTIVE:
             raise self._not_active()
         ticket = Ticket()
-        outcome: asyncio.Future[Any] = self._loop.create_future()
-        self._waiting[ticket] = outcome
-        self._queue.append(_Job(run, ticket))
+        self._waiting[ticket] = replied
+        self._queue.append((run, ticket))
         self._schedule()
-        return outcome
 
     def tell(self, run: Callable[[MachineT, Now], Step]) -> None:
         """A step that nobody waits for; also while the shard loads, for afterwards."""
         if self.state is not ShardState.CLOSED:
-            self._queue.append(_Job(lambda machine, _, now: run(machine, now), Ticket()))
+            self._queue.append((lambda machine, _, now: run(machine, now), Ticket()))
             self._schedule()
 
     def _not_active(self) -> KafkaError:
@@ -202,13 +207,14 @@ class Shard(Generic[MachineT]):
             self._schedule()
 
     def _decided(self, job: _Job, now: Now) -> Step:
+        run, ticket = job
         try:
-            return job.run(self.machine, job.ticket, now)
+            return run(self.machine, ticket, now)
         except Exception as problem:
             # A decision changes nothing that lasts, so only this request is lost.
             _log.exception("%s: a request failed", self.partition.log.directory)
             code = ErrorCode.UNKNOWN_SERVER_ERROR
-            return Step(replies=[Reply(job.ticket, KafkaError(code, str(problem)))])
+            return Step(replies=[Reply(ticket, KafkaError(code, str(problem)))])
 
     def _refusal(self) -> ErrorCode:
         """Why the partition would not take an append now."""
@@ -329,9 +335,9 @@ class Shard(Generic[MachineT]):
         self._release()
 
     def _answer(self, ticket: Ticket, result: Any) -> None:
-        outcome = self._waiting.pop(ticket, None)
-        if outcome is not None and not outcome.done():
-            outcome.set_result(result)
+        replied = self._waiting.pop(ticket, None)
+        if replied is not None:
+            replied(result)
 
     def _turn_away(self, tickets: list[Ticket]) -> None:
         for ticket in tickets:
@@ -376,7 +382,7 @@ class Shard(Generic[MachineT]):
                 self._end_offset = end
                 self.state = ShardState.ACTIVE
                 emit("loaded", self.partition.topic, self.partition.index, end, self.leader_epoch)
-                self._queue.appendleft(_Job(lambda machine, _, now: machine.loaded(now), Ticket()))
+                self._queue.appendleft((lambda machine, _, now: machine.loaded(now), Ticket()))
                 self._schedule()
 
     def close(self) -> None:
