@@ -17,17 +17,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from broker.coordination.batches import build_batches, size_of
+from broker.coordination.batches import Unit, build_batches, size_of
 from broker.coordination.errors import for_clients
 from broker.coordination.loading import replay_partition
-from broker.coordination.step import CoordinatorRecord, Machine, Now, Reply, Step, Ticket
-from broker.log.origin import Origin
-from broker.log.record_check import WorkBudget
+from broker.coordination.step import Machine, Now, Reply, Step, Ticket
+from broker.log.validation import Checked
 from broker.observe.events import emit
 from broker.partition import Partition
 from broker.protocol.batch import HEADER_SIZE
@@ -182,13 +181,14 @@ class Shard(Generic[MachineT]):
 
     def _take_steps(self, refusal: ErrorCode) -> None:
         """With a refusal, steps that would write are refused and all others are taken."""
-        units: list[Sequence[CoordinatorRecord]] = []
+        units: list[Unit] = []
         replies: list[Reply] = []
         now = self._now()
         for _ in range(min(len(self._queue), _STEPS_AT_ONCE)):
             step = self._decided(self._queue.popleft(), now)
             if step.records:
-                wanted = [step.records] if step.is_atomic else [[each] for each in step.records]
+                parts = [step.records] if step.is_atomic else [[each] for each in step.records]
+                wanted: list[Unit] = [(part, size_of(part)) for part in parts]
                 code = refusal or self._too_large(wanted)
                 if code:
                     step = self._refused(step, code, now)
@@ -227,8 +227,9 @@ class Shard(Generic[MachineT]):
             return for_clients(refused.code)
         return ErrorCode.NONE
 
-    def _too_large(self, units: list[list[CoordinatorRecord]]) -> ErrorCode:
-        fit = all(size_of(unit) <= self._batch_bytes_max for unit in units)
+    def _too_large(self, units: list[Unit]) -> ErrorCode:
+        largest = max([size for _, size in units])
+        fit = largest <= self._batch_bytes_max
         return ErrorCode.NONE if fit else for_clients(ErrorCode.MESSAGE_TOO_LARGE)
 
     def _refused(self, step: Step, code: ErrorCode, now: Now) -> Step:
@@ -250,15 +251,12 @@ class Shard(Generic[MachineT]):
         config = self.partition.log.config
         return min(config.max_message_bytes, config.segment_bytes) - HEADER_SIZE
 
-    def _write(
-        self, units: list[Sequence[CoordinatorRecord]], replies: list[Reply], now: Now
-    ) -> None:
+    def _write(self, units: list[Unit], replies: list[Reply], now: Now) -> None:
         codec = self._around.settings.codec
         batches = build_batches(units, self._batch_bytes_max, codec, now.wall_ms)
         try:
             while batches:
-                budget = WorkBudget()
-                if self.partition.append_at_once(batches[0], budget, Origin.COORDINATOR) is None:
+                if not self.partition.append_own_at_once(batches[0]):
                     self._is_writing = True
                     self._around.spawn(self._write_later(batches, replies))
                     return
@@ -268,7 +266,7 @@ class Shard(Generic[MachineT]):
             return
         self._written(replies)
 
-    async def _write_later(self, batches: deque[memoryview], replies: list[Reply]) -> None:
+    async def _write_later(self, batches: deque[Checked], replies: list[Reply]) -> None:
         """Never cancelled: the partition must learn of what its log has."""
         try:
             while batches:
