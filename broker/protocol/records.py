@@ -230,7 +230,9 @@ def _append_field(out: bytearray, field: bytes | None) -> None:
 
 
 if TYPE_CHECKING:
-    from broker.protocol._native import pack_records
+
+    def pack_records(records: list[Record], base_offset: int, base_timestamp: int, /) -> bytes:
+        """The records of a batch as they are stored, before compression."""
 else:
     try:
         from broker.protocol._native import pack_records

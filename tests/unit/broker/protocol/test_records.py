@@ -77,11 +77,9 @@ def test_compiled_code_packs_records_as_python_does(records: list[Record]) -> No
         assert packed == pack_records_in_python(records, offset, timestamp)
 
 
-@pytest.mark.parametrize(
-    "record", [(1, 2), 3, (1, 2, "text", None, ()), (1, 2, None, None, (3,)), (2**70, 0)]
-)
-def test_compiled_code_refuses_what_is_no_record(record: Any) -> None:
-    with pytest.raises((TypeError, IndexError, OverflowError, SystemError)):
+@pytest.mark.parametrize("record", [(1, 2), 3, (1, 2, "text", None, ()), (1, 2, None, None, (3,))])
+def test_what_is_no_record_cannot_be_packed(record: Any) -> None:
+    with pytest.raises((TypeError, IndexError, AttributeError, SystemError)):
         pack_records([record], 0, 0)
 
 
