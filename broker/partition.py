@@ -93,40 +93,37 @@ class Partition:
                 f"{leader.min_insync_replicas}",
             )
 
-    def append_at_once(self, records: memoryview, budget: WorkBudget) -> Appended | None:
+    def append_at_once(
+        self,
+        records: memoryview,
+        budget: WorkBudget,
+        origin: Origin = Origin.CLIENT,
+        checked: Checked | None = None,
+    ) -> Appended | None:
         """None when the append has to wait: for a new segment, for the disk, for its turn, or
         because a look at its records takes more than the budget."""
-        leader = self.leader
-        if leader is None or budget.left < 0 or not self._takes_at_once(len(records)):
+        log, leader = self.log, self.leader
+        if (
+            leader is None
+            or self._in_turn.locked()
+            or self.before_append is not None
+            or budget.left < 0
+            or log.config.flush_messages != _NEVER_FLUSH
+            or not log.can_append(len(records))
+        ):
             return None
         try:
-            appended = self.log.append(
-                records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT, budget=budget
+            appended = log.append(
+                records,
+                leader_epoch=self.leader_epoch,
+                origin=origin,
+                budget=budget,
+                checked=checked,
             )
         except TakesLongError:
             return None
         self._appended(leader)
         return appended
-
-    def append_own_at_once(self, batch: Checked) -> bool:
-        """For a coordinator. False when the append has to wait: `append_own` does."""
-        leader = self.leader
-        if leader is None or not self._takes_at_once(len(batch[0])):
-            return False
-        self.log.append(
-            batch[0], leader_epoch=self.leader_epoch, origin=Origin.COORDINATOR, checked=batch
-        )
-        self._appended(leader)
-        return True
-
-    def _takes_at_once(self, size: int) -> bool:
-        log = self.log
-        return not (
-            self._in_turn.locked()
-            or self.before_append is not None
-            or log.config.flush_messages != _NEVER_FLUSH
-            or not log.can_append(size)
-        )
 
     async def append(self, records: memoryview, breather: Breather) -> Appended:
         """The bytes must be the caller's own: the connection's buffer is reused meanwhile."""

@@ -26,6 +26,8 @@ from broker.coordination.batches import Unit, build_batches, size_of
 from broker.coordination.errors import for_clients
 from broker.coordination.loading import replay_partition
 from broker.coordination.step import Machine, Now, Reply, Step, Ticket
+from broker.log.origin import Origin
+from broker.log.record_check import WorkBudget
 from broker.log.validation import Checked
 from broker.observe.events import emit
 from broker.partition import Partition
@@ -252,11 +254,12 @@ class Shard(Generic[MachineT]):
         return min(config.max_message_bytes, config.segment_bytes) - HEADER_SIZE
 
     def _write(self, units: list[Unit], replies: list[Reply], now: Now) -> None:
-        codec = self._around.settings.codec
+        codec, append = self._around.settings.codec, self.partition.append_at_once
         batches = build_batches(units, self._batch_bytes_max, codec, now.wall_ms)
         try:
             while batches:
-                if not self.partition.append_own_at_once(batches[0]):
+                batch = batches[0]
+                if append(batch[0], WorkBudget(), Origin.COORDINATOR, batch) is None:
                     self._is_writing = True
                     self._around.spawn(self._write_later(batches, replies))
                     return

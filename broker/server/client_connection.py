@@ -264,16 +264,18 @@ class ClientConnection:
         self._began = self.last_active  # when it came, or when the one before it was answered
         try:
             endpoint, request = self._dispatcher.begin(frame, self.peer, self._listener)
+            result: Any
             if type(request.body) is Undecoded:
                 result = self._server.wide_requests.answer(endpoint.handler, request)
             else:
                 result = endpoint.handler(self._dispatcher.node, request)
-            if isinstance(result, Later):
-                self._busy = None, endpoint
-                result.then(partial(self._answered, endpoint, request))
-            elif type(result) is CoroutineType:
+            kind = type(result)
+            if kind is CoroutineType:
                 work = self._finish(endpoint, request, result)
                 self._busy = self._loop.create_task(work), endpoint
+            elif kind is Later:
+                self._busy = None, endpoint
+                result.then(partial(self._answered, endpoint, request))
             else:
                 self._reply(endpoint, request, result)
         except Exception as error:

@@ -10,7 +10,6 @@ import pytest
 from broker.coordination.shard import ShardSettings, ShardState
 from broker.coordination.step import CoordinatorRecord, Machine, Step
 from broker.disk.memory import MemoryDisk
-from broker.log.validation import Checked
 from broker.protocol.batch import BatchHeader, iterate_headers
 from broker.protocol.errors import ErrorCode, KafkaError
 from tests.unit.broker.coordination.notes import ALONE, Notes, Stage, read, stage, until, write
@@ -191,15 +190,15 @@ async def test_a_failed_append_costs_the_state_that_the_log_does_not_have() -> N
     waiting = shard.ask(lambda machine, ticket, now: machine.wait(ticket, b"b"))
     await asyncio.sleep(0)
 
-    def fails(batch: Checked) -> bool:
+    def fails(*args: object, **kwargs: object) -> None:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "no")
 
-    on.partition.append_own_at_once = fails  # type: ignore[method-assign]
+    on.partition.append_at_once = fails  # type: ignore[method-assign]
     lost = write(shard, b"a", b"2")
     await until(lost.done)
     assert lost.result().code == ErrorCode.NOT_COORDINATOR
     assert waiting.result().code == ErrorCode.NOT_COORDINATOR
-    del on.partition.append_own_at_once
+    del on.partition.append_at_once
     await until(lambda: shard.state is ShardState.ACTIVE)
     assert await read(shard, b"a") == b"1"
     assert await write(shard, b"a", b"3") == "written"
