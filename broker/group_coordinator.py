@@ -70,6 +70,14 @@ class GroupCoordinator:
         except KafkaError as error:
             return _done(error)
 
+    def call(self, group_id: str, run: Run, replied: Callable[[Any], None]) -> None:
+        """As `ask`, without a future: `replied` gets the reply, or a KafkaError. It may be called
+        at once, and must not raise."""
+        try:
+            self.shards.call(self.partition_of(group_id), run, replied)
+        except KafkaError as error:
+            replied(error)
+
     def ask_all(self, run: Run) -> list[asyncio.Future[Any]]:
         """The same question to all partitions that this node leads, in their order."""
         return [self._ask_shard(shard, run) for _, shard in self.shards]

@@ -15,6 +15,7 @@ from broker.commit_waiters import CommitWaiters
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
 from broker.log.record_check import TakesLongError, WorkBudget
+from broker.log.validation import Checked
 from broker.metadata.broker_info import BrokerInfo
 from broker.metadata.internal_topics import INTERNAL_TOPICS
 from broker.metadata.partition_info import PartitionInfo
@@ -72,12 +73,14 @@ class Partition:
 
     # As a leader: appends
 
-    def lead(self) -> LeaderState:
-        """Raises KafkaError unless this node leads the partition."""
+    def lead(self, leader_epoch: int | None = None) -> LeaderState:
+        """Raises KafkaError unless this node leads the partition, in that epoch if one is given."""
         if self.leader is None:
             raise KafkaError(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.topic}-{self.index} is led elsewhere"
             )
+        if leader_epoch not in (None, self.leader.leader_epoch):
+            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH, f"leader epoch {leader_epoch} is over")
         return self.leader
 
     def check_acks(self, acks: int) -> None:
@@ -91,7 +94,11 @@ class Partition:
             )
 
     def append_at_once(
-        self, records: memoryview, budget: WorkBudget, origin: Origin = Origin.CLIENT
+        self,
+        records: memoryview,
+        budget: WorkBudget,
+        origin: Origin = Origin.CLIENT,
+        checked: Checked | None = None,
     ) -> Appended | None:
         """None when the append has to wait: for a new segment, for the disk, for its turn, or
         because a look at its records takes more than the budget."""
@@ -107,7 +114,11 @@ class Partition:
             return None
         try:
             appended = log.append(
-                records, leader_epoch=self.leader_epoch, origin=origin, budget=budget
+                records,
+                leader_epoch=self.leader_epoch,
+                origin=origin,
+                budget=budget,
+                checked=checked,
             )
         except TakesLongError:
             return None
@@ -117,34 +128,25 @@ class Partition:
     async def append(self, records: memoryview, breather: Breather) -> Appended:
         """The bytes must be the caller's own: the connection's buffer is reused meanwhile."""
         checked = await self.log.check(records, breather)
-        size = len(checked[0])
-        async with self._in_turn:
-            if self.before_append is not None:
-                await self.before_append()
-            leader, log = self.lead(), self.log
-            while not log.can_append(size):
-                await log.roll()
-            appended = log.append(
-                records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT, checked=checked
-            )
-            if log.needs_flush:
-                await log.flush()
-            self._appended(leader)
-            return appended
+        return await self._append_in_turn(checked, Origin.CLIENT, None)
 
-    async def append_own(self, records: memoryview, leader_epoch: int) -> Appended:
+    async def append_own(self, batch: Checked, leader_epoch: int) -> Appended:
         """For a coordinator, whose state belongs to one leader epoch. As `append`, otherwise."""
+        return await self._append_in_turn(batch, Origin.COORDINATOR, leader_epoch)
+
+    async def _append_in_turn(
+        self, checked: Checked, origin: Origin, leader_epoch: int | None
+    ) -> Appended:
         async with self._in_turn:
             if self.before_append is not None:
                 await self.before_append()
-            while self.leads_in(leader_epoch) and not self.log.can_append(len(records)):
-                await self.log.roll()
-            leader, log = self.lead(), self.log
-            if leader.leader_epoch != leader_epoch:
-                raise KafkaError(
-                    ErrorCode.FENCED_LEADER_EPOCH, f"leader epoch {leader_epoch} is over"
-                )
-            appended = log.append(records, leader_epoch=leader_epoch, origin=Origin.COORDINATOR)
+            leader, log = self.lead(leader_epoch), self.log
+            while not log.can_append(len(checked[0])):
+                await log.roll()
+                leader = self.lead(leader_epoch)
+            appended = log.append(
+                checked[0], leader_epoch=self.leader_epoch, origin=origin, checked=checked
+            )
             if log.needs_flush:
                 await log.flush()
             self._appended(leader)

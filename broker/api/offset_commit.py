@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
-from broker.api.request import Request
+from broker.api.later import Later, known, reply_of_group
+from broker.api.request import Request, at_once_or_in_slices
 from broker.group_events import tell_of_commit
 from broker.groups.offset_requests import commit_failed
 from broker.protocol import messages as m
-from broker.protocol.errors import ErrorCode, KafkaError
+from broker.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from broker.node import Node
 
 _FIRST_VERSION_WITH_IDS = 10
 
+_CommitAnswer = Later[m.OffsetCommitResponse]
 
-async def offset_commit(
+
+def offset_commit(
     node: Node, request: Request[m.OffsetCommitRequest]
-) -> m.OffsetCommitResponse:
+) -> _CommitAnswer | Coroutine[Any, Any, m.OffsetCommitResponse]:
+    begun = at_once_or_in_slices(request, _begin(node, request))
+    return begun if isinstance(begun, Later) else _finish(begun)
+
+
+async def _finish(begun: Coroutine[Any, Any, _CommitAnswer]) -> m.OffsetCommitResponse:
+    return await (await begun)
+
+
+async def _begin(node: Node, request: Request[m.OffsetCommitRequest]) -> _CommitAnswer:
     body, version = request.body, request.version
     unknown: list[m.OffsetCommitResponseTopic] = []
     body.topics = await _known_topics(node, request, unknown)
-    answer = m.OffsetCommitResponse(topics=[])
-    if body.topics:
-        request.will_wait()
-        try:
-            answer = await node.groups.submit(
-                body.group_id,
-                lambda machine, ticket, now: tell_of_commit(
-                    machine, body, machine.offset_commit(ticket, body, version, now)
-                ),
-            )
-        except KafkaError as error:
-            answer = commit_failed(body, error.code)
-    if unknown:
-        _add_unknown(answer, unknown)
-    return answer
+    if not body.topics:
+        return known(m.OffsetCommitResponse(topics=unknown))
+    request.will_wait()
+    written = reply_of_group(
+        node,
+        body.group_id,
+        lambda machine, ticket, now: tell_of_commit(
+            machine, body, machine.offset_commit(ticket, body, version, now)
+        ),
+        lambda error: commit_failed(body, error.code),
+    )
+    return _with_unknown(written, unknown) if unknown else written
 
 
 async def _known_topics(
@@ -73,14 +83,19 @@ async def _known_topics(
     return known
 
 
-def _add_unknown(
-    answer: m.OffsetCommitResponse, unknown: list[m.OffsetCommitResponseTopic]
-) -> None:
-    """Partitions that do not exist are told with those of the same topic that do."""
-    answered = {(each.name, each.topic_id): each for each in answer.topics}
-    for topic in unknown:
-        found = answered.get((topic.name, topic.topic_id))
-        if found is None:
-            answer.topics.append(topic)
-        else:
-            found.partitions += topic.partitions
+def _with_unknown(
+    written: _CommitAnswer, unknown: list[m.OffsetCommitResponseTopic]
+) -> _CommitAnswer:
+    """Partitions that do not exist are listed with those of the same topic that do."""
+
+    def add(answer: m.OffsetCommitResponse) -> m.OffsetCommitResponse:
+        answered = {(each.name, each.topic_id): each for each in answer.topics}
+        for topic in unknown:
+            found = answered.get((topic.name, topic.topic_id))
+            if found is None:
+                answer.topics.append(topic)
+            else:
+                found.partitions += topic.partitions
+        return answer
+
+    return Later(lambda answered: written.then(lambda answer: answered(add(answer))))

@@ -11,7 +11,8 @@ from broker.protocol.apis import API_VERSIONS, ApiKey
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """`handler(node, request)` gives the answer, a coroutine for it, or None for no answer."""
+    """`handler(node, request)` gives the answer, a coroutine or a `Later` for it, or None for no
+    answer."""
 
     handler: Callable[[Any, Any], Any]
     version_min: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ def partition_for(key: str, partition_count: int) -> int:
     return abs(java_hash(key)) % partition_count
 
 
+@lru_cache(maxsize=4096)  # a group's requests come again and again
 def java_hash(text: str) -> int:
     """`String.hashCode` of Java, but 0 for the smallest integer, whose absolute value is none.
 

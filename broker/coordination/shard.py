@@ -17,17 +17,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from broker.coordination.batches import build_batches, size_of
+from broker.coordination.batches import Unit, build_batches, size_of
 from broker.coordination.errors import for_clients
 from broker.coordination.loading import replay_partition
-from broker.coordination.step import CoordinatorRecord, Machine, Now, Reply, Step, Ticket
+from broker.coordination.step import Machine, Now, Reply, Step, Ticket
 from broker.log.origin import Origin
 from broker.log.record_check import WorkBudget
+from broker.log.validation import Checked
 from broker.observe.events import emit
 from broker.partition import Partition
 from broker.protocol.batch import HEADER_SIZE
@@ -68,9 +69,7 @@ class Surroundings:
     """Called with every step that is taken, before its records are written."""
 
 
-class _Job(NamedTuple):
-    run: Callable[[Any, Ticket, Now], Step]
-    ticket: Ticket
+_Job = tuple[Callable[[Any, Ticket, Now], Step], Ticket]
 
 
 class _Uncommitted(NamedTuple):
@@ -93,7 +92,7 @@ class Shard(Generic[MachineT]):
         self._around = around
         self._loop = asyncio.get_running_loop()
         self._queue: deque[_Job] = deque()
-        self._waiting: dict[Ticket, asyncio.Future[Any]] = {}
+        self._waiting: dict[Ticket, Callable[[Any], None]] = {}
         self._uncommitted: deque[_Uncommitted] = deque()
         self._end_offset = 0
         self._is_scheduled = False
@@ -111,19 +110,26 @@ class Shard(Generic[MachineT]):
 
         Raises KafkaError when the shard is not active.
         """
+        outcome: asyncio.Future[Any] = self._loop.create_future()
+        self.call(run, lambda reply: None if outcome.done() else outcome.set_result(reply))
+        return outcome
+
+    def call(
+        self, run: Callable[[MachineT, Ticket, Now], Step], replied: Callable[[Any], None]
+    ) -> None:
+        """As `ask`, without a future: `replied` is called in the moment of the reply, must not
+        raise, and may ask the shard again."""
         if self.state is not ShardState.ACTIVE:
             raise self._not_active()
         ticket = Ticket()
-        outcome: asyncio.Future[Any] = self._loop.create_future()
-        self._waiting[ticket] = outcome
-        self._queue.append(_Job(run, ticket))
+        self._waiting[ticket] = replied
+        self._queue.append((run, ticket))
         self._schedule()
-        return outcome
 
     def tell(self, run: Callable[[MachineT, Now], Step]) -> None:
         """A step that nobody waits for; also while the shard loads, for afterwards."""
         if self.state is not ShardState.CLOSED:
-            self._queue.append(_Job(lambda machine, _, now: run(machine, now), Ticket()))
+            self._queue.append((lambda machine, _, now: run(machine, now), Ticket()))
             self._schedule()
 
     def _not_active(self) -> KafkaError:
@@ -177,13 +183,14 @@ class Shard(Generic[MachineT]):
 
     def _take_steps(self, refusal: ErrorCode) -> None:
         """With a refusal, steps that would write are refused and all others are taken."""
-        units: list[Sequence[CoordinatorRecord]] = []
+        units: list[Unit] = []
         replies: list[Reply] = []
         now = self._now()
         for _ in range(min(len(self._queue), _STEPS_AT_ONCE)):
             step = self._decided(self._queue.popleft(), now)
             if step.records:
-                wanted = [step.records] if step.is_atomic else [[each] for each in step.records]
+                parts = [step.records] if step.is_atomic else [[each] for each in step.records]
+                wanted: list[Unit] = [(part, size_of(part)) for part in parts]
                 code = refusal or self._too_large(wanted)
                 if code:
                     step = self._refused(step, code, now)
@@ -202,13 +209,14 @@ class Shard(Generic[MachineT]):
             self._schedule()
 
     def _decided(self, job: _Job, now: Now) -> Step:
+        run, ticket = job
         try:
-            return job.run(self.machine, job.ticket, now)
+            return run(self.machine, ticket, now)
         except Exception as problem:
             # A decision changes nothing that lasts, so only this request is lost.
             _log.exception("%s: a request failed", self.partition.log.directory)
             code = ErrorCode.UNKNOWN_SERVER_ERROR
-            return Step(replies=[Reply(job.ticket, KafkaError(code, str(problem)))])
+            return Step(replies=[Reply(ticket, KafkaError(code, str(problem)))])
 
     def _refusal(self) -> ErrorCode:
         """Why the partition would not take an append now."""
@@ -221,8 +229,9 @@ class Shard(Generic[MachineT]):
             return for_clients(refused.code)
         return ErrorCode.NONE
 
-    def _too_large(self, units: list[list[CoordinatorRecord]]) -> ErrorCode:
-        fit = all(size_of(unit) <= self._batch_bytes_max for unit in units)
+    def _too_large(self, units: list[Unit]) -> ErrorCode:
+        largest = max([size for _, size in units])
+        fit = largest <= self._batch_bytes_max
         return ErrorCode.NONE if fit else for_clients(ErrorCode.MESSAGE_TOO_LARGE)
 
     def _refused(self, step: Step, code: ErrorCode, now: Now) -> Step:
@@ -244,15 +253,13 @@ class Shard(Generic[MachineT]):
         config = self.partition.log.config
         return min(config.max_message_bytes, config.segment_bytes) - HEADER_SIZE
 
-    def _write(
-        self, units: list[Sequence[CoordinatorRecord]], replies: list[Reply], now: Now
-    ) -> None:
-        codec = self._around.settings.codec
+    def _write(self, units: list[Unit], replies: list[Reply], now: Now) -> None:
+        codec, append = self._around.settings.codec, self.partition.append_at_once
         batches = build_batches(units, self._batch_bytes_max, codec, now.wall_ms)
         try:
             while batches:
-                budget = WorkBudget()
-                if self.partition.append_at_once(batches[0], budget, Origin.COORDINATOR) is None:
+                batch = batches[0]
+                if append(batch[0], WorkBudget(), Origin.COORDINATOR, batch) is None:
                     self._is_writing = True
                     self._around.spawn(self._write_later(batches, replies))
                     return
@@ -262,7 +269,7 @@ class Shard(Generic[MachineT]):
             return
         self._written(replies)
 
-    async def _write_later(self, batches: deque[memoryview], replies: list[Reply]) -> None:
+    async def _write_later(self, batches: deque[Checked], replies: list[Reply]) -> None:
         """Never cancelled: the partition must learn of what its log has."""
         try:
             while batches:
@@ -329,9 +336,9 @@ class Shard(Generic[MachineT]):
         self._release()
 
     def _answer(self, ticket: Ticket, result: Any) -> None:
-        outcome = self._waiting.pop(ticket, None)
-        if outcome is not None and not outcome.done():
-            outcome.set_result(result)
+        replied = self._waiting.pop(ticket, None)
+        if replied is not None:
+            replied(result)
 
     def _turn_away(self, tickets: list[Ticket]) -> None:
         for ticket in tickets:
@@ -376,7 +383,7 @@ class Shard(Generic[MachineT]):
                 self._end_offset = end
                 self.state = ShardState.ACTIVE
                 emit("loaded", self.partition.topic, self.partition.index, end, self.leader_epoch)
-                self._queue.appendleft(_Job(lambda machine, _, now: machine.loaded(now), Ticket()))
+                self._queue.appendleft((lambda machine, _, now: machine.loaded(now), Ticket()))
                 self._schedule()
 
     def close(self) -> None:

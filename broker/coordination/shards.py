@@ -45,10 +45,22 @@ class Shards(Generic[MachineT]):
 
     def ask(self, index: int, run: Callable[[MachineT, Ticket, Now], Step]) -> asyncio.Future[Any]:
         """As `Shard.ask`, of the shard of that partition."""
+        return self._led(index).ask(run)
+
+    def call(
+        self,
+        index: int,
+        run: Callable[[MachineT, Ticket, Now], Step],
+        replied: Callable[[Any], None],
+    ) -> None:
+        """As `Shard.call`, of the shard of that partition."""
+        self._led(index).call(run, replied)
+
+    def _led(self, index: int) -> Shard[MachineT]:
         shard = self._shards.get(index)
         if shard is None:
             raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is led elsewhere")
-        return shard.ask(run)
+        return shard
 
     def tell_all(self, run: Callable[[MachineT, Now], Step]) -> None:
         for _, shard in self:

@@ -19,13 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from broker.protocol.errors import ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
-class Now:
+class Now(NamedTuple):
     """The two clocks of a step."""
 
     loop_s: float
@@ -34,8 +33,7 @@ class Now:
     """For timestamps that are stored: it may jump."""
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorRecord:
+class CoordinatorRecord(NamedTuple):
     key: bytes
     value: bytes | None
     """None: a tombstone."""
@@ -47,8 +45,7 @@ class Ticket:
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     ticket: Ticket
     response: Any
     """The body of the response. The handler that submitted the request knows its type."""

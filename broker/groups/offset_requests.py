@@ -6,7 +6,6 @@ from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket
 from broker.groups.group import Group
 from broker.groups.offsets import (
     NO_EXPIRY,
-    CommittedOffset,
     CommittedOffsets,
     Partitions,
     commit_record,
@@ -55,16 +54,16 @@ def offset_commit(
             if not code and utf16_length(metadata) > settings.offset_metadata_max_bytes:
                 code = ErrorCode.OFFSET_METADATA_TOO_LARGE
             if not code:
-                committed = CommittedOffset(
-                    part.committed_offset,
-                    part.committed_leader_epoch,
-                    metadata,
-                    now.wall_ms,
-                    expire_ms,
-                    topic.topic_id,
+                value = m.OffsetCommitValue(
+                    offset=part.committed_offset,
+                    leader_epoch=part.committed_leader_epoch,
+                    metadata=metadata,
+                    commit_timestamp=now.wall_ms,
+                    expire_timestamp=expire_ms,
+                    topic_id=topic.topic_id,
                 )
                 written.append(
-                    commit_record(body.group_id, topic.name, part.partition_index, committed)
+                    commit_record(body.group_id, topic.name, part.partition_index, value)
                 )
             parts.append(
                 m.OffsetCommitResponsePartition(

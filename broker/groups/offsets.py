@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from broker.coordination.step import CoordinatorRecord
@@ -101,19 +102,9 @@ class CommittedOffsets:
 
 
 def commit_record(
-    group_id: str, topic: str, partition: int, committed: CommittedOffset
+    group_id: str, topic: str, partition: int, value: m.OffsetCommitValue
 ) -> CoordinatorRecord:
-    return records.record(
-        m.OffsetCommitKey(group=group_id, topic=topic, partition=partition),
-        m.OffsetCommitValue(
-            offset=committed.offset,
-            leader_epoch=committed.leader_epoch,
-            metadata=committed.metadata,
-            commit_timestamp=committed.commit_timestamp_ms,
-            expire_timestamp=committed.expire_timestamp_ms,
-            topic_id=committed.topic_id,
-        ),
-    )
+    return CoordinatorRecord(_key(group_id, topic, partition), records.encode_value(value))
 
 
 def delete_records(group_id: str, offsets: Mapping[str, Partitions]) -> list[CoordinatorRecord]:
@@ -126,4 +117,10 @@ def delete_records(group_id: str, offsets: Mapping[str, Partitions]) -> list[Coo
 
 
 def delete_record(group_id: str, topic: str, partition: int) -> CoordinatorRecord:
-    return records.tombstone(m.OffsetCommitKey(group=group_id, topic=topic, partition=partition))
+    return CoordinatorRecord(_key(group_id, topic, partition), None)
+
+
+@lru_cache(maxsize=4096)
+def _key(group_id: str, topic: str, partition: int) -> bytes:
+    """Kept, because consumers commit the same partitions every few seconds."""
+    return records.encode_key(m.OffsetCommitKey(group=group_id, topic=topic, partition=partition))

@@ -6,6 +6,7 @@ the version of its format.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct
 from typing import Any
 
@@ -54,7 +55,9 @@ class UnknownRecordError(MalformedMessageError):
 
 def record(key: Any, value: Any, version: int | None = None) -> CoordinatorRecord:
     """A record with this key and value, both messages; without a value, a tombstone."""
-    return CoordinatorRecord(encode_key(key), None if value is None else _value(value, version))
+    return CoordinatorRecord(
+        encode_key(key), None if value is None else encode_value(value, version)
+    )
 
 
 def tombstone(key: Any) -> CoordinatorRecord:
@@ -67,13 +70,11 @@ def encode_key(key: Any) -> bytes:
     return _VERSION.pack(kind) + b"".join(codec.encoder(name, kind)(key))
 
 
-def encode_value(value: Any, version: int) -> bytes:
-    name = type(value).__name__
-    return _VERSION.pack(version) + b"".join(codec.encoder(name, version)(value))
-
-
-def _value(value: Any, version: int | None) -> bytes:
-    return encode_value(value, _version_for(value) if version is None else version)
+def encode_value(value: Any, version: int | None = None) -> bytes:
+    """In the version that Kafka writes, unless another one is given."""
+    if version is None:
+        version = _version_for(value)
+    return _VERSION.pack(version) + b"".join(codec.encoder(type(value).__name__, version)(value))
 
 
 def _version_for(value: Any) -> int:
@@ -87,13 +88,17 @@ def _version_for(value: Any) -> int:
             return _CONSUMER_VALUE_VERSION
 
 
+@lru_cache(maxsize=4096)
 def decode_key(key: bytes) -> tuple[int, Any]:
-    """The kind of the record and its key. Raises UnknownRecordError, MalformedMessageError."""
+    """The kind of the record and its key. Raises UnknownRecordError, MalformedMessageError.
+
+    Keys come again and again, so callers share what this returns and must not change it.
+    """
     kind = _version_of(key)
     name = _NAMES.get(kind)
     if name is None:
         raise UnknownRecordError(f"no record of __consumer_offsets has the kind {kind}")
-    decoded, _ = codec.decoder(f"{name}Key", kind)(memoryview(key), _VERSION.size)
+    decoded, _ = codec.decoder(f"{name}Key", kind)(key, _VERSION.size)
     return OFFSET_COMMIT if kind == 0 else kind, decoded
 
 
@@ -103,7 +108,7 @@ def decode_value(kind: int, value: bytes) -> Any:
     name = f"{_NAMES[kind]}Value"
     if not 0 <= version <= _LAST_VERSIONS.get(kind, 0):
         raise UnknownRecordError(f"{name} has no version {version}")
-    decoded, _ = codec.decoder(name, version)(memoryview(value), _VERSION.size)
+    decoded, _ = codec.decoder(name, version)(value, _VERSION.size)
     return decoded
 
 

@@ -1,10 +1,12 @@
-/* The loops over every byte or every record of a batch: its CRC, and the walk over its records.
+/* The loops over every byte or every record of a batch: its CRC, the walk over its records, and the
+ * packing of records.
  *
  * The walk reads the fields of each record in their order and copies none. The data come in
  * pieces of any size, because compressed batches are decompressed into a small buffer: the walk
  * can stop between any two bytes and go on with the next piece. Its Python twin is
  * broker/protocol/record_walk_python.py; a test feeds both the same bytes and compares. The rules
- * and the sentences for each problem stand in broker/protocol/record_walk.py.
+ * and the sentences for each problem stand in broker/protocol/record_walk.py. The twin of
+ * `pack_records` stands in broker/protocol/records.py.
  *
  * Only the stable ABI of Python 3.11 is used, so one build serves all later versions.
  */
@@ -404,6 +406,115 @@ static PyObject *is_plain_batch(PyObject *Py_UNUSED(module), PyObject *args)
     return PyErr_Occurred() ? NULL : PyBool_FromLong(found);
 }
 
+/* Records as bytes: the sizes first, then one piece of memory for all of them. */
+
+static int varint_size(int64_t number)
+{
+    uint64_t raw = (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
+    int size = 1;
+    while (raw >>= 7)
+        size++;
+    return size;
+}
+
+static char *put_varint(char *at, int64_t number)
+{
+    uint64_t raw = (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
+    for (; raw > 0x7F; raw >>= 7)
+        *at++ = (char)(raw | 0x80);
+    *at++ = (char)raw;
+    return at;
+}
+
+/* A length and so many bytes, or -1 for None. With `at` NULL only the size is added up. Returns
+ * 0, or -1 with an exception. */
+static int add_field(PyObject *field, Py_ssize_t *size, char **at)
+{
+    char *data = NULL;
+    Py_ssize_t length = -1;
+    if (field == NULL || (field != Py_None && PyBytes_AsStringAndSize(field, &data, &length) < 0))
+        return -1;
+    if (at == NULL) {
+        *size += varint_size(length) + (length > 0 ? length : 0);
+    } else {
+        *at = put_varint(*at, length);
+        if (length > 0)
+            memcpy(*at, data, length);
+        *at += length > 0 ? length : 0;
+    }
+    return 0;
+}
+
+static void add_number(int64_t number, Py_ssize_t *size, char **at)
+{
+    if (at == NULL)
+        *size += varint_size(number);
+    else
+        *at = put_varint(*at, number);
+}
+
+/* All of a record but its size. The offset and the timestamp are those of the batch's first. */
+static int add_record(PyObject *record, int64_t offset, int64_t timestamp, Py_ssize_t *size,
+                      char **at)
+{
+    PyObject *own_offset = PyTuple_GetItem(record, 0), *own_timestamp = PyTuple_GetItem(record, 1);
+    PyObject *headers = PyTuple_GetItem(record, 4);
+    if (own_offset == NULL || own_timestamp == NULL || headers == NULL)
+        return -1;
+    uint64_t offset_delta = (uint64_t)PyLong_AsLongLong(own_offset) - (uint64_t)offset;
+    uint64_t timestamp_delta = (uint64_t)PyLong_AsLongLong(own_timestamp) - (uint64_t)timestamp;
+    Py_ssize_t header_count = PyTuple_Size(headers);
+    if (PyErr_Occurred())
+        return -1;
+    if (at == NULL)
+        *size += 1; /* attributes */
+    else
+        *(*at)++ = 0;
+    add_number((int64_t)timestamp_delta, size, at);
+    add_number((int64_t)offset_delta, size, at);
+    if (add_field(PyTuple_GetItem(record, 2), size, at) < 0
+        || add_field(PyTuple_GetItem(record, 3), size, at) < 0)
+        return -1;
+    add_number(header_count, size, at);
+    for (Py_ssize_t number = 0; number < header_count; number++) {
+        PyObject *header = PyTuple_GetItem(headers, number);
+        if (add_field(PyTuple_GetItem(header, 0), size, at) < 0
+            || add_field(PyTuple_GetItem(header, 1), size, at) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* pack_records(records, base_offset, base_timestamp): `records` is a list of `Record`. */
+static PyObject *pack_records(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *records;
+    long long offset, timestamp;
+    if (!PyArg_ParseTuple(args, "O!LL", &PyList_Type, &records, &offset, &timestamp))
+        return NULL;
+    Py_ssize_t count = PyList_Size(records), total = 0;
+    Py_ssize_t *sizes = PyMem_Calloc(count ? count : 1, sizeof *sizes);
+    if (sizes == NULL)
+        return PyErr_NoMemory();
+    PyObject *packed = NULL;
+    for (Py_ssize_t number = 0; number < count; number++) {
+        if (add_record(PyList_GetItem(records, number), offset, timestamp, &sizes[number], NULL) < 0)
+            goto done;
+        total += varint_size(sizes[number]) + sizes[number];
+    }
+    packed = PyBytes_FromStringAndSize(NULL, total);
+    if (packed == NULL)
+        goto done;
+    char *at = PyBytes_AsString(packed);
+    for (Py_ssize_t number = 0; number < count; number++) {
+        at = put_varint(at, sizes[number]);
+        add_record(PyList_GetItem(records, number), offset, timestamp, NULL, &at);
+    }
+done:
+    PyMem_Free(sizes);
+    return packed;
+}
+
 static PyMethodDef walk_methods[] = {
     {"feed", walk_feed, METH_O, "Takes the next bytes; returns the number of the problem, or 0."},
     {"finish", walk_finish, METH_NOARGS, "There are no more bytes; returns as `feed` does."},
@@ -434,6 +545,7 @@ static PyType_Spec walk_spec = {
 static PyMethodDef module_methods[] = {
     {"largest_delta", largest_delta, METH_VARARGS, "The largest timestamp delta, or None."},
     {"crc32c", extended_crc, METH_VARARGS, "The CRC-32C of a buffer, after that before it."},
+    {"pack_records", pack_records, METH_VARARGS, "The records of a batch as bytes."},
     {"is_plain", is_plain_batch, METH_VARARGS, "Whether a batch may be stored as it came."},
     {NULL, NULL, 0, NULL},
 };

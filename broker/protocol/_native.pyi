@@ -1,5 +1,7 @@
 from typing_extensions import Buffer
 
+from broker.protocol.records import Record
+
 class RecordWalk:
     records: int
     largest: int
@@ -16,5 +18,6 @@ class RecordWalk:
 def largest_delta(
     data: Buffer, count: int, needs_key: bool, earliest: int, latest: int, absent: int, /
 ) -> int | None: ...
+def pack_records(records: list[Record], base_offset: int, base_timestamp: int, /) -> bytes: ...
 def crc32c(data: Buffer, crc: int = 0, /) -> int: ...
 def is_plain(batch: Buffer, earliest: int, latest: int, /) -> bool: ...

@@ -24,6 +24,8 @@ DELETE_HORIZON = 0x40
 """KIP-534: the base timestamp field holds the time from which tombstones may be dropped."""
 
 _HEADER = Struct(">qiibIhiqqqhii")
+_UP_TO_THE_CRC = Struct(">qiibI")
+_SUMMED = Struct(">hiqqqhii")
 _unpack_header = _HEADER.unpack_from
 _new_tuple = tuple.__new__  # half the price of BatchHeader(*fields), on the hottest path of all
 _EXTENT = Struct(">qi11xi")
@@ -165,3 +167,16 @@ def rewrite_crc(view: memoryview, position: int) -> None:
 
 def write_header(view: memoryview | bytearray, position: int, header: BatchHeader) -> None:
     _HEADER.pack_into(view, position, *header)
+
+
+def assemble(
+    base_offset: int, leader_epoch: int, summed: tuple[int, ...], body: bytes | bytearray
+) -> bytearray:
+    """A batch with its CRC. `summed` are the fields that it covers, from the attributes on."""
+    covered = _SUMMED.pack(*summed) + body
+    length = CRC_START - PREFIX_SIZE + len(covered)
+    batch = bytearray(
+        _UP_TO_THE_CRC.pack(base_offset, length, leader_epoch, MAGIC, crc32c(covered))
+    )
+    batch += covered
+    return batch

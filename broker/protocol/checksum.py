@@ -12,19 +12,19 @@ from google_crc32c import extend, value
 PIECE_SIZE = 32 * 1024
 
 
-def crc32c_of_copies(view: memoryview, crc: int = 0, /) -> int:
+def crc32c_of_copies(view: memoryview | bytes, crc: int = 0, /) -> int:
     """Twice the time of the compiled function, because of the copies."""
     size = len(view)
     if size <= PIECE_SIZE:
-        return int(extend(crc, view.tobytes()) if crc else value(view.tobytes()))
+        return int(extend(crc, bytes(view)) if crc else value(bytes(view)))
     for start in range(0, size, PIECE_SIZE):
-        crc = extend(crc, view[start : start + PIECE_SIZE].tobytes())
+        crc = extend(crc, bytes(view[start : start + PIECE_SIZE]))
     return int(crc)
 
 
 if TYPE_CHECKING:
 
-    def crc32c(view: memoryview, crc: int = 0, /) -> int:
+    def crc32c(view: memoryview | bytes, crc: int = 0, /) -> int:
         """`crc` is that of the bytes before these."""
 else:
     try:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from broker.protocol.batch import (
     HEADER_SIZE,
     LOG_APPEND_TIME,
-    MAGIC,
-    PREFIX_SIZE,
     BatchHeader,
     CorruptBatchError,
-    rewrite_crc,
-    write_header,
+    assemble,
 )
 from broker.protocol.compression import Codec, compress, decompress
 from broker.protocol.varint import append_varint, read_varint
@@ -183,47 +180,45 @@ def build_batch(
     if last_offset is None:
         last_offset = kept[-1].offset if kept else base_offset
     if max_timestamp is None:
-        max_timestamp = max((record.timestamp for record in kept), default=base_timestamp)
+        max_timestamp = max([record.timestamp for record in kept], default=base_timestamp)
     body = b""
     if kept:
-        data = bytearray()
-        for record in kept:
-            _append_record(data, record, base_offset, base_timestamp)
-        body = compress(codec, data, level)
-    batch = bytearray(HEADER_SIZE)
-    batch += body
-    header = BatchHeader(
-        base_offset=base_offset,
-        length=len(batch) - PREFIX_SIZE,
-        leader_epoch=leader_epoch,
-        magic=MAGIC,
-        crc=0,
-        attributes=attributes | (codec if kept else Codec.NONE),
-        last_offset_delta=last_offset - base_offset,
-        base_timestamp=base_timestamp,
-        max_timestamp=max_timestamp,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        record_count=len(kept),
+        body = compress(codec, pack_records(kept, base_offset, base_timestamp), level)
+    return assemble(
+        base_offset,
+        leader_epoch,
+        (
+            attributes | (codec if kept else Codec.NONE),
+            last_offset - base_offset,
+            base_timestamp,
+            max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            len(kept),
+        ),
+        body,
     )
-    write_header(batch, 0, header)
-    rewrite_crc(memoryview(batch), 0)
-    return batch
 
 
-def _append_record(out: bytearray, record: Record, base_offset: int, base_timestamp: int) -> None:
-    body = bytearray(1)
-    append_varint(body, record.timestamp - base_timestamp)
-    append_varint(body, record.offset - base_offset)
-    _append_field(body, record.key)
-    _append_field(body, record.value)
-    append_varint(body, len(record.headers))
-    for name, value in record.headers:
-        _append_field(body, name)
-        _append_field(body, value)
-    append_varint(out, len(body))
-    out += body
+def pack_records_in_python(
+    records: list[Record], base_offset: int, base_timestamp: int, /
+) -> bytes:
+    """The twin of the compiled function."""
+    out = bytearray()
+    for record in records:
+        body = bytearray(1)
+        append_varint(body, record.timestamp - base_timestamp)
+        append_varint(body, record.offset - base_offset)
+        _append_field(body, record.key)
+        _append_field(body, record.value)
+        append_varint(body, len(record.headers))
+        for name, value in record.headers:
+            _append_field(body, name)
+            _append_field(body, value)
+        append_varint(out, len(body))
+        out += body
+    return bytes(out)
 
 
 def _append_field(out: bytearray, field: bytes | None) -> None:
@@ -232,3 +227,14 @@ def _append_field(out: bytearray, field: bytes | None) -> None:
         return
     append_varint(out, len(field))
     out += field
+
+
+if TYPE_CHECKING:
+
+    def pack_records(records: list[Record], base_offset: int, base_timestamp: int, /) -> bytes:
+        """The records of a batch as they are stored, before compression."""
+else:
+    try:
+        from broker.protocol._native import pack_records
+    except ImportError:
+        pack_records = pack_records_in_python

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from functools import partial
 from struct import Struct
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
+from broker.api.later import Later
 from broker.api.request import CloseConnectionError, Request, Undecoded
 from broker.disk.interface import Buffer, FileSlice
 from broker.network.interface import Connection
@@ -47,7 +49,7 @@ class ClientConnection:
         self._start = 0  # of the first request in the buffer that was not handled yet
         self._have = 0  # bytes of the buffer that are filled
         self._offered = 0  # bytes of the buffer that the network was offered to fill
-        self._busy: tuple[asyncio.Task[None], Endpoint] | None = None
+        self._busy: tuple[asyncio.Task[None] | None, Endpoint] | None = None
         self._held_since: float | None = None
         self._throttle_ms = 0
         self._replies: list[Buffer | FileSlice] = []
@@ -108,7 +110,9 @@ class ClientConnection:
         self._server.connection_closed(self)
         if self._busy is not None:
             task, endpoint = self._busy
-            if endpoint.api.may_be_abandoned:
+            if task is None:
+                pass  # a `Later`, whose answer is dropped when it comes
+            elif endpoint.api.may_be_abandoned:
                 task.cancel()
             else:
                 self._server.let_finish(task)
@@ -260,17 +264,35 @@ class ClientConnection:
         self._began = self.last_active  # when it came, or when the one before it was answered
         try:
             endpoint, request = self._dispatcher.begin(frame, self.peer, self._listener)
+            result: Any
             if type(request.body) is Undecoded:
                 result = self._server.wide_requests.answer(endpoint.handler, request)
             else:
                 result = endpoint.handler(self._dispatcher.node, request)
-            if type(result) is CoroutineType:
+            kind = type(result)
+            if kind is CoroutineType:
                 work = self._finish(endpoint, request, result)
                 self._busy = self._loop.create_task(work), endpoint
+            elif kind is Later:
+                self._busy = None, endpoint
+                result.then(partial(self._answered, endpoint, request))
             else:
                 self._reply(endpoint, request, result)
         except Exception as error:
             self._give_up(error)
+
+    def _answered(self, endpoint: Endpoint, request: Request[Any], result: Any) -> None:
+        """Called in the middle of a coordinator's work, so the next request waits for a turn."""
+        self._busy = None
+        if self._closed:
+            return
+        try:
+            self._reply(endpoint, request, result)
+            self._send_replies()
+        except Exception as error:
+            self._give_up(error)
+        if self._buffer is not None:
+            self._loop.call_soon(self._go_on)
 
     async def _finish(
         self, endpoint: Endpoint, request: Request[Any], answer: Coroutine[Any, Any, Any]

@@ -46,7 +46,7 @@ class Endpoint:
 
     api: Api
     handler: Callable[[Node, Request[Any]], Any]
-    """Gives the answer, a coroutine for it, or None where the client wants none."""
+    """Gives the answer, a coroutine or a `Later` for it, or None where the client wants none."""
     decode: BoundedDecoder
     encode: Callable[[Any], list[Buffer | FileSlice]]
     has_tags: bool

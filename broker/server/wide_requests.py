@@ -14,6 +14,7 @@ from collections import defaultdict
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
+from broker.api.later import Later
 from broker.api.request import ELEMENTS_MAX, CloseConnectionError, Request, Undecoded, in_slices
 from broker.log.breather import Breather
 from broker.protocol import codec
@@ -55,7 +56,7 @@ class WideRequests:
         await lease.take_turn()
         lease.hold(await _decode(request) * _BYTES_PER_ELEMENT)
         result = handler(self._node, request)
-        return await result if type(result) is CoroutineType else result
+        return await result if type(result) in (CoroutineType, Later) else result
 
 
 async def _decode(request: Request[Any]) -> int:

@@ -54,19 +54,19 @@ def load_the_last_batch_of_a_read(patch: Patch) -> None:
 
 def check_when_the_request_comes(patch: Patch) -> None:
     """G07."""
-    ask = Shard.ask
+    call = Shard.call
 
-    def early(self: Shard[Any], run: Any) -> Any:
+    def early(self: Shard[Any], run: Any, replied: Any) -> None:
         steps: list[Step] = []
 
         def decided(machine: Any, ticket: Any, now: Any) -> Step:
             return steps[0]
 
-        asked = ask(self, decided)
-        steps.append(run(self.machine, self._queue[-1].ticket, self._now()))
-        return asked
+        call(self, decided, replied)
+        _, ticket = self._queue[-1]
+        steps.append(run(self.machine, ticket, self._now()))
 
-    patch.setattr(Shard, "ask", early)
+    patch.setattr(Shard, "call", early)
 
 
 def keep_the_greater_offset(patch: Patch) -> None:

@@ -18,6 +18,8 @@ from broker.protocol.records import (
     build_batch,
     iterate_extents,
     iterate_records,
+    pack_records,
+    pack_records_in_python,
     record_data,
 )
 from broker.protocol.varint import append_varint, read_varint
@@ -66,6 +68,19 @@ def read_all(batch: bytes | bytearray, max_bytes: int = 10**6) -> list[Record]:
 @given(records=record_lists())
 def test_records_come_back_from_a_batch(codec: Codec, records: list[Record]) -> None:
     assert read_all(build_batch(records, codec=codec)) == records
+
+
+@given(records=record_lists())
+def test_compiled_code_packs_records_as_python_does(records: list[Record]) -> None:
+    for offset, timestamp in [(0, 0), (10, 1_700_000_000_000), (-(2**40), -1)]:
+        packed = pack_records(records, offset, timestamp)
+        assert packed == pack_records_in_python(records, offset, timestamp)
+
+
+@pytest.mark.parametrize("record", [(1, 2), 3, (1, 2, "text", None, ()), (1, 2, None, None, (3,))])
+def test_what_is_no_record_cannot_be_packed(record: Any) -> None:
+    with pytest.raises((TypeError, IndexError, AttributeError, SystemError)):
+        pack_records([record], 0, 0)
 
 
 @OTHER_LIBRARIES

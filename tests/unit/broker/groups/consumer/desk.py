@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from broker.coordination.step import CoordinatorRecord, Now, Step, Ticket
@@ -177,7 +176,7 @@ class Desk:
 
     def _advance_to(self, loop_s: float) -> None:
         passed_ms = round((loop_s - self.now.loop_s) * 1000)
-        self.now = replace(self.now, loop_s=loop_s, wall_ms=self.now.wall_ms + passed_ms)
+        self.now = self.now._replace(loop_s=loop_s, wall_ms=self.now.wall_ms + passed_ms)
 
     def put_topic(self, name: str, count: int) -> None:
         self.topics.put(name, count)

@@ -121,5 +121,5 @@ def test_assignments_are_not_computed_more_often_than_the_interval() -> None:
 def test_a_clock_that_was_set_back_does_not_stop_assignments() -> None:
     desk = Desk(replace(SETTINGS, group_consumer_assignment_interval_ms=1000), t=4)
     desk.join("m1", "t")
-    desk.now = replace(desk.now, wall_ms=desk.now.wall_ms - 3_600_000)
+    desk.now = desk.now._replace(wall_ms=desk.now.wall_ms - 3_600_000)
     assert desk.join("m2", "t").member_epoch == 3
