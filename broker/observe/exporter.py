@@ -11,7 +11,6 @@ from prometheus_client import generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST as CONTENT_TYPE
 
-from broker.metadata.partition_info import NO_LEADER, PartitionInfo
 from broker.observe import catalogue
 from broker.observe.catalogue import MetricInfo, MetricKind
 from broker.observe.histogram import LatencyHistogram
@@ -111,12 +110,12 @@ class NodeCollector:
         values = (
             len(partitions),
             len(led) - offline_led,
-            sum(each.info is not None and _lacks_replicas(each.info) for each in led),
+            sum(_lacks_replicas(each) for each in led),
             sum(_is_under_min_isr(each) for each in led),
             sum(each.log.failure is not None for each in partitions) + absent,
             sum(directory.is_offline for directory in directories),
             int(node.controller.is_active),
-            sum(info.leader == NO_LEADER for info in infos) + offline_led,
+            sum(info.leader < 0 for info in infos) + offline_led,
             len(topics),
             len(infos),
         )
@@ -197,8 +196,9 @@ def _is_under_min_isr(partition: Partition) -> bool:
     return in_sync - (partition.log.failure is not None) < partition.log.config.min_insync_replicas
 
 
-def _lacks_replicas(info: PartitionInfo) -> bool:
-    return len(info.isr) < len(info.replicas)
+def _lacks_replicas(partition: Partition) -> bool:
+    info = partition.info
+    return info is not None and len(info.isr) < len(info.replicas)
 
 
 def _empty(info: MetricInfo) -> Metric:
