@@ -134,6 +134,7 @@ class GroupLag:
     # Log ends
 
     async def _log_ends(self, wanted: Iterable[_Partition]) -> dict[_Partition, int]:
+        self._close_old_channels()
         ends: dict[_Partition, int] = {}
         elsewhere: dict[int, list[_Partition]] = {}
         image = self._node.metadata.image
@@ -189,13 +190,17 @@ class GroupLag:
                     if each.error_code == ErrorCode.NONE:
                         ends[topic.name, each.partition_index] = each.offset
 
+    def _close_old_channels(self) -> None:
+        """Those to brokers that have left the cluster, or have moved."""
+        for leader, channel in list(self._channels.items()):
+            if channel.address != self._node.role.address_of(leader):
+                del self._channels[leader]
+                channel.close()
+
     def _channel(self, leader: int) -> Channel | None:
         """None for a broker whose address is not known."""
         address: Address | None = self._node.role.address_of(leader)
         found = self._channels.get(leader)
-        if found is not None and found.address != address:
-            self._channels.pop(leader).close()
-            found = None
         if found is None and address is not None:
             world = self._node.world
             found = self._channels[leader] = Channel(

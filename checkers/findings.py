@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 SHOWN = 16
@@ -36,6 +37,28 @@ class Findings:
     ruled_out: tuple[str, ...] = ()
     """The weakest consistency models that the history cannot satisfy."""
     stats: dict[str, Any] = field(default_factory=dict)
+
+
+class NoFindingsError(TypeError):
+    """A checker returned something that says nothing about the history."""
+
+
+def refuse_nonsense(findings: object) -> None:
+    """Raises NoFindingsError for what a checker must not return; plugins are not type-checked.
+
+    A count without a finding would pass for a history without anomalies.
+    """
+    if not isinstance(findings, Findings):
+        raise NoFindingsError(f"it returned {findings!r} instead of Findings")
+    for name in ("count", "looked_at"):
+        number = getattr(findings, name)
+        if not isinstance(number, Integral) or number < 0:
+            raise NoFindingsError(f"its findings have {name}={number!r}, which is no count")
+    for each in findings.found:
+        if not isinstance(each, Finding):
+            raise NoFindingsError(f"it found {each!r}, which is no Finding")
+    if findings.count < len(findings.found) or (findings.count and not findings.found):
+        raise NoFindingsError(f"it counts {findings.count} and shows {len(findings.found)}")
 
 
 def limited(

@@ -50,6 +50,7 @@ def rows() -> Mapping[str, tuple[Clause, ...]]:
 def check(subject: Evidence | History, contract: Contract, names: Sequence[str]) -> list[Verdict]:
     """A verdict for each name. A checker that breaks proves nothing."""
     from checkers.checker import Evidence
+    from checkers.findings import refuse_nonsense
     from checkers.rule import broken, rule
 
     evidence = subject if isinstance(subject, Evidence) else Evidence(subject)
@@ -59,8 +60,10 @@ def check(subject: Evidence | History, contract: Contract, names: Sequence[str])
         model = checker.model or "kafka"
         try:
             findings = checker.look(evidence, contract)
+            refuse_nonsense(findings)
             verdicts.append(rule(findings, contract, checker=name, model=model))
-        except Exception as error:
+        # A plugin that calls sys.exit() would end the run with the code of a verdict.
+        except (Exception, SystemExit) as error:
             verdicts.append(broken(name, error, model=model))
     return verdicts
 

@@ -66,7 +66,7 @@ def rule_all(
     )
 
 
-def broken(checker: str, error: Exception, *, model: str = "kafka") -> Verdict:
+def broken(checker: str, error: BaseException, *, model: str = "kafka") -> Verdict:
     """A checker that breaks proves nothing."""
     reason = f"the checker crashed: {type(error).__name__}: {error}"
     return Verdict(checker=checker, model=model, validity=Validity.UNKNOWN, why=reason)

@@ -20,6 +20,8 @@ class DoubtKind(Enum):
     TORN = "torn"
     """The history was cut, or its recorder did not finish."""
     TOO_FEW_WRITES = "too-few-writes"
+    NO_WRITES_IN_FAULTS = "no-writes-in-faults"
+    """Nothing was acknowledged while faults were in force that left a majority alone."""
     FAULT_MISSED = "fault-missed"
     FAULT_LAPSED = "fault-lapsed"
     """The healing found a fault that had ended too early."""
@@ -58,6 +60,8 @@ _SENTENCES = {
     DoubtKind.FORGOTTEN: "the doubts of the run are lost: {subject} is damaged: {detail}",
     DoubtKind.TORN: "the history is torn: its recorder did not finish, or its files were cut",
     DoubtKind.TOO_FEW_WRITES: "too few writes were acknowledged: {detail}",
+    DoubtKind.NO_WRITES_IN_FAULTS: "no write was acknowledged while a fault was in force "
+    "({subject}): {detail}",
     DoubtKind.FAULT_MISSED: "{subject} did not take hold: {detail}",
     DoubtKind.FAULT_LAPSED: "while {subject} was healed: {detail}",
     DoubtKind.NEVER_STRUCK: "{subject} injected no fault: {detail}",

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from checkers.checker import Checker
-from checkers.registry import add
+from checkers.registry import add, all_checkers
 from harness.errors import UsageFailure
 from harness.registry import REGISTRY
 
@@ -65,10 +65,11 @@ def _load(word: str, name: str) -> None:
         if not callable(getattr(module, "register", None)):
             raise PluginError("it has no function register(registry)")
         module.register(REGISTRY)
-        for checker in REGISTRY.checkers[before:]:
-            _refuse_checker(checker)
-    # A plugin is other people's code: whatever it raises is told in one sentence.
-    except Exception as error:
+        for at, checker in enumerate(REGISTRY.checkers[before:], before):
+            _refuse_checker(checker, REGISTRY.checkers[before:at])
+    # A plugin is other people's code: whatever it raises is told in one sentence. A SystemExit, as
+    # of a script that is no module, would pass for a verdict.
+    except (Exception, SystemExit) as error:
         del REGISTRY.checkers[before:]
         what = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
         raise PluginError(f"plugin {word} could not be loaded: {what}") from error
@@ -76,12 +77,18 @@ def _load(word: str, name: str) -> None:
     _loaded.add(name)
 
 
-def _refuse_checker(checker: object) -> None:
-    """PluginError for what is registered as a checker and cannot be asked as one."""
+def _refuse_checker(checker: object, others: Iterable[Checker]) -> None:
+    """PluginError for what is registered as a checker and cannot be asked as one.
+
+    `others` are those that the plugin registered before. A checker with a name of ours would be
+    asked instead of ours.
+    """
     if not isinstance(checker, Checker):
         raise PluginError(f"{checker!r} is no Checker; declare one of checkers/checker.py")
     if not callable(checker.look):
         raise PluginError(f"the checker {checker.name} has no function `look`; add one")
+    if checker.name in {*all_checkers(), *(each.name for each in others)}:
+        raise PluginError(f"there is a checker {checker.name!r} already; choose another name")
 
 
 def _of_file(path: Path) -> ModuleType:

@@ -118,6 +118,8 @@ class Registry:
 
 
 def _enter(table: dict[str, _Entry], what: str, name: str, entry: _Entry) -> None:
+    if type(name) is not str or not name:  # plugins are not type-checked
+        raise TypeError(f"{name!r} cannot be the name of a {what}; choose a word")
     if name in table:
         raise TakenError(f"there is a {what} {name!r} already; choose another name")
     table[name] = entry

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from broker.api.fetch_arrival import CONSUMER, TargetId, replica_of, take_news, take_news_of
 from broker.api.fetch_reading import FetchLimits, Reading, read_all, read_target
 from broker.api.fetch_sessions import FetchSession, FetchTarget
+from broker.api.isolation import is_known
 from broker.api.request import Request, in_slices
 from broker.disk.interface import ColdReadError
 from broker.partition import wait_for_change
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
-from broker.protocol.errors import KafkaError
+from broker.protocol.errors import ErrorCode, KafkaError
 from broker.replication.read_limits import Reader
 from broker.watchers import wait_for_any
 
@@ -38,6 +39,8 @@ def fetch(
 ) -> m.FetchResponse | Coroutine[Any, Any, m.FetchResponse]:
     if request.version < _FIRST_VERSION_WITH_SESSIONS:
         request.body.session_epoch = -1
+    if not is_known(request.body.isolation_level):
+        return _refuse_isolation_level(request)
     if request.breather is not None:
         return _fetch_wide(node, request)
     body = request.body
@@ -60,6 +63,27 @@ def fetch(
     if _is_enough(body, session, reading):
         return _answer(node, session, reading)
     return _fetch_later(node, body, session, limits, now)
+
+
+async def _refuse_isolation_level(request: Request[m.FetchRequest]) -> m.FetchResponse:
+    """What Kafka answers to a request that it fails on: it names partitions only to old clients."""
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+    answer = m.FetchResponse(error_code=code, session_id=request.body.session_id)
+    if request.version >= _FIRST_VERSION_BY_TOPIC_ID:
+        return answer
+    for topic in request.body.topics:
+        answer.responses.append(m.FetchableTopicResponse(topic=topic.topic, partitions=[]))
+        for each in topic.partitions:
+            await request.pause()
+            refused = m.FetchResponsePartitionData(
+                partition_index=each.partition,
+                error_code=code,
+                high_watermark=-1,
+                records=b"",
+                aborted_transactions=[],
+            )
+            answer.responses[-1].partitions.append(refused)
+    return answer
 
 
 async def _fetch_wide(node: Node, request: Request[m.FetchRequest]) -> m.FetchResponse:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from broker.api.fetch_arrival import TargetId
 from broker.api.fetch_sessions import FetchTarget
+from broker.api.isolation import READ_COMMITTED
 from broker.api.leadership import partition_to_serve
 from broker.partition import Partition
 from broker.protocol import messages as m
@@ -18,7 +19,6 @@ from broker.replication.read_limits import Reader, check_position, read_limit
 if TYPE_CHECKING:
     from broker.node import Node
 
-_READ_COMMITTED = 1
 _NO_TOPIC_ID = bytes(16)
 _FOUND_BEFORE_READING = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 """Kafka answers these with an empty list of aborted transactions, all other errors with null."""
@@ -60,7 +60,7 @@ class FetchLimits:
     ) -> FetchLimits:
         if for_replica:
             reader = Reader.FOLLOWER
-        elif request.isolation_level == _READ_COMMITTED:
+        elif request.isolation_level == READ_COMMITTED:
             reader = Reader.COMMITTED
         else:
             reader = Reader.UNCOMMITTED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker.api.isolation import READ_COMMITTED, is_known
 from broker.api.leadership import partition_to_serve
 from broker.api.repeated import repeated
 from broker.api.request import Request
@@ -28,7 +29,6 @@ _FIRST_VERSION = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
-_READ_COMMITTED = 1
 
 
 async def list_offsets(node: Node, request: Request[m.ListOffsetsRequest]) -> m.ListOffsetsResponse:
@@ -51,13 +51,15 @@ async def list_offsets(node: Node, request: Request[m.ListOffsetsRequest]) -> m.
                 topics[topic.name] = m.ListOffsetsTopicResponse(name=topic.name, partitions=[])
             topics[topic.name].partitions.append(answer)
             try:
+                if not is_known(body.isolation_level):
+                    raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "unknown isolation level")
                 if place in twice:
                     refused.add(place)
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "a partition is asked for twice")
                 partition = partition_to_serve(
                     node, topic.name, part.partition_index, part.current_leader_epoch
                 )
-                committed_only = body.isolation_level == _READ_COMMITTED
+                committed_only = body.isolation_level == READ_COMMITTED
                 await _find(partition, part.timestamp, committed_only, request.version, answer)
             except KafkaError as error:
                 answer.error_code = error.code

@@ -25,6 +25,8 @@ bootstrap_option = click.option(
 
 def address_of(bootstrap: str) -> Address:
     host, _, port = bootstrap.rpartition(":")
+    if "," in bootstrap:
+        raise click.UsageError(f"--bootstrap-server {bootstrap!r}: give the address of one broker")
     if not host or not (port.isascii() and port.isdigit() and int(port[:6]) <= 65535):
         raise click.UsageError(f"--bootstrap-server {bootstrap!r} is not HOST:PORT")
     return Address(host.strip("[]"), int(port))

@@ -7,6 +7,7 @@ the client looks for the right one again until the time of the command is up.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -33,10 +34,23 @@ _NOT_THE_COORDINATOR = frozenset(
     }
 )
 
+
+class _Seconds(click.FloatRange):
+    """Click's own range takes nan, which is neither too small nor too large."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if math.isnan(seconds):
+            self.fail(f"{value} is not a number of seconds", param, ctx)
+        return seconds
+
+
 timeout_option = click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(min=0.1, max=3600),
+    type=_Seconds(min=0.1, max=3600),
     default=30.0,
     show_default=True,
     metavar="SECONDS",

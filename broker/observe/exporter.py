@@ -100,22 +100,24 @@ class NodeCollector:
         node = self._node
         topics = node.metadata.image.topics
         partitions = list(node.partitions)
-        offline = sum(partition.log.failure is not None for partition in partitions)
         directories = node.partitions.directories.values()
-        short = [info for topic in topics.values() for info in topic.partitions]
+        infos = [info for topic in topics.values() for info in topic.partitions]
+        own = [info for info in infos if node.node_id in info.replicas]
+        led = [each for each in partitions if each.leader is not None]
+        offline_led = sum(each.log.failure is not None for each in led)
         # Those without a log here, because its directory could not be read or found no room.
-        absent = len(short) - len(partitions)
+        absent = max(0, len(own) - len(partitions))
         values = (
             len(partitions),
-            len(partitions) - offline,
-            sum(len(info.isr) < len(info.replicas) for info in short),
-            sum(_is_under_min_isr(partition) for partition in partitions),
-            offline + absent,
+            len(led) - offline_led,
+            sum(_lacks_replicas(each) for each in led),
+            sum(_is_under_min_isr(each) for each in led),
+            sum(each.log.failure is not None for each in partitions) + absent,
             sum(directory.is_offline for directory in directories),
-            1,
-            offline + absent,
+            int(node.controller.is_active),
+            sum(info.leader < 0 for info in infos) + offline_led,
             len(topics),
-            len(short),
+            len(infos),
         )
         for info, value in zip(catalogue.REPLICAS, values, strict=True):
             yield _family(info, [((), value)])
@@ -189,9 +191,14 @@ def _labels_of(offset: GroupOffset) -> tuple[str, ...]:
 
 
 def _is_under_min_isr(partition: Partition) -> bool:
-    # The one replica of a partition on one node is in sync as long as its log is online.
-    in_sync = 0 if partition.log.failure is not None else 1
-    return in_sync < partition.log.config.min_insync_replicas
+    """Of a partition that this node leads; its own replica counts while its log is online."""
+    in_sync = 0 if partition.info is None else len(partition.info.isr)
+    return in_sync - (partition.log.failure is not None) < partition.log.config.min_insync_replicas
+
+
+def _lacks_replicas(partition: Partition) -> bool:
+    info = partition.info
+    return info is not None and len(info.isr) < len(info.replicas)
 
 
 def _empty(info: MetricInfo) -> Metric:

@@ -33,6 +33,8 @@ SlicedDecoder = Callable[[primitives.Readable, int, int], Generator[None, None, 
 """Same as `BoundedDecoder`, in steps; the second value is how many elements there are."""
 
 ELEMENTS_PER_STEP = 128
+STRING_BYTES_MAX = 0x7FFF
+"""Of a string in any version; only those before the flexible ones have no room for more."""
 
 
 class DecoderForm(Generic[_Built]):
@@ -190,8 +192,11 @@ class _DecoderSource:
             self._struct(struct_, name)
             self._out.add(f"{target} = {name}")
 
-    def _length(self, letters: str, *, flexible: bool) -> tuple[str, str, int]:
-        """Names of a length as it is written, and as it is meant; and what is written for null."""
+    def _length(self, letters: str, *, flexible: bool, string: str = "") -> tuple[str, str, int]:
+        """Names of a length as it is written, and as it is meant; and what is written for null.
+
+        `string`: name of the field, if it is a string.
+        """
         length = self._out.fresh("length")
         self._read("B" if flexible else letters, length)
         self._flush()
@@ -199,6 +204,9 @@ class _DecoderSource:
             return length, length, -1
         with self._out.block(f"if {length} > 127:"):
             self._out.add(f"{length}, at = read_uvarint(data, at - 1)")
+            if string:
+                # Kafka refuses them as well: what a string costs is bounded in every version.
+                self._out.add(f"if {length} > {STRING_BYTES_MAX + 1}: refuse({string!r}, at)")
         return length, f"{length} - 1", 0
 
     def _null_or(self, length: str, written_null: int, field: Field, target: str) -> str:
@@ -214,8 +222,8 @@ class _DecoderSource:
 
     def _bytes_or_string(self, field: Field, target: str, null: Versions) -> None:
         flexible = self._is_flexible and not field.inflexible
-        letters = "h" if field.type == "string" else "i"
-        length, meant, written_null = self._length(letters, flexible=flexible)
+        letters, string = ("h", field.name) if field.type == "string" else ("i", "")
+        length, meant, written_null = self._length(letters, flexible=flexible, string=string)
         nullable_target = target if self._version in null else ""
         with self._out.block(self._null_or(length, written_null, field, nullable_target)):
             self._out.add(f"stop = at + {meant}")

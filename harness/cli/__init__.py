@@ -69,7 +69,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
         code = exit_code_of(failure)
     except (KeyboardInterrupt, click.Abort):
         code = EXIT_INTERRUPTED
-    except Exception:
+    # No command of ours raises SystemExit: one of a plugin would pass for a verdict.
+    except (Exception, SystemExit):
         traceback.print_exc()
         code = EXIT_CRASH
     INTERRUPTS.is_over()

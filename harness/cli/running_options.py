@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 RUNNING = "running"
+PORT_MAX = 65_535
 
 
 def decide_running(chosen: dict[str, Any]) -> None:
@@ -20,6 +21,8 @@ def decide_running(chosen: dict[str, Any]) -> None:
         return
     if bootstrap is None:
         raise click.UsageError("--on running needs --bootstrap-servers HOST:PORT")
+    for each in bootstrap.split(","):
+        _refuse_address(each.strip())
     if chosen["broker_config"]:
         raise click.UsageError(
             "--broker-config is for brokers that the harness starts, and these already "
@@ -38,6 +41,14 @@ def decide_running(chosen: dict[str, Any]) -> None:
 
     chosen["system"] = RUNNING
     chosen["nodes"] = len(brokers_at(bootstrap))
+
+
+def _refuse_address(said: str) -> None:
+    """UsageError for an address that librdkafka would only call a broker that does not answer."""
+    host, _, port = said.rpartition(":")
+    is_port = port.isascii() and port.isdigit() and 0 < int(port[:6]) <= PORT_MAX
+    if not host.strip("[]") or not is_port:
+        raise click.UsageError(f"--bootstrap-servers: {said!r} is not HOST:PORT; try host:9092")
 
 
 def refuse_hosts(chosen: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from harness.cluster.parts import why_lacking
 from harness.history.operations import is_write
 from harness.registry import REGISTRY, is_ours
 from harness.run.plan import Plan
+from harness.run.plugin_workload import why_unusable
 from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
 from harness.run.workload import memberships, workload_of
@@ -94,6 +95,7 @@ def why_no_verdict(plan: Plan) -> str | None:
         _why_no_checker(plan, workload)
         or _why_no_part(plan, workload)
         or _why_no_operation(plan, workload)
+        or why_unusable(plan, workload)
         or _why_too_few_clients(plan, workload)
         or _why_no_connection(plan)
         or _why_no_record(plan, workload)

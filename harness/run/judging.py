@@ -21,10 +21,11 @@ from checkers.verdict import Validity, Verdict
 from harness.doubts import Doubt, DoubtKind
 from harness.history.errors import HistoryError
 from harness.history.history import CHUNKS, PARQUET, History, finish
-from harness.history.op import NEMESIS
+from harness.history.op import NEMESIS, Op
 from harness.history.operations import WRITING_KINDS, Writes, named
 from harness.registry import REGISTRY
 from harness.run.feasible import WRITES_MIN
+from harness.run.idle_faults import idle_under_faults
 from harness.run.outcome import BY_INVARIANTS, Outcome
 from harness.run.plan import Plan
 from harness.run.stage import racks_of
@@ -56,7 +57,7 @@ lost that no client tried to read, or that a lagging broker has not copied yet."
 
 _ONE_MACHINE = ("local", "netns", "sim")
 """Places whose nodes read the wall clock of one machine, unless a nemesis moves it for some."""
-_OF_HISTORY = (DoubtKind.TOO_FEW_WRITES, DoubtKind.TORN)
+_OF_HISTORY = (DoubtKind.TOO_FEW_WRITES, DoubtKind.NO_WRITES_IN_FAULTS, DoubtKind.TORN)
 """Doubts that are found anew when a stored run is judged again."""
 
 
@@ -85,8 +86,12 @@ def judge(
         is_write = _are_writes(history)
         doubts = [*doubts, *_too_few(max(0, int(is_write.sum()) - _in_calm(figures)))]
         if figures:  # the run finished
+            nemesis, times_ns = _nemesis_rows(history), np.asarray(history.ops["time"])
+            end_ns = int(times_ns[-1]) if len(times_ns) else 0
+            written_ns, nodes = times_ns[is_write], tuple(racks_of(plan))
+            doubts = [*doubts, *idle_under_faults(nemesis, written_ns, nodes, end_ns)]
             figures = figures.copy()
-            figures.update(_survived(directory, plan, history, is_write))
+            figures.update(_survived(directory, plan, history, nemesis, written_ns))
     outcome = Outcome(
         directory=directory,
         command=plan.command(),
@@ -201,22 +206,28 @@ def judge_again(directory: Path, plan: Plan) -> Outcome:
     return judge(directory, plan, doubts, found.figures, more=of_others)
 
 
+def _nemesis_rows(history: History) -> list[Op]:
+    rows = np.flatnonzero(np.asarray(history.ops["process"]) == NEMESIS)
+    return [history.op(index) for index in np.asarray(history.ops["index"])[rows].tolist()]
+
+
 def _survived(
-    directory: Path, plan: Plan, history: History, is_write: npt.NDArray[np.bool_]
+    directory: Path,
+    plan: Plan,
+    history: History,
+    nemesis: Sequence[Op],
+    written_ns: npt.NDArray[np.int64],
 ) -> Figures:
     """Figures about survived faults; empty on a failure, because no verdict uses them."""
-    times_ns = np.asarray(history.ops["time"])
-    rows = np.flatnonzero(np.asarray(history.ops["process"]) == NEMESIS)
-    nemesis = [history.op(index) for index in np.asarray(history.ops["index"])[rows].tolist()]
     nodes = tuple(racks_of(plan))
-    end_ns = int(times_ns[-1]) if len(times_ns) else 0
     try:
         calls = Calls(history)
         groups = groups_seen(calls, plan.concurrency)
+        end_ns = calls.end_of_all_ns
         figures = Figures(states=count_states(directory, end_ns, groups))
-        struck = bands(nemesis, nodes, calls.end_of_all_ns)
+        struck = bands(nemesis, nodes, end_ns)
         figures["served_again"] = served_again(calls, struck, plan.concurrency)
-        found = survived(directory, nemesis, times_ns[is_write], nodes, end_ns)
+        found = survived(directory, nemesis, written_ns, nodes, end_ns)
         if found:
             figures["survived"] = found
         return figures

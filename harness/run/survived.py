@@ -26,8 +26,8 @@ _PARTITION = "partition"
 
 
 @dataclass(slots=True)
-class _Stroke:
-    """The faults that a nemesis injected at one moment."""
+class Stroke:
+    """The faults that a nemesis injected at one moment, from first proof to last healing."""
 
     kind: str
     hold_ns: int
@@ -46,13 +46,13 @@ def survived(
 
     `written_ns` are the times at which writes were acknowledged, `end_ns` ends the history.
     """
-    strokes = _strokes(nemesis, end_ns)
+    strokes = list(strokes_of(nemesis, end_ns).values())
     if not strokes:
         return None
     kinds = sorted({each.kind for each in strokes})
     found: SurvivedFigures = {
         "faults": {kind: sum(each.kind == kind for each in strokes) for kind in kinds},
-        "writes": _count_within(written_ns, strokes),
+        "writes": count_within(written_ns, strokes),
     }
     leading = _leading(directory, end_ns)
     if leading is not None:
@@ -63,10 +63,10 @@ def survived(
     return found
 
 
-def _strokes(rows: Iterable[Op], end_ns: int) -> list[_Stroke]:
-    """Those that took hold: from the first proof to the last healing."""
+def strokes_of(rows: Iterable[Op], end_ns: int) -> dict[str, Stroke]:
+    """Those that took hold, by name."""
     links: dict[str, list[tuple[Node, Node]]] = {}
-    found: dict[str, _Stroke] = {}
+    found: dict[str, Stroke] = {}
     for op in rows:
         value = op.value if isinstance(op.value, Mapping) else {}
         if "name" in value:
@@ -74,14 +74,15 @@ def _strokes(rows: Iterable[Op], end_ns: int) -> list[_Stroke]:
             links[value["name"]] = [(str(link[0]), str(link[1])) for link in told]
         elif "proof" in value:
             name, kind = value["fault"], op.f.partition("-")[2]
-            stroke = found.setdefault(stroke_of(name), _Stroke(kind, op.time_ns, end_ns))
+            stroke = found.setdefault(stroke_of(name), Stroke(kind, op.time_ns, end_ns))
             stroke.links += links.get(name, ())
         elif value.get("healed") and stroke_of(value["fault"]) in found:
             found[stroke_of(value["fault"])].end_ns = op.time_ns
-    return list(found.values())
+    return found
 
 
-def _count_within(times_ns: npt.NDArray[np.int64], strokes: Sequence[_Stroke]) -> int:
+def count_within(times_ns: npt.NDArray[np.int64], strokes: Sequence[Stroke]) -> int:
+    """How many of these times lie in one of the strokes."""
     is_within = np.zeros(len(times_ns), dtype=bool)
     for each in strokes:
         is_within |= (times_ns >= each.hold_ns) & (times_ns <= each.end_ns)
@@ -93,7 +94,7 @@ def _leading(directory: Path, end_ns: int) -> Leading | None:
     return load_leading(directory, end_ns) if trace is None else trace.leading
 
 
-def _cuts_a_leader_off(stroke: _Stroke, leading: Leading, nodes: Sequence[Node]) -> bool:
+def _cuts_a_leader_off(stroke: Stroke, leading: Leading, nodes: Sequence[Node]) -> bool:
     """Whether a node that led when it took hold could talk with no majority, itself included."""
     if stroke.kind != _PARTITION:
         return False

@@ -21,6 +21,8 @@ from harness.wire.match import MessageFault, MessageFaultError
 from harness.wire.match_json import faults_from_json, faults_to_json
 
 VERSION = 1
+FILE_BYTES_MAX = 64 << 20
+"""Far above any schedule; a device such as /dev/zero never ends."""
 
 
 class ScheduleError(Exception):
@@ -85,7 +87,11 @@ class Schedule:
     @classmethod
     def load(cls, path: Path) -> Schedule:
         try:
-            text = path.read_text("utf-8")
+            with path.open("rb") as file:
+                data = file.read(FILE_BYTES_MAX + 1)
+            if len(data) > FILE_BYTES_MAX:
+                raise ScheduleError(f"{path}: no schedule has more than {FILE_BYTES_MAX:,} bytes")
+            text = data.decode()
         except OSError as error:
             raise ScheduleError(f"{path}: {error.strerror}") from error
         except UnicodeDecodeError as error:

@@ -6,13 +6,12 @@ from tests.differential.compare import ABSENT
 from tests.differential.judge import Intended, Kind
 
 _AT_ONCE = "Our controller decides at once, so no time limit is too short for it."
-_ISOLATION = "Our broker reads an isolation level that it does not know as read_uncommitted."
 _NO_BYTES = "Our broker takes a negative limit for none at all."
 _EACH = "Kafka stores one batch of a partition that is named twice; our broker stores each one."
 _EACH_TOPIC = "Our broker answers for each topic, however it is named."
-_FETCHED, _LISTED = "responses[*].partitions[*]", "topics[*].partitions[*]"
+_FETCHED = "responses[*].partitions[*]"
 _PRODUCED = "responses[*].partition_responses[*]"
-_LEVEL_2, _NEGATIVE = "offsets/isolation level 2", "limits/negative bytes of a partition"
+_NEGATIVE = "limits/negative bytes of a partition"
 _MIXED = "by_id/one by id, one by name"
 _UNKNOWN, _TIMED_OUT = "UNKNOWN_SERVER_ERROR", "REQUEST_TIMED_OUT"
 
@@ -37,30 +36,6 @@ ENTRIES = (
     Intended(
         "delete_topics", "responses[*].topic_id", _AT_ONCE, Kind.ACCEPTED, "by_name/timeout 0",
         range(6, 7),
-    ),
-    *(
-        Intended("fetch", path, _ISOLATION, Kind.ACCEPTED, _LEVEL_2, versions)
-        for path, versions in (
-            (f"{_FETCHED}.error_code", range(4, 13)),
-            (f"{_FETCHED}.high_watermark", range(4, 13)),
-            (f"{_FETCHED}.last_stable_offset", range(4, 13)),
-            (f"{_FETCHED}.aborted_transactions", range(4, 13)),
-            (f"{_FETCHED}.log_start_offset", range(5, 13)),
-            (f"{_FETCHED}.records[*]", range(4, 13)),
-            ("error_code", range(7, 19)),
-            ("responses[*]", range(13, 19)),
-        )
-    ),
-    *(
-        Intended(
-            "list_offsets", f"{_LISTED}.{field}", _ISOLATION, Kind.ACCEPTED,
-            "times/isolation level 2", versions, kafka=kafka,
-        )
-        for field, versions, kafka in (
-            ("error_code", range(2, 12), _UNKNOWN),
-            ("offset", range(2, 12), -1),
-            ("leader_epoch", range(4, 12), -1),
-        )
     ),
     *(
         Intended(

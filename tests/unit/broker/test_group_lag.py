@@ -150,3 +150,24 @@ async def test_a_partition_between_two_leaders_has_no_lag(monkeypatch: pytest.Mo
         assert partition is not None
         monkeypatch.setattr(partition, "leader", None)
         assert await lags(node) == {}
+
+
+async def test_a_channel_to_a_broker_that_left_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = m.ListOffsetsPartitionResponse(partition_index=0, offset=9)
+    topics = [m.ListOffsetsTopicResponse(name="elsewhere", partitions=[part])]
+    answers = {ApiKey.LIST_OFFSETS: [m.ListOffsetsResponse(topics=topics)]}
+    async with scripted(answers) as other, running_node(ALONE) as node:
+        monkeypatch.setattr(
+            NobodyNetwork, "connect", lambda _, address: SocketNetwork().connect(other.address)
+        )
+        await coordinator_is_ready(node)
+        await let_in(node, 2)
+        await create_topic_led_by(node, "elsewhere", 2)
+        assert await commit(node, 4, topic="elsewhere") == 0
+        assert len(await lags(node)) == 1
+        assert list(node.group_lag._channels) == [2]
+        body = m.DeleteTopicsRequest(topics=[m.DeleteTopicState(name="elsewhere")], timeout_ms=1000)
+        await delete_topics(node, ask(ApiKey.DELETE_TOPICS, body))
+        monkeypatch.setattr(node.role, "address_of", lambda _: None)
+        assert await lags(node) == {}
+        assert not node.group_lag._channels

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from checkers import all_checkers, check, registry
+from checkers.checker import Checker
 from checkers.contract import Contract
+from checkers.findings import Findings
 from checkers.verdict import Anomaly, Validity, Verdict
 from harness.history.history import History
 from tests.unit.checkers.guilty import ASKED, GUILTY, INNOCENT
@@ -185,3 +187,32 @@ def test_the_same_history_gives_the_same_words_at_any_hash_seed() -> None:
         for seed in ("0", "1")
     }
     assert len(shown) == 1
+
+
+def nothing_at_all(*_: object) -> Any:
+    return None
+
+
+def exits(*_: object) -> Any:
+    raise SystemExit(0)
+
+
+@pytest.mark.parametrize(
+    ("look", "said"),
+    [
+        (nothing_at_all, "it returned None instead of Findings"),
+        (exits, "SystemExit: 0"),
+        (lambda *_: Findings(count=-3, looked_at=1), "count=-3, which is no count"),
+        (lambda *_: Findings(looked_at="many"), "looked_at='many', which is no count"),  # type: ignore[arg-type]
+        (lambda *_: Findings(count=5, looked_at=5), "it counts 5 and shows 0"),
+        (lambda *_: Findings(found=("lost",), count=1, looked_at=5), "is no Finding"),  # type: ignore[arg-type]
+    ],
+)
+def test_findings_that_are_none_clear_nobody(
+    look: Any, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkers = {**all_checkers(), "odd": Checker(name="odd", about="Odd.", look=look, rows=())}
+    monkeypatch.setattr(registry, "all_checkers", lambda: checkers)
+    (verdict,) = check(told(sent(0, "x", (0, 1))), Contract.safe(), ["odd"])
+    assert verdict.validity is Validity.UNKNOWN
+    assert said in verdict.why

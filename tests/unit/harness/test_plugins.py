@@ -105,6 +105,10 @@ def test_installed_plugins_are_loaded_unasked(
         ),
         ("def register(:", "SyntaxError"),
         ("def register(registry): registry.workload('queue', 'x')", "there is a workload 'queue'"),
+        ("def register(registry): registry.workload(5, 'x')", "5 cannot be the name of a workload"),
+        ("raise SystemExit(0)", "SystemExit: 0"),
+        ("def register(registry): raise SystemExit", "SystemExit"),
+        (ADDS_ALL.replace('name="mine"', 'name="lost-write"'), "there is a checker 'lost-write'"),
     ],
 )
 def test_one_that_cannot_be_loaded_is_refused_in_a_sentence(

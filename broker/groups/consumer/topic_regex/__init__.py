@@ -6,5 +6,6 @@ consists of 65 characters, and only the question "does the whole name match" is 
 and greediness do not matter. That makes an automaton simple: `syntax` parses, `automaton` matches.
 
 An expression that RE2/J refuses is refused with the same description. Expressions that expand to
-more than `automaton.SIZE_MAX` states are refused here, although RE2/J accepts them.
+more than `automaton.SIZE_MAX` states, or that have more than `syntax.LENGTH_MAX` characters, are
+refused here, although RE2/J accepts them.
 """

@@ -23,6 +23,8 @@ from broker.groups.consumer.topic_regex.tree import (
 DEPTH_MAX = 200
 """Parentheses inside parentheses. RE2/J has no bound and overflows its stack."""
 REPEAT_MAX = 1000
+LENGTH_MAX = 8_192
+"""Characters of an expression: parsing takes time on the loop of the broker for each of them."""
 
 _PLACES = {
     "A": Place.BEGIN,
@@ -41,6 +43,8 @@ class _Flags:
 
 def parse(expression: str) -> Node:
     """The tree of an expression; raises RegexSyntaxError."""
+    if len(expression) > LENGTH_MAX:
+        raise RegexSyntaxError(f"expression too large: it has more than {LENGTH_MAX} characters")
     parser = _Parser(expression)
     tree = parser.alternatives(_Flags(), depth=0)
     if not parser.at.done:

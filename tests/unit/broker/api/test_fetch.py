@@ -272,3 +272,17 @@ async def test_cold_data_is_brought_in_without_blocking_the_loop() -> None:
         disk.blocking_reads = 0
         assert base_offsets(await fetch(client, 7))[0] == 7
         assert disk.blocking_reads == 0
+
+
+async def test_an_isolation_level_that_is_not_known_is_refused() -> None:
+    async with running_node() as node, wire(node) as client:
+        await create_topic(client, "t")
+        await produce(client, batch(b"x"))
+        for version in (4, 12):
+            ask = fetch_request(0, isolation_level=2)
+            answer = await client.ask(ApiKey.FETCH, version, ask)
+            (part,) = answer.responses[0].partitions
+            assert (part.error_code, part.high_watermark) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1)
+            assert not part.records
+        answer = await client.ask(ApiKey.FETCH, 16, fetch_request(0, isolation_level=2))
+        assert (answer.error_code, answer.responses) == (ErrorCode.UNKNOWN_SERVER_ERROR, [])

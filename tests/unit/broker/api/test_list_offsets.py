@@ -46,3 +46,21 @@ async def test_a_topic_without_partitions_is_left_out_of_the_answer() -> None:
     async with running_node() as node:
         await create_topic(node, "t")
         assert await latest(node, ("t", []), ("other", [])) == []
+
+
+async def test_an_isolation_level_that_is_not_known_is_refused() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        for level in (2, -1):
+            body = m.ListOffsetsRequest(
+                isolation_level=level,
+                topics=[
+                    m.ListOffsetsTopic(
+                        name="t",
+                        partitions=[m.ListOffsetsPartition(partition_index=0, timestamp=LATEST)],
+                    )
+                ],
+            )
+            answer = await list_offsets(node, ask(ApiKey.LIST_OFFSETS, body))
+            (part,) = answer.topics[0].partitions
+            assert (part.error_code, part.offset) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1)

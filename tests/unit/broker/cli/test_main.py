@@ -60,6 +60,8 @@ def test_a_misspelt_command_is_answered_with_the_closest(broker: Run) -> None:
         ("groups", "list", "--bootstrap", "h:1", "--type", "odd"),
         ("groups", "describe", "--bootstrap", "h:1", "--state", "--members", "g"),
         ("groups", "describe", "--bootstrap", "h:1", "--timeout", "0", "g"),
+        ("groups", "describe", "--bootstrap", "h:1", "--timeout", "nan", "g"),
+        ("groups", "list", "--bootstrap-server", "h:1,i:1"),
         ("groups", "describe", "--bootstrap", "h:1", ""),
         ("groups", "delete", "--bootstrap", "h:1"),
         ("groups", "delete", "--bootstrap", "h:1", "g", ""),

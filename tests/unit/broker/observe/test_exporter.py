@@ -3,17 +3,21 @@
 import re
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from broker.api.create_topics import create_topics
 from broker.node import Node
 from broker.observe.catalogue import CATALOGUE, MetricKind
 from broker.observe.exporter import exposition
 from broker.observe.metrics import ProcessFigures
 from broker.observe.reference import metrics_page
+from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from tests.unit.broker.api.group_requests import ONE_PARTITION, commit, coordinator_is_ready
-from tests.unit.broker.api.nodes import append, create_topic, running_node
+from tests.unit.broker.api.nodes import append, ask, create_topic, running_node
+from tests.unit.broker.api.other_brokers import let_in
 
 _DOCS = Path(__file__).parents[4] / "docs"
 
@@ -139,3 +143,35 @@ async def test_a_node_that_is_only_a_controller_tells_of_itself() -> None:
     async with running_node(properties) as node:
         found = await samples(node)
         assert found["kafka_server_replicamanager_partitioncount"][0][1] == 0
+
+
+async def test_a_node_of_a_cluster_tells_what_it_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {
+        "partitioncount": "server_replicamanager",
+        "leadercount": "server_replicamanager",
+        "underreplicatedpartitions": "server_replicamanager",
+        "underminisrpartitioncount": "server_replicamanager",
+        "offlinereplicacount": "server_replicamanager",
+        "activecontrollercount": "controller_kafkacontroller",
+        "offlinepartitionscount": "controller_kafkacontroller",
+    }
+
+    async def told(node: Node) -> list[float]:
+        found = await samples(node)
+        return [found[f"kafka_{room}_{name}"][0][1] for name, room in names.items()]
+
+    async with running_node({"controlled.shutdown.enable": "false"}) as node:
+        await let_in(node, 2)
+        topics = {"own": [1, 2], "shared": [2, 1], "elsewhere": [2]}
+        for name, replicas in topics.items():
+            assigned = m.CreatableReplicaAssignment(partition_index=0, broker_ids=replicas)
+            topic = m.CreatableTopic(
+                name=name, num_partitions=-1, replication_factor=-1, assignments=[assigned]
+            )
+            body = m.CreateTopicsRequest(topics=[topic], timeout_ms=1000)
+            answer = await create_topics(node, ask(ApiKey.CREATE_TOPICS, body))
+            assert answer.topics[0].error_code == 0
+        assert await told(node) == [2, 1, 0, 0, 0, 1, 0]
+        monkeypatch.setattr(type(node.controller), "is_active", False)
+        assert (await told(node))[5] == 0
+        monkeypatch.undo()

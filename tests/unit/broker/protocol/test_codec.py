@@ -100,6 +100,21 @@ def test_a_string_of_absurd_length_is_refused(length: bytes) -> None:
         codec.decode_request(PRODUCE, 8, memoryview(length + bytes(50)), 0)
 
 
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_compact_string_is_not_longer_than_any_other(version: int) -> None:
+    key = ApiKey.CONSUMER_GROUP_HEARTBEAT
+
+    def decoded(length: int) -> str:
+        request = m.ConsumerGroupHeartbeatRequest(group_id="g" * length, member_id="m")
+        data = b"".join(codec.encode_request(key, version, request))
+        group_id: str = codec.decode_request(key, version, memoryview(data), 0)[0].group_id
+        return group_id
+
+    assert len(decoded(32_767)) == 32_767
+    with pytest.raises(MalformedMessageError, match="group_id"):
+        decoded(32_768)
+
+
 def test_a_string_that_is_not_utf8_is_refused() -> None:
     with pytest.raises(MalformedMessageError):
         codec.decode_request(PRODUCE, 8, memoryview(b"\0\2\xff\xff" + bytes(10)), 0)

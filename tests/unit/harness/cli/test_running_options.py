@@ -28,6 +28,10 @@ def cluster_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
     ("words", "said"),
     [
         ("--on running", "--on running needs --bootstrap-servers HOST:PORT"),
+        ("--on running --bootstrap-servers foo", "'foo' is not HOST:PORT"),
+        ("--on running --bootstrap-servers a:1,b:99999", "'b:99999' is not HOST:PORT"),
+        ("--on running --bootstrap-servers :9092", "':9092' is not HOST:PORT"),
+        ("--on running --bootstrap-servers a:1,", "'' is not HOST:PORT"),
         ("--bootstrap-servers a:1", "--bootstrap-servers is for --on running"),
         ("--system running", "--system running is for --on running"),
         ("--on running --bootstrap-servers a:1 --broker-config a=b", "these already run"),

@@ -262,3 +262,36 @@ def test_a_cluster_that_runs_already_has_settings_that_nobody_knows(tmp_path: Pa
     assert [each.type for verdict in known.verdicts for each in verdict.allowed] == [
         "timestamp-order"
     ]
+
+
+@pytest.mark.parametrize(("writes_meanwhile", "exit_code"), [(0, 2), (1, 0)])
+def test_a_fault_under_which_nothing_was_written_makes_a_run_unknown(
+    tmp_path: Path, writes_meanwhile: int, exit_code: int
+) -> None:
+    second = 1_000_000_000
+    recorder = Recorder(tmp_path / "history")
+    fault = {"kind": "kill", "name": "kill 1/n1", "node": "n1"}
+    recorder.record(0, NEMESIS, "info", "start-kill", fault)
+    for value, (_, f, done) in enumerate(appends(60)):
+        at = value * second // 10 + (0 if value < 30 else 10 * second)
+        recorder.record(at, value, "invoke", f, done)
+        recorder.record(at + 1, value, "ok", f, done)
+        if value == 29:
+            proof = {"fault": "kill 1/n1", "proof": "gone"}
+            recorder.record(at + 2, NEMESIS, "info", "start-kill", proof)
+            for extra in range(60, 60 + writes_meanwhile):
+                more = [["append", "append-0", extra]]
+                recorder.record(at + second, extra, "invoke", f, more)
+                recorder.record(at + second, extra, "ok", f, more)
+            healed = {"fault": "kill 1/n1", "healed": True}
+            recorder.record(at + 9 * second, NEMESIS, "info", "stop-kill", healed)
+    final = [*range(30), *range(60, 60 + writes_meanwhile), *range(30, 60)]
+    for _, f, done in (read(*final), polled(*final)):
+        recorder.record(30 * second, 99, "invoke", f, None)
+        recorder.record(30 * second, 99, "ok", f, done)
+    recorder.close()
+    plan = Plan(workload="append", nemesis="kill")
+    for outcome in (judge(tmp_path, plan, (), Figures(ok=1)), judge_again(tmp_path, plan)):
+        assert outcome.exit_code == exit_code, outcome.sentence()
+        expected = [DoubtKind.NO_WRITES_IN_FAULTS] if exit_code else []
+        assert [doubt.kind for doubt in outcome.doubts] == expected

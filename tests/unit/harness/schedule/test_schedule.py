@@ -9,6 +9,7 @@ import pytest
 
 from broker.protocol.errors import ErrorCode
 from harness.decisions import Override
+from harness.schedule import schedule
 from harness.schedule.crash_points import CrashPoint
 from harness.schedule.faults import (
     CLIENTS,
@@ -195,3 +196,9 @@ def test_a_wrong_schedule_is_refused_with_what_where_and_what_to_try(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ScheduleError, match=r"missing\.json: No such file"):
         Schedule.load(tmp_path / "missing.json")
+
+
+def test_a_file_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "FILE_BYTES_MAX", 1000)
+    with pytest.raises(ScheduleError, match="/dev/zero: no schedule has more than 1,000"):
+        Schedule.load(Path("/dev/zero"))

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from broker.groups.consumer import regex_search
+from broker.groups.consumer.subscriptions import ResolvedRegex
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 from tests.unit.broker.groups.consumer.desk import Desk
@@ -179,3 +180,13 @@ def test_hard_expressions_make_slices_shorter() -> None:
         slices += 1
     assert slices > 2
     assert search.found()[".*"].topics == set(names)
+
+
+def test_many_expressions_are_compiled_in_slices() -> None:
+    regexes = [f"{number}" + "a" * 600 + "|t.*" for number in range(10)]
+    search = regex_search.RegexSearch(regexes, ["t1"], 1, 1)
+    slices = 1
+    while not search.go_on():
+        slices += 1
+    assert slices == 5
+    assert search.found() == dict.fromkeys(regexes, ResolvedRegex(frozenset({"t1"}), 1, 1))
