@@ -48,6 +48,7 @@ from broker.api.partition_reassignments import (
 from broker.api.produce import produce
 from broker.api.served import Api, served
 from broker.api.sync_group import sync_group
+from broker.api.write_txn_markers import write_txn_markers
 from broker.protocol.apis import ApiKey
 
 AT_THE_CONTROLLER: Mapping[int, Handler] = {
@@ -85,6 +86,7 @@ API_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.DELETE_RECORDS, delete_records),
         # Version 6 is for transactions in two phases (KIP-939), which are not finished.
         served(ApiKey.INIT_PRODUCER_ID, init_producer_id, up_to=5),
+        served(ApiKey.WRITE_TXN_MARKERS, write_txn_markers),
         served(ApiKey.OFFSET_FOR_LEADER_EPOCH, offset_for_leader_epoch),
         served(ApiKey.DESCRIBE_ACLS, describe_acls),
         served(ApiKey.DESCRIBE_CONFIGS, describe_configs),

@@ -63,6 +63,7 @@ class BrokerConfig:
     log_record_validation_enable: bool
     producer_id_expiration_ms: int
     producer_id_expiration_check_interval_ms: int
+    request_timeout_ms: int
 
     replica_lag_time_max_ms: int
     replica_socket_timeout_ms: int
