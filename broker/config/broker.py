@@ -112,6 +112,10 @@ class BrokerConfig:
     group_consumer_migration_policy: str
     group_consumer_regex_refresh_interval_ms: int
 
+    transaction_partition_verification_enable: bool
+    add_partitions_to_txn_retry_backoff_ms: int
+    add_partitions_to_txn_retry_backoff_max_ms: int
+
     values: Mapping[str, Value] = field(repr=False)  # every known property
     given: Mapping[str, str] = field(repr=False)  # the ones that were set, as they were written
     from_file: Mapping[str, str] = field(repr=False)  # of these, what was there at the start
