@@ -40,6 +40,7 @@ from broker.quorum.quorum import NotLeaderError, Quorum
 from broker.quorum.replay import Replay
 from broker.server.server import Server
 from broker.to_controller import ToController
+from broker.transaction_coordinator import TransactionCoordinator
 from broker.transaction_verification import TransactionVerification
 from broker.watchers import wait_for_any
 from broker.world import World, current_node
@@ -90,6 +91,7 @@ class Node:
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._context = copy_context()
         self.groups = GroupCoordinator(self)
+        self.transactions = TransactionCoordinator(self)
         self.group_lag = GroupLag(self)
         self.verification = TransactionVerification(self)
         self.role = BrokerRole(self, directories)
