@@ -60,7 +60,7 @@ def initialise(
     if asked.expected is not None and not _may_go_on(before, *asked.expected):
         return ErrorCode.PRODUCER_FENCED
     if before.state is TransactionState.ONGOING:
-        return Initialised(fenced(before, now_ms), NO_EPOCH)
+        return Initialised(fenced(before, now_ms), before.producer_epoch)
     return _next_epoch(before, last_epoch, asked, now_ms)
 
 
