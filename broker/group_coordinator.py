@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from broker.coordination.internal_topics import InternalTopic, partition_for
-from broker.coordination.shard import Shard, ShardSettings, Surroundings
+from broker.coordination.shard import Shard
 from broker.coordination.shards import Shards
 from broker.coordination.step import Now, Step, Ticket
+from broker.coordination.surroundings import ShardSettings, Surroundings
 from broker.group_events import tell_of_step
 from broker.groups.machine import GroupMachine
 from broker.groups.settings import GroupSettings

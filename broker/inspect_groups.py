@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from broker.coordination.shard import ShardState
-from broker.coordination.step import CoordinatorRecord
+from broker.coordination.step import CoordinatorRecord as CoordinatorRecord
+from broker.coordination.step import TransactionalProducer as TransactionalProducer
+from broker.coordination.step import TransactionEnd as TransactionEnd
 from broker.group_events import CommitDecided as CommitDecided
 from broker.groups.machine import GroupMachine
 from broker.groups.offsets import CommittedOffset as CommittedOffset
@@ -27,6 +29,9 @@ class SeenGroups:
     offsets: Mapping[OffsetKey, CommittedOffset]
     groups: tuple[SeenGroup, ...]
     """Sorted by id. Groups of which only offsets are known are not among them."""
+    pending: tuple[tuple[int, OffsetKey, CommittedOffset | None], ...] = ()
+    """What open transactions have staged: producer id, partition, offset. Sorted. None for one
+    that a later commit has replaced."""
 
     @property
     def digest(self) -> str:
@@ -37,6 +42,7 @@ class SeenGroups:
         for group in self.groups:
             if group.lasting:  # or no record has been written of it yet
                 text.update(repr((group.group_id, group.kind, group.lasting)).encode())
+        text.update(repr(self.pending).encode())
         return text.hexdigest()[:16]
 
 
@@ -72,9 +78,12 @@ class GroupReplay:
     def __init__(self, node: Node) -> None:
         self._machine = node.groups.make_machine()
 
-    def take(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
-        for key, value in records:
-            self._machine.replay(CoordinatorRecord(key, value))
+    def take(self, entries: Iterable[CoordinatorRecord | TransactionEnd]) -> None:
+        for each in entries:
+            if isinstance(each, TransactionEnd):
+                self._machine.end_transaction(each)
+            else:
+                self._machine.replay(each)
 
     @property
     def state(self) -> SeenGroups:
@@ -89,4 +98,8 @@ def _state(machine: GroupMachine) -> SeenGroups:
         for partition, committed in partitions.items()
     }
     groups = sorted((each.seen() for each in machine.groups.values()), key=lambda g: g.group_id)
-    return SeenGroups(offsets, tuple(groups))
+    pending = sorted(
+        ((producer_id, key, staged.committed) for producer_id, key, staged in machine.pending),
+        key=lambda each: each[:2],
+    )
+    return SeenGroups(offsets, tuple(groups), tuple(pending))

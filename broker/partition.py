@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from broker.change_journal import ChangeJournal
 from broker.commit_waiters import CommitWaiters
+from broker.follower_log import carry_out
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
 from broker.log.record_check import TakesLongError, WorkBudget
+from broker.log.unopened import Unopened
 from broker.log.validation import Checked
 from broker.metadata.broker_info import BrokerInfo
 from broker.metadata.internal_topics import INTERNAL_TOPICS
@@ -30,6 +32,8 @@ from broker.watchers import Watchers, wait_for_any
 
 _NEVER_FLUSH = (1 << 63) - 1
 _NO_EPOCH = -1
+
+Check = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,9 @@ class Partition:
         self._harmed_epoch = _NO_EPOCH
         self.before_append: Callable[[], Awaitable[None]] | None = None
         """Awaited before anything is appended; raises KafkaError to have it refused."""
+
+        self.unopened = Unopened()
+        """Transactions whose first batch waits for the answer of a coordinator."""
 
         self.watchers = Watchers()
         """Of what a consumer may wait for: the high watermark, the role."""
@@ -125,17 +132,24 @@ class Partition:
         self._appended(leader)
         return appended
 
-    async def append(self, records: memoryview, breather: Breather) -> Appended:
-        """The bytes must be the caller's own: the connection's buffer is reused meanwhile."""
-        checked = await self.log.check(records, breather)
-        return await self._append_in_turn(checked, Origin.CLIENT, None)
+    async def append(
+        self, records: memoryview, breather: Breather, check: Check | None = None
+    ) -> Appended:
+        """The bytes must be the caller's own: the connection's buffer is reused meanwhile.
 
-    async def append_own(self, batch: Checked, leader_epoch: int) -> Appended:
+        `check` raises if the records must not be written after what others wrote meanwhile.
+        """
+        checked = await self.log.check(records, breather)
+        return await self._append_in_turn(checked, Origin.CLIENT, None, check)
+
+    async def append_own(
+        self, batch: Checked, leader_epoch: int, check: Check | None = None
+    ) -> Appended:
         """For a coordinator, whose state belongs to one leader epoch. As `append`, otherwise."""
-        return await self._append_in_turn(batch, Origin.COORDINATOR, leader_epoch)
+        return await self._append_in_turn(batch, Origin.COORDINATOR, leader_epoch, check)
 
     async def _append_in_turn(
-        self, checked: Checked, origin: Origin, leader_epoch: int | None
+        self, checked: Checked, origin: Origin, leader_epoch: int | None, check: Check | None
     ) -> Appended:
         async with self._in_turn:
             if self.before_append is not None:
@@ -144,6 +158,8 @@ class Partition:
             while not log.can_append(len(checked[0])):
                 await log.roll()
                 leader = self.lead(leader_epoch)
+            if check is not None:
+                check()
             appended = log.append(
                 checked[0], leader_epoch=self.leader_epoch, origin=origin, checked=checked
             )
@@ -266,42 +282,13 @@ class Partition:
                 if isinstance(effect, follower.Wait):
                     return False
                 try:
-                    await self._carry_out(effect, records)
+                    await carry_out(self.log, self.leader_epoch, effect, records)
                 except asyncio.CancelledError:
                     # The log goes on with what was begun: it is nobody else's turn before its end.
                     async with self.log.changing:
                         raise
             self.watchers.wake()
             return True
-
-    async def _carry_out(self, effect: follower.Effect, records: memoryview | None) -> None:
-        log = self.log
-        match effect:
-            case follower.Truncate(offset):
-                end = log.end_offset
-                await log.truncate_to(offset)
-                emit("truncate", self.topic, self.index, log.end_offset, self.leader_epoch, end)
-            case follower.StartOver(offset):
-                end = log.end_offset
-                await log.truncate_fully_and_start_at(offset)
-                emit("truncate", self.topic, self.index, offset, self.leader_epoch, end)
-            case follower.AppendRecords():
-                assert records is not None
-                while not log.can_append_replicated(records):
-                    await log.roll()
-                log.append_replicated(records)
-                emit("append", self.topic, self.index, log.end_offset, self.leader_epoch)
-                if log.needs_flush:
-                    await log.flush()
-            case follower.AdvanceHighWatermark(offset):
-                log.advance_high_watermark(offset)
-                emit(
-                    "high_watermark", self.topic, self.index, log.high_watermark, self.leader_epoch
-                )
-            case follower.RaiseLogStart(offset):
-                await log.delete_records(min(offset, log.high_watermark))
-            case follower.Wait():
-                raise AssertionError("waiting is the fetcher's")
 
     # Roles
 

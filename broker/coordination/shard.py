@@ -17,15 +17,24 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable
 from enum import Enum, auto
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
-from broker.coordination.batches import Unit, build_batches, size_of
+from broker.coordination.batches import Unit, build_batches, build_marker, size_of
 from broker.coordination.errors import for_clients
+from broker.coordination.held_answers import HeldAnswers
 from broker.coordination.loading import replay_partition
-from broker.coordination.step import Machine, Now, Reply, Step, Ticket
+from broker.coordination.step import (
+    Machine,
+    Now,
+    Reply,
+    Step,
+    Ticket,
+    TransactionalMachine,
+    TransactionEnd,
+)
+from broker.coordination.surroundings import Surroundings
 from broker.log.origin import Origin
 from broker.log.record_check import WorkBudget
 from broker.log.validation import Checked
@@ -34,7 +43,6 @@ from broker.partition import Partition
 from broker.protocol.batch import HEADER_SIZE
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.replication.leader import ACKS_ALL
-from broker.world import WallClock
 
 _log = logging.getLogger(__name__)
 
@@ -50,32 +58,8 @@ class ShardState(Enum):
     CLOSED = auto()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardSettings:
-    load_buffer_bytes: int
-    commit_timeout_s: float
-    codec: int = 0
-    """How batches are compressed: a number of `Codec`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What all shards of a node share."""
-
-    clock: WallClock
-    spawn: Callable[[Coroutine[Any, Any, None]], None]
-    settings: ShardSettings
-    decided: Callable[[Partition, Step], None] = lambda partition, step: None
-    """Called with every step that is taken, before its records are written."""
-
-
-_Job = tuple[Callable[[Any, Ticket, Now], Step], Ticket]
-
-
-class _Uncommitted(NamedTuple):
-    end_offset: int
-    deadline_s: float
-    replies: list[Reply]
+_Job = tuple[Callable[[Any, Ticket, Now], Step], Ticket, bool]
+"""What to run, the ticket of its reply, and whether it runs alone (`Shard.ask_alone`)."""
 
 
 class Shard(Generic[MachineT]):
@@ -92,14 +76,12 @@ class Shard(Generic[MachineT]):
         self._around = around
         self._loop = asyncio.get_running_loop()
         self._queue: deque[_Job] = deque()
-        self._waiting: dict[Ticket, Callable[[Any], None]] = {}
-        self._uncommitted: deque[_Uncommitted] = deque()
+        self._answers = HeldAnswers(partition, around.settings.commit_timeout_s)
         self._end_offset = 0
         self._is_scheduled = False
         self._is_writing = False
         self._ticks_not_before_s = 0.0
         self._tick_timer: asyncio.TimerHandle | None = None
-        self._commit_timer: asyncio.TimerHandle | None = None
         partition.watchers.call(self._partition_changed)
         around.spawn(self._load())
 
@@ -110,8 +92,8 @@ class Shard(Generic[MachineT]):
 
         Raises KafkaError when the shard is not active.
         """
-        outcome: asyncio.Future[Any] = self._loop.create_future()
-        self.call(run, lambda reply: None if outcome.done() else outcome.set_result(reply))
+        outcome, replied = self._awaited()
+        self.call(run, replied)
         return outcome
 
     def call(
@@ -119,17 +101,41 @@ class Shard(Generic[MachineT]):
     ) -> None:
         """As `ask`, without a future: `replied` is called in the moment of the reply, must not
         raise, and may ask the shard again."""
+        self._enqueue(run, replied, is_alone=False)
+
+    def ask_alone(self, run: Callable[[MachineT, Ticket, Now], Step]) -> asyncio.Future[Any]:
+        """Same as `ask`, for a step whose decision looks at the partition's log.
+
+        The log has everything that was decided before, and what the step writes goes in by itself.
+        Steps with records of a transaction, and with its end, are asked for in this way: producers
+        are fenced by what the log knows of them.
+        """
+        outcome, replied = self._awaited()
+        self._enqueue(run, replied, is_alone=True)
+        return outcome
+
+    def _awaited(self) -> tuple[asyncio.Future[Any], Callable[[Any], None]]:
+        outcome: asyncio.Future[Any] = self._loop.create_future()
+        return outcome, lambda reply: None if outcome.done() else outcome.set_result(reply)
+
+    def _enqueue(
+        self,
+        run: Callable[[MachineT, Ticket, Now], Step],
+        replied: Callable[[Any], None],
+        *,
+        is_alone: bool,
+    ) -> None:
         if self.state is not ShardState.ACTIVE:
             raise self._not_active()
         ticket = Ticket()
-        self._waiting[ticket] = replied
-        self._queue.append((run, ticket))
+        self._answers.expect(ticket, replied)
+        self._queue.append((run, ticket, is_alone))
         self._schedule()
 
     def tell(self, run: Callable[[MachineT, Now], Step]) -> None:
         """A step that nobody waits for; also while the shard loads, for afterwards."""
         if self.state is not ShardState.CLOSED:
-            self._queue.append((lambda machine, _, now: run(machine, now), Ticket()))
+            self._queue.append((lambda machine, _, now: run(machine, now), Ticket(), False))
             self._schedule()
 
     def _not_active(self) -> KafkaError:
@@ -185,31 +191,48 @@ class Shard(Generic[MachineT]):
         """With a refusal, steps that would write are refused and all others are taken."""
         units: list[Unit] = []
         replies: list[Reply] = []
+        end: TransactionEnd | None = None
         now = self._now()
         for _ in range(min(len(self._queue), _STEPS_AT_ONCE)):
-            step = self._decided(self._queue.popleft(), now)
-            if step.records:
+            run, ticket, is_alone = self._queue[0]
+            if is_alone and units:
+                break
+            self._queue.popleft()
+            step = self._decided(run, ticket, now)
+            if step.records or step.ends is not None:
                 parts = [step.records] if step.is_atomic else [[each] for each in step.records]
-                wanted: list[Unit] = [(part, size_of(part)) for part in parts]
+                wanted: list[Unit] = [(part, size_of(part)) for part in parts if part]
                 code = refusal or self._too_large(wanted)
                 if code:
                     step = self._refused(step, code, now)
                 else:
-                    for record in step.records:
-                        self.machine.replay(record)
+                    self._replay(step)
                     units += wanted
+                    end = step.ends
             replies += step.replies
             self._around.decided(self.partition, step)
+            if is_alone:
+                break
         if units:
-            self._write(units, replies, now)
+            settings = self._around.settings
+            batches = build_batches(units, self._batch_bytes_max, settings.codec, now.wall_ms)
+            self._write(batches, replies)
+        elif end is not None:
+            self._write(deque([build_marker(end, now.wall_ms)]), replies)
         else:
             self._release_when_committed(replies)
         self._set_tick_timer()
         if self._queue:
             self._schedule()
 
-    def _decided(self, job: _Job, now: Now) -> Step:
-        run, ticket = job
+    def _replay(self, step: Step) -> None:
+        for record in step.records:
+            self.machine.replay(record)
+        if step.ends is not None:
+            assert isinstance(self.machine, TransactionalMachine)
+            self.machine.end_transaction(step.ends)
+
+    def _decided(self, run: Callable[[Any, Ticket, Now], Step], ticket: Ticket, now: Now) -> Step:
         try:
             return run(self.machine, ticket, now)
         except Exception as problem:
@@ -230,8 +253,7 @@ class Shard(Generic[MachineT]):
         return ErrorCode.NONE
 
     def _too_large(self, units: list[Unit]) -> ErrorCode:
-        largest = max([size for _, size in units])
-        fit = largest <= self._batch_bytes_max
+        fit = max([size for _, size in units], default=0) <= self._batch_bytes_max
         return ErrorCode.NONE if fit else for_clients(ErrorCode.MESSAGE_TOO_LARGE)
 
     def _refused(self, step: Step, code: ErrorCode, now: Now) -> Step:
@@ -239,7 +261,7 @@ class Shard(Generic[MachineT]):
         if step.refused is None:
             return Step()
         instead = step.refused(code, now)
-        assert not instead.records, "what follows a refusal cannot need another append"
+        assert not instead.writes, "what follows a refusal cannot need another append"
         return instead
 
     def _now(self) -> Now:
@@ -253,9 +275,8 @@ class Shard(Generic[MachineT]):
         config = self.partition.log.config
         return min(config.max_message_bytes, config.segment_bytes) - HEADER_SIZE
 
-    def _write(self, units: list[Unit], replies: list[Reply], now: Now) -> None:
-        codec, append = self._around.settings.codec, self.partition.append_at_once
-        batches = build_batches(units, self._batch_bytes_max, codec, now.wall_ms)
+    def _write(self, batches: deque[Checked], replies: list[Reply]) -> None:
+        append = self.partition.append_at_once
         try:
             while batches:
                 batch = batches[0]
@@ -291,7 +312,7 @@ class Shard(Generic[MachineT]):
         if self.state is not ShardState.ACTIVE:
             return
         _log.error("%s: its state is loaded again: %s", self.partition.log.directory, problem)
-        self._turn_away(self.machine.tickets())
+        self._answers.turn_away(self.machine.tickets())
         self.state = ShardState.LOADING
         self._around.spawn(self._load())
 
@@ -302,47 +323,18 @@ class Shard(Generic[MachineT]):
     # Answers
 
     def _release_when_committed(self, replies: list[Reply]) -> None:
-        if not replies:
-            return
-        deadline = self._loop.time() + self._around.settings.commit_timeout_s
-        self._uncommitted.append(_Uncommitted(self._end_offset, deadline, replies))
-        self._release()
+        if replies:
+            self._answers.hold(self._end_offset, replies)
 
     def _partition_changed(self) -> None:
         """In the moment in which the high watermark, or the leader, has changed."""
         if not self.partition.leads_in(self.leader_epoch):
             self.close()
         else:
-            self._release()
-
-    def _release(self) -> None:
-        mark, uncommitted = self.partition.log.high_watermark, self._uncommitted
-        while uncommitted and uncommitted[0].end_offset <= mark:
-            released = uncommitted.popleft()
-            self.partition.acknowledged(released.end_offset)
-            for reply in released.replies:
-                self._answer(reply.ticket, reply.response)
-        if uncommitted and self._commit_timer is None:
-            self._commit_timer = self._loop.call_at(uncommitted[0].deadline_s, self._time_out)
-
-    def _time_out(self) -> None:
-        """Answer with a retriable error. The records stay appended and may yet be committed."""
-        self._commit_timer = None
-        now = self._loop.time()
-        while self._uncommitted and self._uncommitted[0].deadline_s <= now:
-            for reply in self._uncommitted.popleft().replies:
-                code = for_clients(ErrorCode.REQUEST_TIMED_OUT)
-                self._answer(reply.ticket, KafkaError(code, "not committed in time"))
-        self._release()
+            self._answers.release()
 
     def _answer(self, ticket: Ticket, result: Any) -> None:
-        replied = self._waiting.pop(ticket, None)
-        if replied is not None:
-            replied(result)
-
-    def _turn_away(self, tickets: list[Ticket]) -> None:
-        for ticket in tickets:
-            self._answer(ticket, KafkaError(ErrorCode.NOT_COORDINATOR, "the leadership has ended"))
+        self._answers.answer(ticket, result)
 
     # Time
 
@@ -371,7 +363,7 @@ class Shard(Generic[MachineT]):
             try:
                 end = await replay_partition(
                     self.partition,
-                    self.machine.replay,
+                    self.machine,
                     buffer_bytes=self._around.settings.load_buffer_bytes,
                     is_over=lambda: self.state is not ShardState.LOADING,
                 )
@@ -383,7 +375,8 @@ class Shard(Generic[MachineT]):
                 self._end_offset = end
                 self.state = ShardState.ACTIVE
                 emit("loaded", self.partition.topic, self.partition.index, end, self.leader_epoch)
-                self._queue.appendleft((lambda machine, _, now: machine.loaded(now), Ticket()))
+                first = (lambda machine, _, now: machine.loaded(now), Ticket(), False)
+                self._queue.appendleft(first)
                 self._schedule()
 
     def close(self) -> None:
@@ -392,9 +385,7 @@ class Shard(Generic[MachineT]):
             return
         self.state = ShardState.CLOSED
         self.partition.watchers.call_no_more(self._partition_changed)
-        for timer in (self._tick_timer, self._commit_timer):
-            if timer is not None:
-                timer.cancel()
+        if self._tick_timer is not None:
+            self._tick_timer.cancel()
         self._queue.clear()
-        self._uncommitted.clear()
-        self._turn_away(list(self._waiting))
+        self._answers.close()

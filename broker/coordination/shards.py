@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, Generic
 
-from broker.coordination.shard import MachineT, Shard, Surroundings
+from broker.coordination.shard import MachineT, Shard
 from broker.coordination.step import Now, Step, Ticket
+from broker.coordination.surroundings import Surroundings
 from broker.partition import Partition
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -45,7 +46,7 @@ class Shards(Generic[MachineT]):
 
     def ask(self, index: int, run: Callable[[MachineT, Ticket, Now], Step]) -> asyncio.Future[Any]:
         """As `Shard.ask`, of the shard of that partition."""
-        return self._led(index).ask(run)
+        return self._of(index).ask(run)
 
     def call(
         self,
@@ -54,9 +55,15 @@ class Shards(Generic[MachineT]):
         replied: Callable[[Any], None],
     ) -> None:
         """As `Shard.call`, of the shard of that partition."""
-        self._led(index).call(run, replied)
+        self._of(index).call(run, replied)
 
-    def _led(self, index: int) -> Shard[MachineT]:
+    def ask_alone(
+        self, index: int, run: Callable[[MachineT, Ticket, Now], Step]
+    ) -> asyncio.Future[Any]:
+        """As `Shard.ask_alone`, of the shard of that partition."""
+        return self._of(index).ask_alone(run)
+
+    def _of(self, index: int) -> Shard[MachineT]:
         shard = self._shards.get(index)
         if shard is None:
             raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is led elsewhere")

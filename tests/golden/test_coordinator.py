@@ -63,7 +63,7 @@ def check_when_the_request_comes(patch: Patch) -> None:
             return steps[0]
 
         call(self, decided, replied)
-        _, ticket = self._queue[-1]
+        _, ticket, _ = self._queue[-1]
         steps.append(run(self.machine, ticket, self._now()))
 
     patch.setattr(Shard, "call", early)

@@ -9,9 +9,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from broker.inspect import SeenBatch, SeenSegment, read_batches
+from broker.inspect import (
+    CoordinatorRecord,
+    SeenBatch,
+    SeenSegment,
+    TransactionalProducer,
+    TransactionEnd,
+    read_batches,
+)
 from broker.protocol.batch import HEADER_SIZE, CorruptBatchError, read_header
-from broker.protocol.records import iterate_records
+from broker.protocol.control import read_marker
+from broker.protocol.records import Record, iterate_records
 from harness.sim.invariants.base import Key
 from harness.sim.invariants.replica import Replica
 from harness.sim.invariants.replica_log import Peek
@@ -24,6 +32,8 @@ class LoggedRecord(NamedTuple):
     offset: int
     key: bytes
     value: bytes | None
+    counts_from: int
+    """The offset of the record, or of the marker that has committed it."""
 
 
 class CoordinatorLog:
@@ -34,9 +44,12 @@ class CoordinatorLog:
 
     def _begin(self) -> None:
         self.readings += 1
-        self.records: list[LoggedRecord] = []
+        self.entries: list[CoordinatorRecord | TransactionEnd] = []
+        """Records and markers, in their order."""
         self.latest: dict[bytes, LoggedRecord] = {}
-        """The last record of each key, tombstones too."""
+        """The last record of each key that counts, tombstones too: records of transactions count
+        when they are committed."""
+        self._staged: dict[int, list[LoggedRecord]] = {}
         self.end = 0
         self.problem: str | None = None
         self._sizes: dict[tuple[int, str], int] = {}
@@ -75,14 +88,34 @@ class CoordinatorLog:
         for batch in found:
             start = batch.position - position
             view = data[start : start + batch.size]
-            if not batch.is_control:
-                for each in iterate_records(view, read_header(view, 0), max_bytes=_BATCH_BYTES_MAX):
-                    assert each.key is not None, "a record of a compacted topic has a key"
-                    record = LoggedRecord(each.offset, each.key, each.value)
-                    self.records.append(record)
-                    self.latest[each.key] = record
+            header = read_header(view, 0)
+            for each in iterate_records(view, header, max_bytes=_BATCH_BYTES_MAX):
+                producer = TransactionalProducer(header.producer_id, header.producer_epoch)
+                if header.is_control:
+                    self._take_marker(producer, each)
+                else:
+                    self._take_record(producer if header.is_transactional else None, each)
             self.end = batch.last_offset + 1
             self._last = batch
+
+    def _take_record(self, producer: TransactionalProducer | None, record: Record) -> None:
+        assert record.key is not None, "a record of a compacted topic has a key"
+        self.entries.append(CoordinatorRecord(record.key, record.value, producer))
+        logged = LoggedRecord(record.offset, record.key, record.value, record.offset)
+        if producer is None:
+            self.latest[record.key] = logged
+        else:
+            self._staged.setdefault(producer.producer_id, []).append(logged)
+
+    def _take_marker(self, producer: TransactionalProducer, record: Record) -> None:
+        marker = read_marker(record)
+        if marker is None:
+            return
+        self.entries.append(TransactionEnd(producer, marker))
+        for staged in self._staged.pop(producer.producer_id, ()):
+            before = self.latest.get(staged.key)
+            if marker.committed and (before is None or before.offset < staged.offset):
+                self.latest[staged.key] = staged._replace(counts_from=record.offset)
 
 
 class CoordinatorLogs:

@@ -44,9 +44,8 @@ class EqualGroups:
         replay = self._replays.get(log)
         if replay is None or replay.reading != log.readings:
             replay = self._replays[log] = _Replay(log.readings, GroupReplay(process))
-        new = log.records[replay.count :]
-        replay.groups.take((each.key, each.value) for each in new)
-        replay.count = len(log.records)
+        replay.groups.take(log.entries[replay.count :])
+        replay.count = len(log.entries)
         return replay.groups.state
 
 
@@ -55,4 +54,4 @@ class _Replay:
     reading: int
     groups: GroupReplay
     count: int = 0
-    """Records that were replayed."""
+    """Records and markers that were replayed."""

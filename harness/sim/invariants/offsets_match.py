@@ -1,7 +1,8 @@
 """W-OFFMAT: a coordinator holds the offsets that its log has, and what was acknowledged stays.
 
 Whenever a coordinator has loaded or written: what it holds in memory is what its log gives by the
-rule that the last record of a key counts, worked out here and not by the broker. And the log of
+rule that the last record of a key counts, worked out here and not by the broker. Records of a
+transaction count when its marker has committed them. And the log of
 every later coordinator has, for each key, the record that was acknowledged last, or a later one.
 
 The second part is why an acknowledgement before the high watermark is found, though the topic is
@@ -70,7 +71,7 @@ class OffsetsMatch:
     def _remember(self, key: Key, shard: SeenShard, log: CoordinatorLog, end: int) -> None:
         kept = self._acknowledged.setdefault(key, {})
         for record in log.latest.values():
-            if record.offset < end and record.offset > kept.get(record.key, (-1, -1))[0]:
+            if record.counts_from < end and record.offset > kept.get(record.key, (-1, -1))[0]:
                 kept[record.key] = record.offset, shard.leader_epoch
 
 

@@ -21,7 +21,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from broker.coordination.shard import Shard, ShardSettings, ShardState, Surroundings
+from broker.coordination.shard import Shard, ShardState
+from broker.coordination.surroundings import ShardSettings, Surroundings
 from broker.groups.group import GroupClient
 from broker.groups.machine import GroupMachine
 from broker.groups.settings import GroupSettings

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from broker.config.topic import LogConfig
-from broker.coordination.shard import Shard, ShardSettings, ShardState, Surroundings
+from broker.coordination.shard import Shard, ShardState
 from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket
+from broker.coordination.surroundings import ShardSettings, Surroundings
 from broker.disk.memory import MemoryDisk
 from broker.metadata.partition_info import PartitionInfo
 from broker.partition import Partition

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from broker.coordination.shard import ShardSettings, ShardState
+from broker.coordination.shard import ShardState
 from broker.coordination.step import CoordinatorRecord, Machine, Step
+from broker.coordination.surroundings import ShardSettings
 from broker.disk.memory import MemoryDisk
 from broker.protocol.batch import BatchHeader, iterate_headers
 from broker.protocol.errors import ErrorCode, KafkaError
