@@ -69,3 +69,15 @@ def outside_a_transaction(talk: Talk) -> None:
         "a plain batch with a transactional id",
         **produce(topic, plain, transactional_id=producer.transactional_id),
     )
+
+
+@story(PRODUCE)
+def a_sequence_that_was_aborted(talk: Talk) -> None:
+    if talk.version >= _ADDING:
+        return  # then each transaction has sequences of its own
+    topic = talk.topic()
+    producer = begin(talk, topic)
+    talk.ask("the first", **records(producer, topic, 0))
+    end(talk, producer, commit=False)
+    add(talk, producer, topic.name, 0)
+    talk.ask("the same sequence", **records(producer, topic, 0))
