@@ -1,4 +1,4 @@
-"""Carries out what coordinators have decided: markers to all partitions, then the end's record.
+"""Carries out what coordinators have decided: markers to all partitions, then the last record.
 
 A decision is carried out when it is committed, not before: a failover could take it back, and
 another coordinator decide otherwise (W-TXN). A shard that has just loaded its partition is looked
