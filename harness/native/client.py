@@ -19,7 +19,8 @@ from harness.native.admin import Admin
 from harness.native.errors import ClientError, NodeUnreachableError, RequestTimedOutError
 from harness.native.metadata import Metadata
 from harness.native.nodes import Nodes
-from harness.native.producer import Producer, ProducerSettings
+from harness.native.partition_sender import ProducerSettings
+from harness.native.producer import Producer
 from harness.native.reader import Reader
 from harness.native.settings import Backoff, ClientSettings
 
@@ -68,12 +69,12 @@ class Client:
         if not self.nodes.is_known(node_id):
             await self.metadata.refresh()
 
-    async def ask_anyone(self, key: ApiKey, body: Any) -> Any:
+    async def ask_anyone(self, key: ApiKey, body: Any, *, at_least: int = 0) -> Any:
         """For what every broker can answer. One after the other, until one of them does."""
         last: ClientError = NodeUnreachableError("no node is known")
         for node_id in self.nodes.candidates():
             try:
-                return await self.nodes.ask(node_id, key, body)
+                return await self.nodes.ask(node_id, key, body, at_least=at_least)
             except ClientError as error:
                 if not error.is_retriable:
                     raise

@@ -46,10 +46,11 @@ from harness.native.client import Client
 from harness.native.driver_errors import driver_error
 from harness.native.errors import BrokerError, ClientError, check
 from harness.native.membership import NativeMembership
+from harness.native.partition_sender import ACKS_ALL, ACKS_LEADER, ACKS_NONE, ProducerSettings
 from harness.native.partitions import PartitionChoice
 from harness.native.produce_queue import NO_OFFSET, Delivered, Failed
 from harness.native.produce_queue import Outcome as BatchOutcome
-from harness.native.producer import ACKS_ALL, ACKS_LEADER, ACKS_NONE, Producer, ProducerSettings
+from harness.native.producer import Producer
 from harness.native.reader import READ_COMMITTED, READ_UNCOMMITTED, FetchSettings
 from harness.native.reading import Reading
 from harness.native.request_log import RequestLog
