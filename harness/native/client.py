@@ -23,8 +23,12 @@ from harness.native.partition_sender import ProducerSettings
 from harness.native.producer import Producer
 from harness.native.reader import Reader
 from harness.native.settings import Backoff, ClientSettings
+from harness.native.transactional import TransactionalProducer
 
 T = TypeVar("T")
+
+TRANSACTION_TIMEOUT_MS = 60_000
+"""Kafka's default of transaction.timeout.ms."""
 
 
 class Client:
@@ -49,12 +53,30 @@ class Client:
         self._backoff = Backoff(
             self.settings.retry_backoff_s, self.settings.retry_backoff_max_s, random
         )
-        self._producers: list[Producer] = []
+        self._producers: list[Producer | TransactionalProducer] = []
         self._readers = 0
 
     def producer(self, settings: ProducerSettings | None = None) -> Producer:
         producer = Producer(
             self, settings or ProducerSettings(), lane=f"producer {len(self._producers)}"
+        )
+        self._producers.append(producer)
+        return producer
+
+    def transactional_producer(
+        self,
+        transactional_id: str,
+        *,
+        timeout_ms: int = TRANSACTION_TIMEOUT_MS,
+        settings: ProducerSettings | None = None,
+    ) -> TransactionalProducer:
+        """Nothing is sent before its `init`."""
+        producer = TransactionalProducer(
+            self,
+            transactional_id,
+            timeout_ms=timeout_ms,
+            settings=settings or ProducerSettings(),
+            lane=f"producer {len(self._producers)}",
         )
         self._producers.append(producer)
         return producer
