@@ -9,11 +9,11 @@ commit in the background, becomes a row of its own beside the operation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.client.base import Beside, Completion, Invocation, Prepared
-from harness.client.driver import DriverError, Polled
+from harness.client.driver import DriverError, Polled, place_of
 from harness.client.group_driver import Committed, GroupDriver, Subscription
 from harness.client.outcomes import of_commit
 
@@ -52,6 +52,9 @@ class GroupMember:
         self._submitted: dict[str, int] = {}
         """By key: the last offset that was left to the library. It never commits the same again, so
         its end would never come."""
+        self._taken: dict[str, list[int]] = {}
+        """By key: offsets of polled records that wait to be transformed, of a member that commits
+        in transactions. A transaction that is aborted leaves them here: none is polled again."""
 
     @property
     def is_subscribed(self) -> bool:
@@ -65,6 +68,8 @@ class GroupMember:
             if invocation.f == "commit":
                 return Prepared(Invocation("commit", value))
             return self._prepare_background(invocation, value)
+        if invocation.f == "transform":
+            return Prepared(self._prepare_transform(invocation.value))
         if invocation.f == "committed":
             return Prepared(Invocation("committed", {**invocation.value, **self._who()}))
         return Prepared(invocation)
@@ -83,6 +88,30 @@ class GroupMember:
         # sorted before completions: without the nanosecond the commit would come before the poll.
         begun = Beside(self._now_ns() + 1, "invoke", "commit", value, background=number)
         return Prepared(Invocation(invocation.f, number), (begun,))
+
+    def _prepare_transform(self, wanted: Mapping[str, Any]) -> Invocation:
+        """From the topic for outputs and the value of the first: the oldest inputs, and an output
+        for each. A poll, if there is nothing to be transformed."""
+        found = [(key, offset) for key, offsets in self._taken.items() for offset in offsets]
+        if not found:
+            return Invocation("poll", [["poll"]])
+        found = found[: wanted["most"]]
+        out = [
+            [f"{wanted['topic']}-{place_of(key).partition}", [None, wanted["first"] + at]]
+            for at, (key, _) in enumerate(found)
+        ]
+        return Invocation("transform", {"in": [[key, at] for key, at in found], "out": out})
+
+    def offsets_after(self, transform: Mapping[str, Any]) -> dict[str, int]:
+        """What a transaction commits that transforms these inputs."""
+        return {key: offset + 1 for key, offset in transform["in"]}
+
+    def transformed(self, completion: Completion) -> Completion:
+        if completion.type == "ok":
+            for key, offset in completion.value["in"]:
+                if offset in self._taken.get(key, ()):
+                    self._taken[key].remove(offset)
+        return replace(completion, beside=[*completion.beside, *self._beside()])
 
     def _who(self) -> dict[str, Any]:
         generation, member = self._driver.membership()
@@ -127,6 +156,8 @@ class GroupMember:
         for key, records in polled.records.items():
             if records and key in self._held:
                 self._next[key] = records[-1].offset + 1
+                if self.subscription is not None and self.subscription.commits == "transaction":
+                    self._taken.setdefault(key, []).extend(each.offset for each in records)
         return polled, beside
 
     async def commit(self, value: Mapping[str, Any]) -> Completion:
@@ -169,6 +200,7 @@ class GroupMember:
             for key in keys:
                 self._next.pop(key, None)
                 self._submitted.pop(key, None)
+                self._taken.pop(key, None)
                 if f == "assigned":
                     self._held[key] = None
                 else:
