@@ -76,7 +76,9 @@ class NativeMembership:
         if self._is_auto:
             self._in_background(self._commit_now_and_then(self._auto_commit_s or 0.0))
             return subscription
-        commits: Commits = "sync" if subscription.commits == "sync" else "async"
+        commits: Commits = subscription.commits
+        if commits == "auto":
+            commits = "async"
         return replace(subscription, commits=commits)
 
     async def leave(self) -> None:
