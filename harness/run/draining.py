@@ -60,9 +60,11 @@ class Draining(Processes):
         if not isinstance(workload, WithTransactions) or not workload.transactional_ids or not ends:
             return
         give_up_ns = min(deadline_ns, self._clock.now_ns() + workload.expiry_ms * _MS)
-        while not self._is_stopped:
+        is_last = False
+        while not (is_last or self._is_stopped):
+            is_last = self._clock.now_ns() >= give_up_ns
             told = await self._answered(Invocation("end-offsets", list(ends)), deadline_ns)
-            if told is None or self._clock.now_ns() >= give_up_ns:
+            if told is None:
                 return
             stable, high = told.value["stable"], told.value["high"]
             if all(stable[key] >= high[key] for key in stable):
