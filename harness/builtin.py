@@ -43,6 +43,7 @@ def register_ours(registry: Registry) -> None:
     registry.workload("admin", "workloads.admin:Admin")
     registry.workload("latest", "workloads.latest:Latest")
     registry.workload("group", "workloads.group:Group")
+    registry.workload("txn", "workloads.txn:Txn")
     registry.workload("keyed", "workloads.keyed:Keyed")
     registry.nemesis("partition", "nemesis.partition:PartitionFaults")
     registry.nemesis("kill", "nemesis.kill:Kills")

@@ -9,7 +9,6 @@ from workloads.base import Load, Workload
 WORKLOADS = REGISTRY.workloads
 
 TO_COME: dict[str, str] = {
-    "txn": "transactions",
     "exactly-once": "transactions",
     "bank": "transactions",
 }

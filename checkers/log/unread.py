@@ -9,6 +9,7 @@ from checkers.clauses import LOSS, UNCOMMITTED, never
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.values import LOST, UNSEEN
 from checkers.log.facts import SEND, LogFacts
+from checkers.log.late_requests import CLASSIC_ROW, LATE_REQUEST, row_of_late_request
 from checkers.log.words import element_of, key_text, of_number, value_text, who
 from harness.history import kinds
 
@@ -110,6 +111,7 @@ def _torn(facts: LogFacts, row: int, pair: tuple[int, int]) -> Finding:
             "missing": of_number(facts, lost),
             "keys": [columns.key_of(int(values.key[shown])), columns.key_of(lost_key)],
         },
+        row=row_of_late_request(facts, row),
     )
 
 
@@ -140,6 +142,7 @@ CHECKERS = (
             *LOSS,
             never("Either all records of a transaction are read, or none."),
         ),
+        other_rows={LATE_REQUEST: (CLASSIC_ROW,)},
         model="kafka",
     ),
 )

@@ -34,7 +34,9 @@ _MAX_POLL_MS = 8_000
 
 def possible(subscription: Subscription) -> Subscription:
     """The nearest that the library can do."""
-    commits: Commits = "sync" if subscription.commits == "sync" else "async"
+    commits: Commits = subscription.commits
+    if commits == "auto":
+        commits = "async"
     return replace(subscription, strategy="eager", commits=commits)
 
 

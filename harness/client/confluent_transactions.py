@@ -11,6 +11,7 @@ goes on with the request that is under way.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -96,8 +97,10 @@ class ConfluentTransactions:
         """At once: what is under way is dropped, and an open transaction is left to time out."""
         producer, self._transactional = self._transactional, None
         if producer is not None:
-            producer.purge()
-            producer.poll(0)
+            # A fenced producer raises its fatal error once more.
+            with suppress(KafkaException):
+                producer.purge()
+                producer.poll(0)
 
     def _producer_of_transactions(self) -> Producer:
         if self._transactional is None:

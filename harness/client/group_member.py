@@ -139,6 +139,7 @@ class GroupMember:
         self._next.clear()
         self._submitted.clear()
         self._held.clear()
+        self._taken.clear()
         # A commit of the next membership may have the same offsets, and must not end one of these:
         # it would look like a commit that was accepted in a generation of long ago.
         self._abandoned.update(self._background)

@@ -77,9 +77,9 @@ class NativeMembership:
         if self._is_auto:
             self._in_background(self._commit_now_and_then(self._auto_commit_s or 0.0))
             return subscription
-        # A transaction sends offsets by itself (harness/native/transactions.py).
-        has_own_way = subscription.commits in ("sync", "transaction")
-        commits: Commits = subscription.commits if has_own_way else "async"
+        commits: Commits = subscription.commits
+        if commits == "auto":
+            commits = "async"
         return replace(subscription, commits=commits)
 
     async def leave(self) -> None:

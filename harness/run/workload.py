@@ -36,6 +36,8 @@ def workload_of(plan: Plan) -> Workload:
             key_dist=plan.key_dist,
             burst=plan.burst_max,
             batch_bytes_max=plan.batch_bytes_max,
+            transactions=plan.transactions,
+            transaction_timeout_ms=plan.transaction_timeout_ms,
         ),
     )
 
