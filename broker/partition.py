@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from broker.change_journal import ChangeJournal
 from broker.commit_waiters import CommitWaiters
+from broker.follower_log import carry_out
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
 from broker.log.record_check import TakesLongError, WorkBudget
@@ -132,8 +133,13 @@ class Partition:
             self._appended(leader)
             return appended
 
-    async def append_own(self, records: memoryview, leader_epoch: int) -> Appended:
-        """For a coordinator, whose state belongs to one leader epoch. As `append`, otherwise."""
+    async def append_own(
+        self, records: memoryview, leader_epoch: int, check: Callable[[], None] = lambda: None
+    ) -> Appended:
+        """For a coordinator, whose state belongs to one leader epoch. As `append`, otherwise.
+
+        `check` raises if the records must not be written after what others wrote meanwhile.
+        """
         async with self._in_turn:
             if self.before_append is not None:
                 await self.before_append()
@@ -144,6 +150,7 @@ class Partition:
                 raise KafkaError(
                     ErrorCode.FENCED_LEADER_EPOCH, f"leader epoch {leader_epoch} is over"
                 )
+            check()
             appended = log.append(records, leader_epoch=leader_epoch, origin=Origin.COORDINATOR)
             if log.needs_flush:
                 await log.flush()
@@ -264,42 +271,13 @@ class Partition:
                 if isinstance(effect, follower.Wait):
                     return False
                 try:
-                    await self._carry_out(effect, records)
+                    await carry_out(self.log, self.leader_epoch, effect, records)
                 except asyncio.CancelledError:
                     # The log goes on with what was begun: it is nobody else's turn before its end.
                     async with self.log.changing:
                         raise
             self.watchers.wake()
             return True
-
-    async def _carry_out(self, effect: follower.Effect, records: memoryview | None) -> None:
-        log = self.log
-        match effect:
-            case follower.Truncate(offset):
-                end = log.end_offset
-                await log.truncate_to(offset)
-                emit("truncate", self.topic, self.index, log.end_offset, self.leader_epoch, end)
-            case follower.StartOver(offset):
-                end = log.end_offset
-                await log.truncate_fully_and_start_at(offset)
-                emit("truncate", self.topic, self.index, offset, self.leader_epoch, end)
-            case follower.AppendRecords():
-                assert records is not None
-                while not log.can_append_replicated(records):
-                    await log.roll()
-                log.append_replicated(records)
-                emit("append", self.topic, self.index, log.end_offset, self.leader_epoch)
-                if log.needs_flush:
-                    await log.flush()
-            case follower.AdvanceHighWatermark(offset):
-                log.advance_high_watermark(offset)
-                emit(
-                    "high_watermark", self.topic, self.index, log.high_watermark, self.leader_epoch
-                )
-            case follower.RaiseLogStart(offset):
-                await log.delete_records(min(offset, log.high_watermark))
-            case follower.Wait():
-                raise AssertionError("waiting is the fetcher's")
 
     # Roles
 
