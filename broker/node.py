@@ -41,6 +41,7 @@ from broker.quorum.replay import Replay
 from broker.server.server import Server
 from broker.to_controller import ToController
 from broker.transaction_coordinator import TransactionCoordinator
+from broker.transaction_verification import TransactionVerification
 from broker.watchers import wait_for_any
 from broker.world import World, current_node
 
@@ -92,6 +93,7 @@ class Node:
         self.groups = GroupCoordinator(self)
         self.transactions = TransactionCoordinator(self)
         self.group_lag = GroupLag(self)
+        self.verification = TransactionVerification(self)
         self.role = BrokerRole(self, directories)
         self.partitions = self.role.partitions
         self.producer_ids = self.role.producer_ids
@@ -342,6 +344,7 @@ class Node:
         await self.server.close()
         await self.role.stop()
         self.group_lag.close()
+        self.verification.close()
         if hasattr(self, "quorum"):
             if not self.failed.done():
                 with suppress(TimeoutError):

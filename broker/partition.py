@@ -16,6 +16,7 @@ from broker.follower_log import carry_out
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
 from broker.log.record_check import TakesLongError, WorkBudget
+from broker.log.unopened import Unopened
 from broker.metadata.broker_info import BrokerInfo
 from broker.metadata.internal_topics import INTERNAL_TOPICS
 from broker.metadata.partition_info import PartitionInfo
@@ -30,6 +31,8 @@ from broker.watchers import Watchers, wait_for_any
 
 _NEVER_FLUSH = (1 << 63) - 1
 _NO_EPOCH = -1
+
+Check = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,9 @@ class Partition:
         self._harmed_epoch = _NO_EPOCH
         self.before_append: Callable[[], Awaitable[None]] | None = None
         """Awaited before anything is appended; raises KafkaError to have it refused."""
+
+        self.unopened = Unopened()
+        """Transactions whose first batch waits for the answer of a coordinator."""
 
         self.watchers = Watchers()
         """Of what a consumer may wait for: the high watermark, the role."""
@@ -115,8 +121,13 @@ class Partition:
         self._appended(leader)
         return appended
 
-    async def append(self, records: memoryview, breather: Breather) -> Appended:
-        """The bytes must be the caller's own: the connection's buffer is reused meanwhile."""
+    async def append(
+        self, records: memoryview, breather: Breather, check: Check | None = None
+    ) -> Appended:
+        """The bytes must be the caller's own: the connection's buffer is reused meanwhile.
+
+        `check` raises if the records must not be written after what others wrote meanwhile.
+        """
         checked = await self.log.check(records, breather)
         size = len(checked[0])
         async with self._in_turn:
@@ -125,6 +136,8 @@ class Partition:
             leader, log = self.lead(), self.log
             while not log.can_append(size):
                 await log.roll()
+            if check is not None:
+                check()
             appended = log.append(
                 records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT, checked=checked
             )
@@ -134,12 +147,9 @@ class Partition:
             return appended
 
     async def append_own(
-        self, records: memoryview, leader_epoch: int, check: Callable[[], None] = lambda: None
+        self, records: memoryview, leader_epoch: int, check: Check | None = None
     ) -> Appended:
-        """For a coordinator, whose state belongs to one leader epoch. As `append`, otherwise.
-
-        `check` raises if the records must not be written after what others wrote meanwhile.
-        """
+        """For a coordinator, whose state belongs to one leader epoch. As `append`, otherwise."""
         async with self._in_turn:
             if self.before_append is not None:
                 await self.before_append()
@@ -150,7 +160,8 @@ class Partition:
                 raise KafkaError(
                     ErrorCode.FENCED_LEADER_EPOCH, f"leader epoch {leader_epoch} is over"
                 )
-            check()
+            if check is not None:
+                check()
             appended = log.append(records, leader_epoch=leader_epoch, origin=Origin.COORDINATOR)
             if log.needs_flush:
                 await log.flush()

@@ -53,6 +53,7 @@ from broker.api.partition_reassignments import (
 from broker.api.produce import produce
 from broker.api.served import Api, served
 from broker.api.sync_group import sync_group
+from broker.api.txn_offset_commit import txn_offset_commit
 from broker.api.write_txn_markers import write_txn_markers
 from broker.protocol.apis import ApiKey
 
@@ -81,6 +82,7 @@ API_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.OFFSET_DELETE, offset_delete),
         served(ApiKey.OFFSET_FETCH, offset_fetch),
         served(ApiKey.OFFSET_COMMIT, offset_commit),
+        served(ApiKey.TXN_OFFSET_COMMIT, txn_offset_commit),
         served(ApiKey.JOIN_GROUP, join_group, may_be_abandoned=True),
         served(ApiKey.SYNC_GROUP, sync_group, may_be_abandoned=True),
         served(ApiKey.HEARTBEAT, heartbeat),

@@ -3,22 +3,32 @@
 Each marker is appended to its partition and answered when all in-sync replicas have it, as a
 produce with acks=all. The coordinator repeats what was not answered, so a marker may come twice.
 
-A producer of transaction version 2 begins each transaction with a new epoch, and the marker that
-ends one carries the next epoch already (KIP-890). Such a marker is written at most once: when its
-epoch is known here, its transaction has ended. Kafka answers a repeated one with
-INVALID_PRODUCER_EPOCH, which a coordinator cannot tell from being fenced (KAFKA-19999).
+In a partition of `__consumer_offsets` the marker goes through the shard that coordinates its
+groups: the offsets that the transaction has committed count from then on, or are dropped.
 """
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker.api.leadership import partition_to_serve
 from broker.api.request import Request
+from broker.coordination.step import (
+    Now,
+    Reply,
+    Step,
+    Ticket,
+    TransactionalProducer,
+    TransactionEnd,
+    reply,
+)
+from broker.groups.machine import GroupMachine
+from broker.log.marker_check import AlreadyEndedError, check_marker
 from broker.log.origin import Origin
 from broker.log.record_check import WorkBudget
+from broker.metadata.internal_topics import GROUPS_TOPIC
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.control import EndTransactionMarker, build_marker_batch
@@ -28,14 +38,16 @@ from broker.replication.leader import ACKS_ALL
 if TYPE_CHECKING:
     from broker.node import Node
 
-_FIRST_VERSION_WITH_EPOCHS = 2
-"""The transaction version from which on each transaction has an epoch of its own."""
+_Outcome = tuple[m.WritableTxnMarkerPartitionResult, asyncio.Future[Any]]
 
-_Outcome = tuple[m.WritableTxnMarkerPartitionResult, asyncio.Future[ErrorCode]]
-
-
-class _AlreadyEndedError(Exception):
-    """An earlier copy of the marker is in the log."""
+_TO_BE_REPEATED = frozenset(
+    (
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.NOT_COORDINATOR,
+    )
+)
+"""Errors of a group coordinator, which a transaction coordinator does not know."""
 
 
 async def write_txn_markers(
@@ -52,27 +64,34 @@ async def write_txn_markers(
         for topic in marker.topics:
             answers: list[m.WritableTxnMarkerPartitionResult] = []
             topics.append(m.WritableTxnMarkerTopicResult(name=topic.name, partitions=answers))
+            end = _end_in_groups if topic.name == GROUPS_TOPIC else _end
             for index in topic.partition_indexes:
                 await request.pause()
                 answer = m.WritableTxnMarkerPartitionResult(partition_index=index)
                 answers.append(answer)
                 try:
-                    appended.append((answer, await _end(node, marker, topic.name, index)))
+                    partition = partition_to_serve(node, topic.name, index)
+                    appended.append((answer, await end(node, marker, partition)))
                 except KafkaError as error:
-                    answer.error_code = error.code
+                    answer.error_code = _code_for_coordinator(error.code)
     request.will_wait()
     for answer, outcome in appended:
-        answer.error_code = await outcome
+        result = await outcome
+        code = result.code if isinstance(result, KafkaError) else result
+        answer.error_code = _code_for_coordinator(code)
     return response
 
 
+def _code_for_coordinator(code: ErrorCode) -> ErrorCode:
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if code in _TO_BE_REPEATED else code
+
+
 async def _end(
-    node: Node, marker: m.WritableTxnMarker, topic: str, index: int
+    node: Node, marker: m.WritableTxnMarker, partition: Partition
 ) -> asyncio.Future[ErrorCode]:
     """Done when the marker is replicated. Raises KafkaError when it cannot be written."""
-    partition = partition_to_serve(node, topic, index)
     partition.check_acks(ACKS_ALL)
-    with suppress(_AlreadyEndedError):  # perhaps not replicated yet: the answer waits for that
+    with suppress(AlreadyEndedError):  # perhaps not replicated yet: the answer waits for that
         await _append(node, marker, partition)
     return partition.committed(partition.log.end_offset, node.config.request_timeout_ms / 1000)
 
@@ -80,7 +99,7 @@ async def _end(
 async def _append(node: Node, marker: m.WritableTxnMarker, partition: Partition) -> None:
     batch = memoryview(
         build_marker_batch(
-            EndTransactionMarker(marker.transaction_result, marker.coordinator_epoch),
+            _marker_of(marker),
             producer_id=marker.producer_id,
             producer_epoch=marker.producer_epoch,
             time_ms=node.world.clock.now_ms(),
@@ -88,24 +107,41 @@ async def _append(node: Node, marker: m.WritableTxnMarker, partition: Partition)
     )
 
     def check() -> None:
-        _check_epoch(partition, marker)
+        _check(partition, marker)
 
     check()
     if partition.append_at_once(batch, WorkBudget(), Origin.COORDINATOR) is None:
         await partition.append_own(batch, partition.lead().leader_epoch, check)
 
 
-def _check_epoch(partition: Partition, marker: m.WritableTxnMarker) -> None:
-    """What only markers of transaction version 2 allow to find out; the log checks the rest."""
-    if marker.transaction_version < _FIRST_VERSION_WITH_EPOCHS:
-        return
+async def _end_in_groups(
+    node: Node, marker: m.WritableTxnMarker, partition: Partition
+) -> asyncio.Future[Any]:
+    """Same as `_end`. The result is an ErrorCode or a KafkaError."""
+    producer = TransactionalProducer(marker.producer_id, marker.producer_epoch)
+    end = TransactionEnd(producer, _marker_of(marker))
+
+    def run(machine: GroupMachine, ticket: Ticket, now: Now) -> Step:
+        try:
+            _check(partition, marker)
+        except KafkaError as fenced:
+            return reply(ticket, fenced)
+        except AlreadyEndedError:
+            return reply(ticket, ErrorCode.NONE)
+        return Step(
+            replies=[Reply(ticket, ErrorCode.NONE)],
+            refused=lambda code, now: reply(ticket, code),
+            ends=end,
+        )
+
+    return node.groups.shards.ask_alone(partition.index, run)
+
+
+def _check(partition: Partition, marker: m.WritableTxnMarker) -> None:
     known = partition.log.producers.producers.get(marker.producer_id)
-    if known is None or known.epoch != marker.producer_epoch:
-        return
-    if known.txn_first_offset is None and known.coordinator_epoch >= 0:
-        raise _AlreadyEndedError
-    raise KafkaError(
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        f"producer {marker.producer_id} has begun another transaction with epoch "
-        f"{marker.producer_epoch}, so the marker comes late",
-    )
+    version = marker.transaction_version
+    check_marker(known, marker.producer_epoch, _marker_of(marker), version)
+
+
+def _marker_of(marker: m.WritableTxnMarker) -> EndTransactionMarker:
+    return EndTransactionMarker(marker.transaction_result, marker.coordinator_epoch)

@@ -122,6 +122,10 @@ class BrokerConfig:
     transaction_state_log_min_isr: int
     transaction_state_log_load_buffer_size: int
 
+    transaction_partition_verification_enable: bool
+    add_partitions_to_txn_retry_backoff_ms: int
+    add_partitions_to_txn_retry_backoff_max_ms: int
+
     values: Mapping[str, Value] = field(repr=False)  # every known property
     given: Mapping[str, str] = field(repr=False)  # the ones that were set, as they were written
     from_file: Mapping[str, str] = field(repr=False)  # of these, what was there at the start

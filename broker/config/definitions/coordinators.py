@@ -30,7 +30,6 @@ _CLUSTER_WIDE = (
     "group.share.assignment.interval.ms",
     "group.streams.assignment.interval.ms",
     "share.coordinator.cached.buffer.max.bytes",
-    "transaction.partition.verification.enable",
 )
 
 
@@ -234,12 +233,30 @@ TRANSACTIONS = (
     ),
     *_rows(
         _NO_TRANSACTIONS,
-        ("transaction.partition.verification.enable", Kind.BOOLEAN, True, ANY),
         ("transaction.two.phase.commit.enable", Kind.BOOLEAN, False, ANY),
-        ("add.partitions.to.txn.retry.backoff.ms", Kind.INT, 20, at_least(1)),
-        ("add.partitions.to.txn.retry.backoff.max.ms", Kind.INT, 100, at_least(0)),
     ),
 )
+
+VERIFICATION = (
+    used(
+        "transaction.partition.verification.enable", Kind.BOOLEAN, True,
+        "Whether the leader of a partition asks the coordinator before a producer of transaction "
+        "version 1 opens a transaction there. Without it a late batch can leave a transaction "
+        "that nobody ends.",
+        ANY, Update.CLUSTER_WIDE,
+    ),
+    used(
+        "add.partitions.to.txn.retry.backoff.ms", Kind.INT, 20,
+        "Pause before a partition is added to a transaction again, while the producer's last "
+        "transaction ends.",
+        at_least(1),
+    ),
+    used(
+        "add.partitions.to.txn.retry.backoff.max.ms", Kind.INT, 100,
+        "How long this is tried before the client is told to do it.",
+        at_least(0),
+    ),
+)  # fmt: skip
 
 SHARE = _rows(
     _NO_SHARE,
@@ -315,4 +332,13 @@ QUOTAS = _rows(
     ("client.quota.callback.class", Kind.CLASS, None, ANY),
 )
 
-PROPERTIES = OFFSETS + CLASSIC_GROUPS + CONSUMER_GROUPS + GROUPS + TRANSACTIONS + SHARE + QUOTAS
+PROPERTIES = (
+    OFFSETS
+    + CLASSIC_GROUPS
+    + CONSUMER_GROUPS
+    + GROUPS
+    + TRANSACTIONS
+    + VERIFICATION
+    + SHARE
+    + QUOTAS
+)

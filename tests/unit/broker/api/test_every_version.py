@@ -154,6 +154,29 @@ _REQUESTS: dict[ApiKey, Any] = {
             )
         ]
     ),
+    ApiKey.WRITE_TXN_MARKERS: m.WriteTxnMarkersRequest(
+        markers=[
+            m.WritableTxnMarker(
+                producer_id=3,
+                producer_epoch=0,
+                transaction_result=True,
+                topics=[m.WritableTxnMarkerTopic(name="t", partition_indexes=[0, 9])],
+                coordinator_epoch=0,
+            )
+        ]
+    ),
+    ApiKey.TXN_OFFSET_COMMIT: m.TxnOffsetCommitRequest(
+        transactional_id="x",
+        group_id="g",
+        producer_id=3,
+        producer_epoch=0,
+        topics=[
+            m.TxnOffsetCommitRequestTopic(
+                name="t",
+                partitions=[m.TxnOffsetCommitRequestPartition(partition_index=0)],
+            )
+        ],
+    ),
     ApiKey.UNREGISTER_BROKER: m.UnregisterBrokerRequest(broker_id=9),
     ApiKey.LIST_PARTITION_REASSIGNMENTS: m.ListPartitionReassignmentsRequest(topics=None),
     ApiKey.DESCRIBE_CLUSTER: m.DescribeClusterRequest(),
