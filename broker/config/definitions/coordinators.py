@@ -21,7 +21,7 @@ from broker.config.property import (
 _NO_GROUPS = (
     "groups are coordinated on the loop of the broker, and have no configuration of their own"
 )
-_NO_TRANSACTIONS = "partitions are always verified, and two-phase commit is not offered here"
+_NO_TRANSACTIONS = "two-phase commit is not offered here"
 _NO_SHARE = "share groups and streams groups are not offered here"
 _NO_QUOTAS = "client quotas are not offered here"
 
