@@ -11,6 +11,7 @@ from harness.cli.parameters import DAYS_30_S, INT32_MAX, INT64_MAX, Finite
 from harness.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
+    from harness.schedule.schedule import Schedule
     from harness.sim.run import Ended
     from harness.sim.sweep import Seeds
 
@@ -73,8 +74,7 @@ def sim(
     Exit code: 0 valid, 1 invalid, 2 unknown.
     """
     from harness.run.simulated import judge_history
-    from harness.schedule.schedule import Schedule, ScheduleError
-    from harness.sim.director import check_playable
+    from harness.schedule.schedule import ScheduleError
     from harness.sim.invariants.base import Cost
     from harness.sim.node_logs import node_logs as logs_of_nodes
     from harness.sim.run import run_schedule
@@ -91,18 +91,12 @@ def sim(
     if stop_at_first:
         raise click.UsageError("--stop-at-first is for many runs; give --count as well")
     try:
-        if schedule_file is not None:
-            schedule = Schedule.load(schedule_file)
-            check_playable(schedule.faults)
-        else:
-            schedule = setting.draw(seed or 0)
+        schedule = _schedule(schedule_file, setting, seed or 0)
         if save_schedule is not None:
             save_schedule.write_text(schedule.text())
         if trace_file is not None:
             # Now, because a run whose trace cannot be written has been for nothing.
             trace_file.open("wb").close()
-    except ScheduleError as error:
-        raise click.UsageError(str(error)) from None
     except OSError as error:
         raise EnvironmentFailure(f"{error.filename}: {error.strerror}") from error
     try:
@@ -115,6 +109,20 @@ def sim(
     if schedule_file is not None:
         return _tell(ended, f"harness sim --schedule {schedule_file}{options(watching)}")
     return _tell(ended, setting.command(schedule.seed))
+
+
+def _schedule(schedule_file: Path | None, setting: Seeds, seed: int) -> Schedule:
+    from harness.schedule.schedule import Schedule, ScheduleError
+    from harness.sim.director import check_playable
+
+    try:
+        if schedule_file is None:
+            return setting.draw(seed)
+        schedule = Schedule.load(schedule_file)
+        check_playable(schedule.faults)
+    except ScheduleError as error:
+        raise click.UsageError(str(error)) from None
+    return schedule
 
 
 def _refuse_with_count(

@@ -124,6 +124,8 @@ class Totals:
                 self.members_fenced += 1
             case "commit_refused":
                 self.zombie_commits_refused += 1
+            case "transaction_timeout":
+                self.transactions_timed_out += 1
             case _:
                 pass
 
