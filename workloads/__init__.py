@@ -10,7 +10,6 @@ WORKLOADS = REGISTRY.workloads
 
 TO_COME: dict[str, str] = {
     "exactly-once": "transactions",
-    "bank": "transactions",
 }
 """Workloads whose place is kept, and what they wait for."""
 
