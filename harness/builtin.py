@@ -44,6 +44,7 @@ def register_ours(registry: Registry) -> None:
     registry.workload("latest", "workloads.latest:Latest")
     registry.workload("group", "workloads.group:Group")
     registry.workload("txn", "workloads.txn:Txn")
+    registry.workload("exactly-once", "workloads.exactly_once:ExactlyOnce")
     registry.workload("bank", "workloads.bank:Bank")
     registry.workload("shop", "workloads.shop:Shop")
     registry.workload("keyed", "workloads.keyed:Keyed")

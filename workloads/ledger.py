@@ -18,6 +18,7 @@ _POLLS = 0.4
 _ABORTS = _POLLS + 0.06
 _DRAWS = 8
 _PAUSES = 0.1
+_READS = _PAUSES + 0.2
 _PAUSE_MS = 300
 
 
@@ -63,6 +64,8 @@ class Ledger:
             # Between two entries: whoever reads meanwhile must see neither.
             if draws[4] < _PAUSES:
                 micro_ops.insert(1, ["pause", 1 + int(draws[5] * _PAUSE_MS)])
+            elif draws[4] < _READS:
+                micro_ops.append(["poll"])
             if draw < _ABORTS:
                 micro_ops.append(["abort"])
         return Invocation("txn", micro_ops)

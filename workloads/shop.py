@@ -8,7 +8,8 @@ from harness.cluster.parts import NO_PARTS
 from workloads.base import Load
 from workloads.ledger import LEDGER_CHECKERS, Ledger
 
-_TOPICS = ("inventory", "payments", "orders")
+_TOPICS = ("payments", "orders", "inventory")
+"""In the order in which they are written to: what is cut off is the item that was sold."""
 _PARTITIONS = 2
 
 

@@ -170,12 +170,12 @@ def _told_of_bank(facts: LogFacts, books: _Books, half: _Half) -> str:
     )
 
 
-_PARTS = ("the item", "the payment", "the order")
+_PARTS = ("the payment", "the order", "the item")
 
 
 def _told_of_shop(facts: LogFacts, books: _Books, half: _Half) -> str:
     writer = books.sent[half.deal, half.missing][0]
-    oversold = "oversold: " if half.missing == 0 else ""
+    oversold = "oversold: " if half.missing == 2 else ""
     return (
         f"{oversold}of the order of {who(facts, writer)}, {who(facts, half.poll)} was returned "
         f"{_PARTS[half.shown]} {_where(facts, books, half, half.shown)}, and {_since(half)} "
