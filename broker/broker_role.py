@@ -297,6 +297,7 @@ class BrokerRole:
         is_held = self.partitions.find(partition.topic, partition.index) is partition
         self.fetchers.role_changed(partition, is_held)
         self._node.groups.role_changed(partition, is_held)
+        self._node.transactions.role_changed(partition, is_held)
         if is_held:
             self.assignments.look_at(partition)
             self.moves.role_changed(partition)
@@ -342,6 +343,7 @@ class BrokerRole:
     async def stop(self) -> None:
         await self._housekeeping.stop()
         self._node.groups.close()
+        self._node.transactions.close()
         if self._is_started:
             await self.moves.close()
             self.fetchers.close()

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from broker.coordination.shard import ShardState
 from broker.log.breather import Breather
-from broker.network.interface import Address
-from broker.peers.channel import Channel, UnansweredError
+from broker.peers.broker_channels import BrokerChannels
+from broker.peers.channel import UnansweredError
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
@@ -38,7 +38,6 @@ _FRESH_S = 1.0
 _PATIENCE_S = 2.0
 _PARTITIONS_AT_ONCE = 400
 """Larger requests are wide ones, of which a leader answers one at a time."""
-_BACKOFF_S, _BACKOFF_MAX_S = 0.05, 1.0
 _CONSUMER = -1
 _LATEST = -1
 
@@ -70,7 +69,11 @@ class GroupFigures(NamedTuple):
 class GroupLag:
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._channels: dict[int, Channel] = {}
+        self._channels = BrokerChannels(
+            node.world,
+            lambda broker_id: node.role.address_of(broker_id),
+            f"group-lag-of-{node.node_id}",
+        )
         self._lock = asyncio.Lock()
         self._seen = GroupFigures([], {}, 0)
         self._fresh_until = 0.0
@@ -87,8 +90,7 @@ class GroupLag:
             return self._seen
 
     def close(self) -> None:
-        for channel in self._channels.values():
-            channel.close()
+        self._channels.close()
 
     # Committed offsets
 
@@ -172,7 +174,7 @@ class GroupLag:
         deadline: float,
         ends: dict[_Partition, int],
     ) -> None:
-        channel = self._channel(leader)
+        channel = self._channels.to(leader)
         if channel is None:
             return
         for start in range(0, len(partitions), _PARTITIONS_AT_ONCE):
@@ -188,25 +190,6 @@ class GroupLag:
                 for each in topic.partitions:
                     if each.error_code == ErrorCode.NONE:
                         ends[topic.name, each.partition_index] = each.offset
-
-    def _channel(self, leader: int) -> Channel | None:
-        """None for a broker whose address is not known."""
-        address: Address | None = self._node.role.address_of(leader)
-        found = self._channels.get(leader)
-        if found is not None and found.address != address:
-            self._channels.pop(leader).close()
-            found = None
-        if found is None and address is not None:
-            world = self._node.world
-            found = self._channels[leader] = Channel(
-                world.network,
-                address,
-                client_id=f"group-lag-of-{self._node.node_id}",
-                random=world.random,
-                backoff_s=_BACKOFF_S,
-                backoff_max_s=_BACKOFF_MAX_S,
-            )
-        return found
 
 
 def _latest_of(partitions: Iterable[_Partition]) -> m.ListOffsetsRequest:

@@ -13,6 +13,7 @@ from broker.active_controller import ActiveController
 from broker.api.controller_table import CONTROLLER_TABLE
 from broker.api.fetch_sessions import FetchSessions
 from broker.api.request import HERE, Request
+from broker.api.served import Api
 from broker.api.table import API_TABLE
 from broker.broker_role import BrokerRole
 from broker.change_journal import ChangeJournal
@@ -39,6 +40,8 @@ from broker.quorum.quorum import NotLeaderError, Quorum
 from broker.quorum.replay import Replay
 from broker.server.server import Server
 from broker.to_controller import ToController
+from broker.transaction_coordinator import TransactionCoordinator
+from broker.transaction_verification import TransactionVerification
 from broker.watchers import wait_for_any
 from broker.world import World, current_node
 
@@ -88,7 +91,9 @@ class Node:
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._context = copy_context()
         self.groups = GroupCoordinator(self)
+        self.transactions = TransactionCoordinator(self)
         self.group_lag = GroupLag(self)
+        self.verification = TransactionVerification(self)
         self.role = BrokerRole(self, directories)
         self.partitions = self.role.partitions
         self.producer_ids = self.role.producer_ids
@@ -293,7 +298,13 @@ class Node:
         )
 
     async def _ask_here(self, api_key: ApiKey, body: Any) -> Any:
-        api = CONTROLLER_TABLE[api_key]
+        return await self._handled(CONTROLLER_TABLE[api_key], api_key, body)
+
+    async def ask_own_broker(self, api_key: ApiKey, body: Any) -> Any:
+        """What another broker would be answered."""
+        return await self._handled(API_TABLE[api_key], api_key, body)
+
+    async def _handled(self, api: Api, api_key: ApiKey, body: Any) -> Any:
         request = Request(api_key, API_VERSIONS[api_key][1], 0, None, HERE, body)
         answer = api.handler(self, request)
         return await answer if asyncio.iscoroutine(answer) else answer
@@ -333,6 +344,7 @@ class Node:
         await self.server.close()
         await self.role.stop()
         self.group_lag.close()
+        self.verification.close()
         if hasattr(self, "quorum"):
             if not self.failed.done():
                 with suppress(TimeoutError):

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from broker.change_journal import ChangeJournal
 from broker.commit_waiters import CommitWaiters
+from broker.follower_log import carry_out
 from broker.log.breather import Breather
 from broker.log.log import Appended, Log, Origin
 from broker.log.record_check import TakesLongError, WorkBudget
+from broker.log.unopened import Unopened
 from broker.metadata.broker_info import BrokerInfo
 from broker.metadata.internal_topics import INTERNAL_TOPICS
 from broker.metadata.partition_info import PartitionInfo
@@ -29,6 +31,8 @@ from broker.watchers import Watchers, wait_for_any
 
 _NEVER_FLUSH = (1 << 63) - 1
 _NO_EPOCH = -1
+
+Check = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,9 @@ class Partition:
         self._harmed_epoch = _NO_EPOCH
         self.before_append: Callable[[], Awaitable[None]] | None = None
         """Awaited before anything is appended; raises KafkaError to have it refused."""
+
+        self.unopened = Unopened()
+        """Transactions whose first batch waits for the answer of a coordinator."""
 
         self.watchers = Watchers()
         """Of what a consumer may wait for: the high watermark, the role."""
@@ -114,8 +121,13 @@ class Partition:
         self._appended(leader)
         return appended
 
-    async def append(self, records: memoryview, breather: Breather) -> Appended:
-        """The bytes must be the caller's own: the connection's buffer is reused meanwhile."""
+    async def append(
+        self, records: memoryview, breather: Breather, check: Check | None = None
+    ) -> Appended:
+        """The bytes must be the caller's own: the connection's buffer is reused meanwhile.
+
+        `check` raises if the records must not be written after what others wrote meanwhile.
+        """
         checked = await self.log.check(records, breather)
         size = len(checked[0])
         async with self._in_turn:
@@ -124,6 +136,8 @@ class Partition:
             leader, log = self.lead(), self.log
             while not log.can_append(size):
                 await log.roll()
+            if check is not None:
+                check()
             appended = log.append(
                 records, leader_epoch=self.leader_epoch, origin=Origin.CLIENT, checked=checked
             )
@@ -132,7 +146,9 @@ class Partition:
             self._appended(leader)
             return appended
 
-    async def append_own(self, records: memoryview, leader_epoch: int) -> Appended:
+    async def append_own(
+        self, records: memoryview, leader_epoch: int, check: Check | None = None
+    ) -> Appended:
         """For a coordinator, whose state belongs to one leader epoch. As `append`, otherwise."""
         async with self._in_turn:
             if self.before_append is not None:
@@ -144,6 +160,8 @@ class Partition:
                 raise KafkaError(
                     ErrorCode.FENCED_LEADER_EPOCH, f"leader epoch {leader_epoch} is over"
                 )
+            if check is not None:
+                check()
             appended = log.append(records, leader_epoch=leader_epoch, origin=Origin.COORDINATOR)
             if log.needs_flush:
                 await log.flush()
@@ -264,42 +282,13 @@ class Partition:
                 if isinstance(effect, follower.Wait):
                     return False
                 try:
-                    await self._carry_out(effect, records)
+                    await carry_out(self.log, self.leader_epoch, effect, records)
                 except asyncio.CancelledError:
                     # The log goes on with what was begun: it is nobody else's turn before its end.
                     async with self.log.changing:
                         raise
             self.watchers.wake()
             return True
-
-    async def _carry_out(self, effect: follower.Effect, records: memoryview | None) -> None:
-        log = self.log
-        match effect:
-            case follower.Truncate(offset):
-                end = log.end_offset
-                await log.truncate_to(offset)
-                emit("truncate", self.topic, self.index, log.end_offset, self.leader_epoch, end)
-            case follower.StartOver(offset):
-                end = log.end_offset
-                await log.truncate_fully_and_start_at(offset)
-                emit("truncate", self.topic, self.index, offset, self.leader_epoch, end)
-            case follower.AppendRecords():
-                assert records is not None
-                while not log.can_append_replicated(records):
-                    await log.roll()
-                log.append_replicated(records)
-                emit("append", self.topic, self.index, log.end_offset, self.leader_epoch)
-                if log.needs_flush:
-                    await log.flush()
-            case follower.AdvanceHighWatermark(offset):
-                log.advance_high_watermark(offset)
-                emit(
-                    "high_watermark", self.topic, self.index, log.high_watermark, self.leader_epoch
-                )
-            case follower.RaiseLogStart(offset):
-                await log.delete_records(min(offset, log.high_watermark))
-            case follower.Wait():
-                raise AssertionError("waiting is the fetcher's")
 
     # Roles
 

@@ -1,42 +1,61 @@
-"""FindCoordinator: the broker that answers for a group is the leader of the group's partition.
+"""FindCoordinator: the broker that answers for a group or a transactional id.
 
-The first group that asks makes `__consumer_offsets`. Until its partition has a leader, the answer
-is COORDINATOR_NOT_AVAILABLE, and clients ask again.
+It is the leader of the partition that the key belongs to. The first one who asks makes the topic,
+`__consumer_offsets` or `__transaction_state`. Until the partition has a leader, the answer is
+COORDINATOR_NOT_AVAILABLE, and clients ask again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from broker.api.cluster_view import Reachable, brokers_for, leader_of
 from broker.api.internal_topics import create_internal_topic
 from broker.api.request import Request, at_once_or_in_slices
 from broker.coordination.internal_topics import partition_for
-from broker.metadata.internal_topics import GROUPS_TOPIC
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
+    from broker.group_coordinator import GroupCoordinator
     from broker.node import Node
+    from broker.transaction_coordinator import TransactionCoordinator
 
-_GROUP = 0
-_TRANSACTION = 1
 _FIRST_BATCHED_VERSION = 4
+
+
+class _KeyType(IntEnum):
+    GROUP = 0
+    TRANSACTION = 1
 
 
 def find_coordinator(
     node: Node, request: Request[m.FindCoordinatorRequest]
 ) -> m.FindCoordinatorResponse | Coroutine[Any, Any, m.FindCoordinatorResponse]:
-    if request.body.key_type == _GROUP and node.groups.topic is None:
-        return _create_and_answer(node, request)
+    coordinator = _coordinator_of(node, request.body.key_type)
+    if coordinator is not None and coordinator.topic is None:
+        return _create_and_answer(node, request, coordinator)
     return at_once_or_in_slices(request, _answer(node, request))
 
 
+def _coordinator_of(node: Node, key_type: int) -> GroupCoordinator | TransactionCoordinator | None:
+    match key_type:
+        case _KeyType.GROUP:
+            return node.groups
+        case _KeyType.TRANSACTION:
+            return node.transactions
+        case _:
+            return None
+
+
 async def _create_and_answer(
-    node: Node, request: Request[m.FindCoordinatorRequest]
+    node: Node,
+    request: Request[m.FindCoordinatorRequest],
+    coordinator: GroupCoordinator | TransactionCoordinator,
 ) -> m.FindCoordinatorResponse:
-    problem = await create_internal_topic(node, node.groups.topic_to_create())
+    problem = await create_internal_topic(node, coordinator.topic_to_create())
     return await _answer(node, request, problem)
 
 
@@ -65,7 +84,7 @@ def _find(
     node: Node, brokers: dict[int, Reachable], key_type: int, key: str, problem: str | None
 ) -> m.Coordinator:
     try:
-        found = _coordinator(node, brokers, key_type, key, problem)
+        found = _leader(node, brokers, key_type, key, problem)
     except KafkaError as error:
         return m.Coordinator(
             key=key, node_id=-1, port=-1, error_code=error.code, error_message=error.message
@@ -75,22 +94,19 @@ def _find(
     )
 
 
-def _coordinator(
+def _leader(
     node: Node, brokers: dict[int, Reachable], key_type: int, key: str, problem: str | None
 ) -> Reachable:
-    if key_type == _TRANSACTION:
-        return brokers.get(node.node_id) or next(iter(brokers.values()))
-    if key_type != _GROUP:
+    coordinator = _coordinator_of(node, key_type)
+    if coordinator is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"no coordinator is of type {key_type} here")
-    topic = node.groups.topic
+    name, topic = coordinator.shards.topic, coordinator.topic
     if topic is None:
         raise KafkaError(
-            ErrorCode.COORDINATOR_NOT_AVAILABLE, problem or f"{GROUPS_TOPIC} does not exist yet"
+            ErrorCode.COORDINATOR_NOT_AVAILABLE, problem or f"{name} does not exist yet"
         )
     index = partition_for(key, len(topic.partitions))
-    leader = brokers.get(leader_of(node, GROUPS_TOPIC, index, topic.partitions[index]))
+    leader = brokers.get(leader_of(node, name, index, topic.partitions[index]))
     if leader is None:
-        raise KafkaError(
-            ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{GROUPS_TOPIC}-{index} has no leader"
-        )
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name}-{index} has no leader")
     return leader

@@ -19,7 +19,7 @@ from broker.api.request import Request, at_once_or_in_slices
 from broker.api.topic_names import check_topic_name
 from broker.metadata.ids import ZERO_ID
 from broker.metadata.image import PartitionInfo, TopicInfo
-from broker.metadata.internal_topics import GROUPS_TOPIC, INTERNAL_TOPICS
+from broker.metadata.internal_topics import GROUPS_TOPIC, INTERNAL_TOPICS, TRANSACTIONS_TOPIC
 from broker.metadata.partition_info import NO_LEADER
 from broker.protocol import messages as m
 from broker.protocol.apis import API_VERSIONS, ApiKey
@@ -97,6 +97,8 @@ async def _create_and_answer(
 def _to_be_created(node: Node, name: str) -> m.CreatableTopic:
     if name == GROUPS_TOPIC:
         return creatable(node.groups.topic_to_create())
+    if name == TRANSACTIONS_TOPIC:
+        return creatable(node.transactions.topic_to_create())
     return m.CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
 
 

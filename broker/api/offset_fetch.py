@@ -27,7 +27,7 @@ async def offset_fetch(node: Node, request: Request[m.OffsetFetchRequest]) -> m.
     for group in request.body.groups:
         await request.pause()
         unknown = _leave_out_unknown(node, group) if by_id else []
-        asked.append((group, unknown, _ask(node, group)))
+        asked.append((group, unknown, _ask(node, group, request.body.require_stable)))
     request.will_wait()
     answer = m.OffsetFetchResponse(groups=[])
     for group, unknown, reply in asked:
@@ -49,7 +49,7 @@ async def _one_group(node: Node, request: Request[m.OffsetFetchRequest]) -> m.Of
             m.OffsetFetchRequestTopics(name=each.name, partition_indexes=each.partition_indexes)
             for each in body.topics
         ]
-    found = await _found(asked, _ask(node, asked))
+    found = await _found(asked, _ask(node, asked, body.require_stable))
     if found.error_code and request.version < _FIRST_VERSION_WITH_TOP_ERROR:
         found.topics = [_failed(each, found.error_code) for each in asked.topics or ()]
     topics = []
@@ -73,9 +73,12 @@ async def _one_group(node: Node, request: Request[m.OffsetFetchRequest]) -> m.Of
     return m.OffsetFetchResponse(topics=topics, error_code=found.error_code)
 
 
-def _ask(node: Node, group: m.OffsetFetchRequestGroup) -> asyncio.Future[Any]:
+def _ask(node: Node, group: m.OffsetFetchRequestGroup, require_stable: bool) -> asyncio.Future[Any]:
     return node.groups.ask(
-        group.group_id, lambda machine, ticket, now: machine.offset_fetch(ticket, group)
+        group.group_id,
+        lambda machine, ticket, now: machine.offset_fetch(
+            ticket, group, require_stable=require_stable
+        ),
     )
 
 

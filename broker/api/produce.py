@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from broker.api.leadership import partition_to_serve
@@ -14,27 +13,20 @@ from broker.api.prepared_answer import (
     PreparedAnswer,
     answer_template,
 )
+from broker.api.produced_batch import one_batch
 from broker.api.request import CloseConnectionError, Request
+from broker.api.transactional_produce import Opening, check_of, opening_of, verify
 from broker.log.breather import Breather
 from broker.log.log import Appended
 from broker.log.record_check import RejectedRecordsError, WorkBudget
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
-from broker.protocol.batch import MAGIC, PREFIX_SIZE, SMALLEST_LENGTH, TRANSACTIONAL
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.replication.leader import ACKS_ALL, ACKS_LEADER
 
 if TYPE_CHECKING:
     from broker.node import Node
-
-_FIRST_VERSION_WITH_ZSTD = 7
-_ZSTD = 4
-_LENGTH_AND_MAGIC = Struct(">i4xb")
-_LENGTH_AT = PREFIX_SIZE - 4
-_UP_TO_MAGIC = 17
-_SMALLEST_MESSAGE = 14
-"""Of the formats before batches: CRC, magic, attributes and two lengths."""
 
 _WITHOUT_LOG_START = frozenset(
     (
@@ -47,10 +39,9 @@ _WITHOUT_LOG_START = frozenset(
 )
 """Errors of an append that Kafka answers without the start of the log."""
 
-_ATTRIBUTES = Struct(">h")
-_ATTRIBUTES_AT = 21
+Waiting = tuple[Partition, memoryview, m.PartitionProduceResponse, Opening | None]
+"""With the transaction that the batch would open, if it would."""
 
-Waiting = tuple[Partition, memoryview, m.PartitionProduceResponse]
 Uncommitted = tuple[Partition, int, asyncio.Future[ErrorCode], m.PartitionProduceResponse]
 """With the offset behind what was appended, and what will come of it. Waited for from the append
 on: a later leadership of this node's must not vouch for what another one appended."""
@@ -108,7 +99,7 @@ def _produce_one(
             if acks != ACKS_ALL:
                 return None
             partition.check_acks(acks)
-        records = _one_batch(data.records, version)
+        records = one_batch(data.records, version)
         appended = partition.append_at_once(records, budget)
     except KafkaError:
         # Refused before anything was written, and it will be again, with an answer that says so.
@@ -197,15 +188,18 @@ def _append_one(
             raise KafkaError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by brokers only"
             )
-        records = _one_batch(data.records, request.version)
+        records = one_batch(data.records, request.version, body.transactional_id)
         _check_acks(body, partition)
         answer.log_start_offset = partition.log.start_offset
+        opening = None
+        if body.transactional_id is not None:
+            opening = opening_of(node, request, partition, records)
         # A partition that is named twice waits twice, or its batches would change order.
-        waits = partition in pending.partitions
+        waits = opening is not None or partition in pending.partitions
         appended = None if waits else partition.append_at_once(records, budget)
         if appended is None:
             # The view is of the connection's buffer, which the next read overwrites.
-            pending.waiting.append((partition, memoryview(bytearray(records)), answer))
+            pending.waiting.append((partition, memoryview(bytearray(records)), answer, opening))
             pending.partitions.add(partition)
         else:
             _fill(node, partition, records, answer, appended)
@@ -223,14 +217,19 @@ async def _finish_later(
     node: Node, pending: _Pending, request: Request[m.ProduceRequest]
 ) -> m.ProduceResponse | None:
     body, waiting, uncommitted = request.body, pending.waiting, pending.uncommitted
-    held_bytes = sum(len(records) for _, records, _ in waiting)
+    held_bytes = sum(len(records) for _, records, _, _ in waiting)
     node.server.memory.hold(held_bytes)
     breather = Breather()
     try:
-        for partition, records, answer in waiting:
+        openings = [opening for _, _, _, opening in waiting if opening is not None]
+        problems = await verify(node, request, openings) if openings else {}
+        for partition, records, answer, opening in waiting:
             await breather.pause()
             try:
-                appended = await partition.append(records, breather)
+                if opening in problems:
+                    raise problems[opening]
+                check = None if opening is None else check_of(request, opening)
+                appended = await partition.append(records, breather, check)
                 _fill(node, partition, records, answer, appended)
                 if body.acks == ACKS_ALL:
                     uncommitted.append(_wait_for_commit(partition, appended, answer, body))
@@ -274,51 +273,6 @@ def _check_acks(body: m.ProduceRequest, partition: Partition) -> None:
 
 def _end(appended: Appended) -> int:
     return appended.last_offset + 1
-
-
-def _one_batch(records: m.Records | None, version: int) -> memoryview:
-    """What only the request knows to be wrong; the rest is for the log to judge."""
-    if not isinstance(records, memoryview) or len(records) < _UP_TO_MAGIC:
-        raise KafkaError(ErrorCode.INVALID_RECORD, "there is no record batch in the request")
-    length, magic = _LENGTH_AND_MAGIC.unpack_from(records, _LENGTH_AT)
-    if PREFIX_SIZE + length != len(records) or magic != MAGIC or length < SMALLEST_LENGTH:
-        raise _not_one_batch(length, magic, len(records))
-    (attributes,) = _ATTRIBUTES.unpack_from(records, _ATTRIBUTES_AT)
-    if attributes & TRANSACTIONAL:
-        # Nobody coordinates transactions yet, so nobody would ever end this one. Kafka answers so
-        # where the request names no transactional id.
-        raise KafkaError(
-            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not served yet"
-        )
-    if version < _FIRST_VERSION_WITH_ZSTD and attributes & 7 == _ZSTD:
-        raise KafkaError(
-            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs version 7 of the produce request"
-        )
-    return records
-
-
-def _not_one_batch(length: int, magic: int, size: int) -> KafkaError:
-    """Why the bytes are not one whole batch.
-
-    The code matters: clients send again what is corrupt, and give up on what is invalid.
-    """
-    if length < _SMALLEST_MESSAGE:
-        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch cannot be {length} bytes long")
-    if magic in (0, 1):
-        return KafkaError(
-            ErrorCode.INVALID_RECORD, f"messages with magic {magic} are not taken; send magic 2"
-        )
-    if magic != MAGIC:
-        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch cannot have magic {magic}")
-    if PREFIX_SIZE + length > size:
-        return KafkaError(
-            ErrorCode.INVALID_RECORD, f"the batch takes {PREFIX_SIZE + length} bytes, got {size}"
-        )
-    if length < SMALLEST_LENGTH:
-        return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch cannot be {length} bytes long")
-    return KafkaError(
-        ErrorCode.INVALID_RECORD, "a produce request holds one record batch per partition"
-    )
 
 
 def _fill(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from broker.api.absent_features import describe_acls
+from broker.api.add_offsets_to_txn import add_offsets_to_txn
+from broker.api.add_partitions_to_txn import add_partitions_to_txn
 from broker.api.alter_configs import alter_configs
 from broker.api.alter_replica_log_dirs import alter_replica_log_dirs
 from broker.api.api_versions import api_versions
@@ -24,7 +26,9 @@ from broker.api.describe_log_dirs import describe_log_dirs
 from broker.api.describe_producers import describe_producers
 from broker.api.describe_quorum import describe_quorum
 from broker.api.describe_topic_partitions import describe_topic_partitions
+from broker.api.describe_transactions import describe_transactions
 from broker.api.elect_leaders import elect_leaders
+from broker.api.end_txn import end_txn
 from broker.api.fetch import fetch
 from broker.api.find_coordinator import find_coordinator
 from broker.api.forwarding import Handler, at_the_controller
@@ -36,6 +40,7 @@ from broker.api.leave_group import leave_group
 from broker.api.list_config_resources import list_config_resources
 from broker.api.list_groups import list_groups
 from broker.api.list_offsets import list_offsets
+from broker.api.list_transactions import list_transactions
 from broker.api.metadata import metadata
 from broker.api.offset_commit import offset_commit
 from broker.api.offset_delete import offset_delete
@@ -48,6 +53,8 @@ from broker.api.partition_reassignments import (
 from broker.api.produce import produce
 from broker.api.served import Api, served
 from broker.api.sync_group import sync_group
+from broker.api.txn_offset_commit import txn_offset_commit
+from broker.api.write_txn_markers import write_txn_markers
 from broker.protocol.apis import ApiKey
 
 AT_THE_CONTROLLER: Mapping[int, Handler] = {
@@ -75,6 +82,7 @@ API_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.OFFSET_DELETE, offset_delete),
         served(ApiKey.OFFSET_FETCH, offset_fetch),
         served(ApiKey.OFFSET_COMMIT, offset_commit),
+        served(ApiKey.TXN_OFFSET_COMMIT, txn_offset_commit),
         served(ApiKey.JOIN_GROUP, join_group, may_be_abandoned=True),
         served(ApiKey.SYNC_GROUP, sync_group, may_be_abandoned=True),
         served(ApiKey.HEARTBEAT, heartbeat),
@@ -85,6 +93,12 @@ API_TABLE: Mapping[int, Api] = dict(
         served(ApiKey.DELETE_RECORDS, delete_records),
         # Version 6 is for transactions in two phases (KIP-939), which are not finished.
         served(ApiKey.INIT_PRODUCER_ID, init_producer_id, up_to=5),
+        served(ApiKey.WRITE_TXN_MARKERS, write_txn_markers),
+        served(ApiKey.ADD_PARTITIONS_TO_TXN, add_partitions_to_txn),
+        served(ApiKey.ADD_OFFSETS_TO_TXN, add_offsets_to_txn),
+        served(ApiKey.END_TXN, end_txn),
+        served(ApiKey.DESCRIBE_TRANSACTIONS, describe_transactions),
+        served(ApiKey.LIST_TRANSACTIONS, list_transactions),
         served(ApiKey.OFFSET_FOR_LEADER_EPOCH, offset_for_leader_epoch),
         served(ApiKey.DESCRIBE_ACLS, describe_acls),
         served(ApiKey.DESCRIBE_CONFIGS, describe_configs),

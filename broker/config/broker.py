@@ -18,7 +18,8 @@ from broker.config.voters import Voter
 from broker.network.interface import Address
 
 _SERVED_PER_LISTENER = ("max.connections",)
-_OFFSETS_FACTOR = "offsets.topic.replication.factor"
+_FACTORS = ("offsets.topic.replication.factor", "transaction.state.log.replication.factor")
+"""How often the topics of coordinators are replicated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class BrokerConfig:
     log_record_validation_enable: bool
     producer_id_expiration_ms: int
     producer_id_expiration_check_interval_ms: int
+    request_timeout_ms: int
 
     replica_lag_time_max_ms: int
     replica_socket_timeout_ms: int
@@ -110,6 +112,19 @@ class BrokerConfig:
     group_consumer_assignors: tuple[str, ...]
     group_consumer_migration_policy: str
     group_consumer_regex_refresh_interval_ms: int
+    transaction_max_timeout_ms: int
+    transactional_id_expiration_ms: int
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int
+    transaction_remove_expired_transaction_cleanup_interval_ms: int
+    transaction_state_log_num_partitions: int
+    transaction_state_log_segment_bytes: int
+    transaction_state_log_replication_factor: int
+    transaction_state_log_min_isr: int
+    transaction_state_log_load_buffer_size: int
+
+    transaction_partition_verification_enable: bool
+    add_partitions_to_txn_retry_backoff_ms: int
+    add_partitions_to_txn_retry_backoff_max_ms: int
 
     values: Mapping[str, Value] = field(repr=False)  # every known property
     given: Mapping[str, str] = field(repr=False)  # the ones that were set, as they were written
@@ -218,9 +233,9 @@ def _build(
     derived = derive(values, fail, warnings.append)
     if problems:
         raise ConfigError(problems)
-    if not derived["controller_quorum_voters"] and _OFFSETS_FACTOR not in given:
+    if not derived["controller_quorum_voters"]:
         # Nobody can join a node that is alone, so it would wait for other replicas for ever.
-        values[_OFFSETS_FACTOR] = 1
+        values.update({name: 1 for name in _FACTORS if name not in given})
     for name in ("node.id", "broker.id"):  # as in Kafka, each says what the other says
         values[name] = cast("int", derived["node_id"])
         given = {name: str(derived["node_id"]), **given}

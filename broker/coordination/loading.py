@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.coordination.step import CoordinatorRecord
+from broker.coordination.step import (
+    CoordinatorRecord,
+    Machine,
+    TransactionalMachine,
+    TransactionalProducer,
+    TransactionEnd,
+)
 from broker.disk.interface import ColdReadError
 from broker.log.breather import Breather
+from broker.log.validation import marker_of
 from broker.partition import Partition
-from broker.protocol.batch import HEADER_SIZE, CorruptBatchError, read_header
+from broker.protocol.batch import HEADER_SIZE, BatchHeader, CorruptBatchError, read_header
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.protocol.records import iterate_records
 
@@ -17,7 +24,7 @@ _BATCH_BYTES_MAX = 1 << 30
 
 async def replay_partition(
     partition: Partition,
-    replay: Callable[[CoordinatorRecord], None],
+    machine: Machine,
     *,
     buffer_bytes: int,
     is_over: Callable[[], bool],
@@ -39,14 +46,14 @@ async def replay_partition(
             continue
         if piece is None:
             break  # compaction has left nothing behind the last batch
-        offset = await _replay_batches(memoryview(piece.read()), offset, replay, breather)
+        offset = await _replay_batches(memoryview(piece.read()), offset, machine, breather)
     return partition.log.end_offset
 
 
 async def _replay_batches(
     data: memoryview,
     offset: int,
-    replay: Callable[[CoordinatorRecord], None],
+    machine: Machine,
     breather: Breather,
 ) -> int:
     """The offset behind the last whole batch. A batch may begin before `offset`."""
@@ -57,10 +64,14 @@ async def _replay_batches(
             if position + header.size > len(data):
                 break
             batch = data[position : position + header.size]
-            if not header.is_control:
+            if header.is_control:
+                if header.last_offset >= offset:
+                    _replay_marker(batch, header, machine)
+            else:
+                producer = _producer_of(header)
                 for record in iterate_records(batch, header, max_bytes=_BATCH_BYTES_MAX):
                     if record.offset >= offset and record.key is not None:
-                        replay(CoordinatorRecord(record.key, record.value))
+                        machine.replay(CoordinatorRecord(record.key, record.value, producer))
                     await breather.pause()
             offset = header.last_offset + 1
             position += header.size
@@ -69,3 +80,16 @@ async def _replay_batches(
     if offset == start:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"no batch begins at offset {offset}")
     return offset
+
+
+def _producer_of(header: BatchHeader) -> TransactionalProducer | None:
+    if not header.is_transactional:
+        return None
+    return TransactionalProducer(header.producer_id, header.producer_epoch)
+
+
+def _replay_marker(batch: memoryview, header: BatchHeader, machine: Machine) -> None:
+    marker = marker_of(batch, header)
+    if marker is not None and isinstance(machine, TransactionalMachine):
+        producer = TransactionalProducer(header.producer_id, header.producer_epoch)
+        machine.end_transaction(TransactionEnd(producer, marker))

@@ -22,10 +22,20 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from broker.coordination.batches import build_batches, size_of
+from broker.coordination.batches import build_batches, build_marker, size_of
 from broker.coordination.errors import for_clients
+from broker.coordination.held_answers import HeldAnswers
 from broker.coordination.loading import replay_partition
-from broker.coordination.step import CoordinatorRecord, Machine, Now, Reply, Step, Ticket
+from broker.coordination.step import (
+    CoordinatorRecord,
+    Machine,
+    Now,
+    Reply,
+    Step,
+    Ticket,
+    TransactionalMachine,
+    TransactionEnd,
+)
 from broker.log.origin import Origin
 from broker.log.record_check import WorkBudget
 from broker.observe.events import emit
@@ -71,12 +81,7 @@ class Surroundings:
 class _Job(NamedTuple):
     run: Callable[[Any, Ticket, Now], Step]
     ticket: Ticket
-
-
-class _Uncommitted(NamedTuple):
-    end_offset: int
-    deadline_s: float
-    replies: list[Reply]
+    is_alone: bool = False
 
 
 class Shard(Generic[MachineT]):
@@ -93,14 +98,12 @@ class Shard(Generic[MachineT]):
         self._around = around
         self._loop = asyncio.get_running_loop()
         self._queue: deque[_Job] = deque()
-        self._waiting: dict[Ticket, asyncio.Future[Any]] = {}
-        self._uncommitted: deque[_Uncommitted] = deque()
+        self._answers = HeldAnswers(partition, around.settings.commit_timeout_s)
         self._end_offset = 0
         self._is_scheduled = False
         self._is_writing = False
         self._ticks_not_before_s = 0.0
         self._tick_timer: asyncio.TimerHandle | None = None
-        self._commit_timer: asyncio.TimerHandle | None = None
         partition.watchers.call(self._partition_changed)
         around.spawn(self._load())
 
@@ -111,12 +114,22 @@ class Shard(Generic[MachineT]):
 
         Raises KafkaError when the shard is not active.
         """
+        return self._enqueue(_Job(run, Ticket()))
+
+    def ask_alone(self, run: Callable[[MachineT, Ticket, Now], Step]) -> asyncio.Future[Any]:
+        """Same as `ask`, for a step whose decision looks at the partition's log.
+
+        The log has everything that was decided before, and what the step writes goes in by itself.
+        Steps with records of a transaction, and with its end, are asked for in this way: producers
+        are fenced by what the log knows of them.
+        """
+        return self._enqueue(_Job(run, Ticket(), is_alone=True))
+
+    def _enqueue(self, job: _Job) -> asyncio.Future[Any]:
         if self.state is not ShardState.ACTIVE:
             raise self._not_active()
-        ticket = Ticket()
-        outcome: asyncio.Future[Any] = self._loop.create_future()
-        self._waiting[ticket] = outcome
-        self._queue.append(_Job(run, ticket))
+        outcome = self._answers.expect(job.ticket)
+        self._queue.append(job)
         self._schedule()
         return outcome
 
@@ -179,27 +192,45 @@ class Shard(Generic[MachineT]):
         """With a refusal, steps that would write are refused and all others are taken."""
         units: list[Sequence[CoordinatorRecord]] = []
         replies: list[Reply] = []
+        end: TransactionEnd | None = None
         now = self._now()
         for _ in range(min(len(self._queue), _STEPS_AT_ONCE)):
-            step = self._decided(self._queue.popleft(), now)
-            if step.records:
+            job = self._queue[0]
+            if job.is_alone and units:
+                break
+            self._queue.popleft()
+            step = self._decided(job, now)
+            if step.writes:
                 wanted = [step.records] if step.is_atomic else [[each] for each in step.records]
                 code = refusal or self._too_large(wanted)
                 if code:
                     step = self._refused(step, code, now)
                 else:
-                    for record in step.records:
-                        self.machine.replay(record)
-                    units += wanted
+                    self._replay(step)
+                    units += [unit for unit in wanted if unit]
+                    end = step.ends
             replies += step.replies
             self._around.decided(self.partition, step)
+            if job.is_alone:
+                break
         if units:
-            self._write(units, replies, now)
+            settings = self._around.settings
+            batches = build_batches(units, self._batch_bytes_max, settings.codec, now.wall_ms)
+            self._write(batches, replies)
+        elif end is not None:
+            self._write(deque([build_marker(end, now.wall_ms)]), replies)
         else:
             self._release_when_committed(replies)
         self._set_tick_timer()
         if self._queue:
             self._schedule()
+
+    def _replay(self, step: Step) -> None:
+        for record in step.records:
+            self.machine.replay(record)
+        if step.ends is not None:
+            assert isinstance(self.machine, TransactionalMachine)
+            self.machine.end_transaction(step.ends)
 
     def _decided(self, job: _Job, now: Now) -> Step:
         try:
@@ -230,7 +261,7 @@ class Shard(Generic[MachineT]):
         if step.refused is None:
             return Step()
         instead = step.refused(code, now)
-        assert not instead.records, "what follows a refusal cannot need another append"
+        assert not instead.writes, "what follows a refusal cannot need another append"
         return instead
 
     def _now(self) -> Now:
@@ -244,11 +275,7 @@ class Shard(Generic[MachineT]):
         config = self.partition.log.config
         return min(config.max_message_bytes, config.segment_bytes) - HEADER_SIZE
 
-    def _write(
-        self, units: list[Sequence[CoordinatorRecord]], replies: list[Reply], now: Now
-    ) -> None:
-        codec = self._around.settings.codec
-        batches = build_batches(units, self._batch_bytes_max, codec, now.wall_ms)
+    def _write(self, batches: deque[memoryview], replies: list[Reply]) -> None:
         try:
             while batches:
                 budget = WorkBudget()
@@ -284,7 +311,7 @@ class Shard(Generic[MachineT]):
         if self.state is not ShardState.ACTIVE:
             return
         _log.error("%s: its state is loaded again: %s", self.partition.log.directory, problem)
-        self._turn_away(self.machine.tickets())
+        self._answers.turn_away(self.machine.tickets())
         self.state = ShardState.LOADING
         self._around.spawn(self._load())
 
@@ -295,47 +322,18 @@ class Shard(Generic[MachineT]):
     # Answers
 
     def _release_when_committed(self, replies: list[Reply]) -> None:
-        if not replies:
-            return
-        deadline = self._loop.time() + self._around.settings.commit_timeout_s
-        self._uncommitted.append(_Uncommitted(self._end_offset, deadline, replies))
-        self._release()
+        if replies:
+            self._answers.hold(self._end_offset, replies)
 
     def _partition_changed(self) -> None:
         """In the moment in which the high watermark, or the leader, has changed."""
         if not self.partition.leads_in(self.leader_epoch):
             self.close()
         else:
-            self._release()
-
-    def _release(self) -> None:
-        mark, uncommitted = self.partition.log.high_watermark, self._uncommitted
-        while uncommitted and uncommitted[0].end_offset <= mark:
-            released = uncommitted.popleft()
-            self.partition.acknowledged(released.end_offset)
-            for reply in released.replies:
-                self._answer(reply.ticket, reply.response)
-        if uncommitted and self._commit_timer is None:
-            self._commit_timer = self._loop.call_at(uncommitted[0].deadline_s, self._time_out)
-
-    def _time_out(self) -> None:
-        """Answer with a retriable error. The records stay appended and may yet be committed."""
-        self._commit_timer = None
-        now = self._loop.time()
-        while self._uncommitted and self._uncommitted[0].deadline_s <= now:
-            for reply in self._uncommitted.popleft().replies:
-                code = for_clients(ErrorCode.REQUEST_TIMED_OUT)
-                self._answer(reply.ticket, KafkaError(code, "not committed in time"))
-        self._release()
+            self._answers.release()
 
     def _answer(self, ticket: Ticket, result: Any) -> None:
-        outcome = self._waiting.pop(ticket, None)
-        if outcome is not None and not outcome.done():
-            outcome.set_result(result)
-
-    def _turn_away(self, tickets: list[Ticket]) -> None:
-        for ticket in tickets:
-            self._answer(ticket, KafkaError(ErrorCode.NOT_COORDINATOR, "the leadership has ended"))
+        self._answers.answer(ticket, result)
 
     # Time
 
@@ -364,7 +362,7 @@ class Shard(Generic[MachineT]):
             try:
                 end = await replay_partition(
                     self.partition,
-                    self.machine.replay,
+                    self.machine,
                     buffer_bytes=self._around.settings.load_buffer_bytes,
                     is_over=lambda: self.state is not ShardState.LOADING,
                 )
@@ -385,9 +383,7 @@ class Shard(Generic[MachineT]):
             return
         self.state = ShardState.CLOSED
         self.partition.watchers.call_no_more(self._partition_changed)
-        for timer in (self._tick_timer, self._commit_timer):
-            if timer is not None:
-                timer.cancel()
+        if self._tick_timer is not None:
+            self._tick_timer.cancel()
         self._queue.clear()
-        self._uncommitted.clear()
-        self._turn_away(list(self._waiting))
+        self._answers.close()

@@ -45,10 +45,19 @@ class Shards(Generic[MachineT]):
 
     def ask(self, index: int, run: Callable[[MachineT, Ticket, Now], Step]) -> asyncio.Future[Any]:
         """As `Shard.ask`, of the shard of that partition."""
+        return self._of(index).ask(run)
+
+    def ask_alone(
+        self, index: int, run: Callable[[MachineT, Ticket, Now], Step]
+    ) -> asyncio.Future[Any]:
+        """As `Shard.ask_alone`, of the shard of that partition."""
+        return self._of(index).ask_alone(run)
+
+    def _of(self, index: int) -> Shard[MachineT]:
         shard = self._shards.get(index)
         if shard is None:
             raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{self.topic}-{index} is led elsewhere")
-        return shard.ask(run)
+        return shard
 
     def tell_all(self, run: Callable[[MachineT, Now], Step]) -> None:
         for _, shard in self:

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from broker.protocol.control import EndTransactionMarker
 from broker.protocol.errors import ErrorCode
 
 
@@ -34,11 +35,18 @@ class Now:
     """For timestamps that are stored: it may jump."""
 
 
+class TransactionalProducer(NamedTuple):
+    producer_id: int
+    epoch: int
+
+
 @dataclass(frozen=True, slots=True)
 class CoordinatorRecord:
     key: bytes
     value: bytes | None
     """None: a tombstone."""
+    producer: TransactionalProducer | None = None
+    """Of the transaction that the record is part of: it counts when the transaction commits."""
 
 
 class Ticket:
@@ -57,15 +65,30 @@ class Reply:
 Refused = Callable[[ErrorCode, Now], "Step"]
 
 
+@dataclass(frozen=True, slots=True)
+class TransactionEnd:
+    """A marker: what its producer wrote since its last marker counts from now on, or never."""
+
+    producer: TransactionalProducer
+    marker: EndTransactionMarker
+
+
 @dataclass(slots=True)
 class Step:
     records: list[CoordinatorRecord] = field(default_factory=list)
+    """All of one transaction, or of none."""
     replies: list[Reply] = field(default_factory=list)
     refused: Refused | None = None
     """What follows when the records could not be appended: the replies that say so, and the
     soft state put back. A step with records and replies has one."""
     is_atomic: bool = True
     """False for records that may be split over several batches, because each stands alone."""
+    ends: TransactionEnd | None = None
+    """The marker that a step without records writes. It is asked for with `Shard.ask_alone`."""
+
+    @property
+    def writes(self) -> bool:
+        return bool(self.records) or self.ends is not None
 
 
 class Machine(Protocol):
@@ -92,6 +115,15 @@ class Machine(Protocol):
     def tickets(self) -> list[Ticket]:
         """Requests that wait for something else than an append, in the order of their arrival.
         The shell answers them NOT_COORDINATOR when the leadership ends."""
+        ...
+
+
+@runtime_checkable
+class TransactionalMachine(Protocol):
+    """A machine whose records may be part of transactions. Others never see a marker."""
+
+    def end_transaction(self, end: TransactionEnd) -> None:
+        """Replays a marker, under the same rules as `Machine.replay`."""
         ...
 
 

@@ -12,7 +12,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker.coordination.deadlines import Deadlines
-from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket, in_turn, reply
+from broker.coordination.step import (
+    CoordinatorRecord,
+    Now,
+    Reply,
+    Step,
+    Ticket,
+    TransactionalProducer,
+    TransactionEnd,
+    in_turn,
+    reply,
+)
 from broker.groups import both_protocols, offset_requests, records
 from broker.groups.both_protocols import GroupsOfBothProtocols
 from broker.groups.classic.context import ClassicContext
@@ -22,9 +32,11 @@ from broker.groups.consumer.groups import DEADLINE_KINDS, RECORD_KINDS, Consumer
 from broker.groups.consumer.metadata_hash import MetadataHashes
 from broker.groups.group import Group, GroupClient, GroupKind
 from broker.groups.offset_expiry import OffsetExpiry
-from broker.groups.offsets import CommittedOffsets, delete_record, delete_records
+from broker.groups.offsets import CommittedOffsets, committed_of, delete_record, delete_records
+from broker.groups.pending_offsets import OffsetKey, PendingOffsets
 from broker.groups.settings import GroupSettings
 from broker.groups.topics_view import TopicsView
+from broker.groups.txn_offset_commit import txn_offset_commit
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, MalformedMessageError
 
@@ -48,9 +60,10 @@ class GroupMachine:
         self.simple_groups: dict[str, None] = {}
         """Not in `groups`. They end with a tombstone of a group, or when they get a member."""
         self.offsets = CommittedOffsets()
+        self.pending = PendingOffsets()
         self.deadlines: Deadlines[tuple[str, ...]] = Deadlines()
         """Keys begin with what they are for, such as `session`, and the group's id."""
-        self._expiry = OffsetExpiry(self.offsets, self.groups, self.simple_groups)
+        self._expiry = OffsetExpiry(self.offsets, self.pending, self.groups, self.simple_groups)
         self._classic = ClassicGroups(
             self.groups, self.simple_groups, ClassicContext(settings, self.deadlines, new_uuid)
         )
@@ -108,15 +121,38 @@ class GroupMachine:
             now,
         )
 
-    def offset_fetch(self, ticket: Ticket, body: m.OffsetFetchRequestGroup) -> Step:
+    def txn_offset_commit(self, ticket: Ticket, body: m.TxnOffsetCommitRequest, now: Now) -> Step:
+        """The handler has left out topics and partitions that do not exist, and has had the
+        transaction verified."""
+        return txn_offset_commit(
+            self.groups.get(body.group_id),
+            body.group_id in self.simple_groups,
+            self.settings,
+            self.topics,
+            ticket,
+            body,
+            now,
+        )
+
+    def offset_fetch(
+        self, ticket: Ticket, body: m.OffsetFetchRequestGroup, *, require_stable: bool = False
+    ) -> Step:
         """Replies with an OffsetFetchResponseGroup."""
         group = self.groups.get(body.group_id)
-        return reply(ticket, offset_requests.offset_fetch(self.offsets, group, body))
+        return reply(
+            ticket,
+            offset_requests.offset_fetch(self.offsets, self.pending, group, body, require_stable),
+        )
 
     def offset_delete(self, ticket: Ticket, body: m.OffsetDeleteRequest) -> Step:
         group_id = body.group_id
         return offset_requests.offset_delete(
-            self.offsets, self.groups.get(group_id), group_id in self.simple_groups, ticket, body
+            self.offsets,
+            self.pending,
+            self.groups.get(group_id),
+            group_id in self.simple_groups,
+            ticket,
+            body,
         )
 
     # Groups
@@ -174,6 +210,7 @@ class GroupMachine:
         if code:
             return reply(ticket, code)
         tombstones = delete_records(group_id, self.offsets.of_group(group_id))
+        tombstones += self._pending_tombstones(self.pending.keys_of_group(group_id))
         if group is None:
             tombstones.append(records.tombstone(m.GroupMetadataKey(group=group_id)))
         else:
@@ -187,22 +224,27 @@ class GroupMachine:
     def topics_changed(self, changed: Sequence[str], deleted: Sequence[str], now: Now) -> Step:
         """Topics were created or have other partitions; others were deleted."""
         self.consumer_groups.topics_changed([*changed, *deleted])
-        return Step(
-            [
-                delete_record(group_id, topic, partition)
-                for topic in deleted
-                for group_id, partitions in self.offsets.of_topic(topic)
-                for partition in partitions
-            ],
-            is_atomic=False,
-        )
+        tombstones = [
+            delete_record(group_id, topic, partition)
+            for topic in deleted
+            for group_id, partitions in self.offsets.of_topic(topic)
+            for partition in partitions
+        ]
+        for topic in deleted:
+            tombstones += self._pending_tombstones(self.pending.keys_of_topic(topic))
+        return Step(tombstones, is_atomic=False)
+
+    def _pending_tombstones(self, keys: Sequence[OffsetKey]) -> list[CoordinatorRecord]:
+        """Of offsets that are staged and nothing else: others have one already."""
+        return [delete_record(*key) for key in keys if self.offsets.find(*key) is None]
 
     def topics_replaced(self, now: Now) -> Step:
         """Another metadata image took the place of the one before, and nobody knows how it came
         to be. A topic that offsets were committed for, and that it has not, was deleted."""
         names = self.topics.names()
         known = set(names)
-        gone = [topic for topic in self.offsets.topics() if topic not in known]
+        committed = [*self.offsets.topics(), *self.pending.topics()]
+        gone = [topic for topic in dict.fromkeys(committed) if topic not in known]
         self.consumer_groups.all_topics_changed()
         return self.topics_changed(names, gone, now)
 
@@ -216,12 +258,14 @@ class GroupMachine:
             # Records of a newer broker, or of kinds of groups that are not offered here.
             _log.warning("a record of __consumer_offsets is left out: %s", problem)
             return
-        self._replay(kind, key, value)
+        self._replay(kind, key, value, record.producer)
 
-    def _replay(self, kind: int, key: Any, value: Any) -> None:
+    def _replay(
+        self, kind: int, key: Any, value: Any, producer: TransactionalProducer | None
+    ) -> None:
         match kind:
             case records.OFFSET_COMMIT:
-                self.offsets.replay(key, value)
+                self._replay_offset(key, value, producer)
                 if value is not None and key.group not in self.groups:
                     self.simple_groups[key.group] = None
             case records.GROUP_METADATA:
@@ -230,6 +274,31 @@ class GroupMachine:
                 self.consumer_groups.replay(kind, key, value)
             case _:
                 pass  # kinds of groups that are not offered here
+
+    def _replay_offset(
+        self,
+        key: m.OffsetCommitKey,
+        value: m.OffsetCommitValue | None,
+        producer: TransactionalProducer | None,
+    ) -> None:
+        place = (key.group, key.topic, key.partition)
+        if producer is not None and value is not None:
+            self.pending.stage(producer.producer_id, place, committed_of(value))
+            return
+        self.offsets.replay(key, value)
+        if place in self.pending:
+            if value is None:
+                self.pending.forget(place)
+            else:
+                self.pending.replace(place)
+
+    def end_transaction(self, end: TransactionEnd) -> None:
+        """Implements `coordination.step.TransactionalMachine`."""
+        producer_id = end.producer.producer_id
+        for place, committed in self.pending.end(producer_id, committed=end.marker.committed):
+            self.offsets.put(*place, committed)
+            if place[0] not in self.groups:
+                self.simple_groups[place[0]] = None
 
     def loaded(self, now: Now) -> Step:
         self._set_expiry(now)

@@ -2,7 +2,7 @@
 
 While a group has members, offsets of topics that they read never expire. When it has none, the
 retention begins when the last one left. A consumer that is in no group keeps its offsets for the
-retention after each commit.
+retention after each commit. Offsets that an open transaction will replace do not expire.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from broker.coordination.step import CoordinatorRecord, Now
 from broker.groups import records
 from broker.groups.group import Group
 from broker.groups.offsets import CommittedOffset, CommittedOffsets, delete_record
+from broker.groups.pending_offsets import PendingOffsets
 from broker.groups.settings import GroupSettings
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
@@ -25,10 +26,15 @@ class OffsetExpiry:
     """One look at all groups, in as many steps as it takes."""
 
     def __init__(
-        self, offsets: CommittedOffsets, groups: Mapping[str, Group], simple: Mapping[str, None]
+        self,
+        offsets: CommittedOffsets,
+        pending: PendingOffsets,
+        groups: Mapping[str, Group],
+        simple: Mapping[str, None],
     ) -> None:
         """`simple` are groups without members and without a state of their own."""
         self._offsets = offsets
+        self._pending = pending
         self._groups = groups
         self._simple = simple
         self._left: deque[str] = deque()
@@ -66,9 +72,11 @@ class OffsetExpiry:
             is_read = group is not None and group.is_subscribed_to(topic)
             for partition, committed in partitions.items():
                 count += 1
-                if not is_read and _has_expired(group, committed, settings, now):
+                is_kept = is_read or (group_id, topic, partition) in self._pending
+                if not is_kept and _has_expired(group, committed, settings, now):
                     expired.append(delete_record(group_id, topic, partition))
-        return expired, count, len(expired) == count
+        is_all = len(expired) == count and not self._pending.has_group(group_id)
+        return expired, count, is_all
 
 
 def _has_expired(

@@ -12,6 +12,7 @@ from broker.groups.offsets import (
     commit_record,
     delete_record,
 )
+from broker.groups.pending_offsets import PendingOffsets
 from broker.groups.settings import GroupSettings
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
@@ -127,12 +128,16 @@ def utf16_length(text: str) -> int:
 
 
 def offset_fetch(
-    offsets: CommittedOffsets, group: Group | None, body: m.OffsetFetchRequestGroup
+    offsets: CommittedOffsets,
+    pending: PendingOffsets,
+    group: Group | None,
+    body: m.OffsetFetchRequestGroup,
+    require_stable: bool,
 ) -> m.OffsetFetchResponseGroup:
     """Offsets of an earlier topic of the same name are none, if the client says which it means.
 
-    Nothing here is unstable, whether the client requires that or not: the shell holds the reply
-    until everything is committed that it shows.
+    With `require_stable`, a partition that an open transaction has an offset of is answered with
+    UNSTABLE_OFFSET_COMMIT. Otherwise the offset before that transaction counts.
     """
     if group is not None:
         code = group.check_fetch(body.member_id, body.member_epoch)
@@ -144,10 +149,24 @@ def offset_fetch(
         for name, partitions in known.items():
             asked = m.OffsetFetchRequestTopics(name=name, partition_indexes=list(partitions))
             answer.topics.append(_fetched(asked, partitions))
-        return answer
-    for topic in body.topics:
-        answer.topics.append(_fetched(topic, known.get(topic.name, {})))
+    else:
+        for topic in body.topics:
+            answer.topics.append(_fetched(topic, known.get(topic.name, {})))
+    if require_stable and pending.has_group(body.group_id):
+        _hide_unstable(answer, pending)
     return answer
+
+
+def _hide_unstable(answer: m.OffsetFetchResponseGroup, pending: PendingOffsets) -> None:
+    for topic in answer.topics:
+        for at, each in enumerate(topic.partitions):
+            if (answer.group_id, topic.name, each.partition_index) in pending:
+                topic.partitions[at] = m.OffsetFetchResponsePartitions(
+                    partition_index=each.partition_index,
+                    committed_offset=_NONE_COMMITTED,
+                    metadata="",
+                    error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT,
+                )
 
 
 def _fetched(
@@ -175,6 +194,7 @@ def _fetched(
 
 def offset_delete(
     offsets: CommittedOffsets,
+    pending: PendingOffsets,
     group: Group | None,
     is_simple: bool,
     ticket: Ticket,
@@ -198,7 +218,9 @@ def offset_delete(
         for part in topic.partitions:
             index = part.partition_index
             parts.append(m.OffsetDeleteResponsePartition(partition_index=index, error_code=code))
-            if not code and offsets.find(body.group_id, topic.name, index) is not None:
+            is_pending = (body.group_id, topic.name, index) in pending
+            is_known = is_pending or offsets.find(body.group_id, topic.name, index) is not None
+            if not code and is_known:
                 written.append(delete_record(body.group_id, topic.name, index))
     return Step(written, [Reply(ticket, answer)], lambda code, now: _delete_failed(ticket, code))
 

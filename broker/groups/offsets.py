@@ -78,15 +78,12 @@ class CommittedOffsets:
         if value is None:
             self._remove(key.group, key.topic, key.partition)
             return
-        topics = self._by_group.setdefault(key.group, {})
-        topics.setdefault(key.topic, {})[key.partition] = CommittedOffset(
-            value.offset,
-            value.leader_epoch,
-            value.metadata,
-            value.commit_timestamp,
-            value.expire_timestamp,
-            value.topic_id,
-        )
+        self.put(key.group, key.topic, key.partition, committed_of(value))
+
+    def put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
+        """For the replay of a marker; records go through `replay`."""
+        topics = self._by_group.setdefault(group_id, {})
+        topics.setdefault(topic, {})[partition] = committed
 
     def _remove(self, group_id: str, topic: str, partition: int) -> None:
         topics = self._by_group.get(group_id)
@@ -98,6 +95,17 @@ class CommittedOffsets:
             del topics[topic]
         if not topics:
             del self._by_group[group_id]
+
+
+def committed_of(value: m.OffsetCommitValue) -> CommittedOffset:
+    return CommittedOffset(
+        value.offset,
+        value.leader_epoch,
+        value.metadata,
+        value.commit_timestamp,
+        value.expire_timestamp,
+        value.topic_id,
+    )
 
 
 def commit_record(

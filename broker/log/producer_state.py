@@ -52,6 +52,14 @@ class Producer(NamedTuple):
     def last_sequence(self) -> int:
         return self.window[-1].last_sequence if self.window else -1
 
+    @property
+    def has_ended_one(self) -> bool:
+        """Whether a marker of this producer was ever written here."""
+        return self.coordinator_epoch != NO_EPOCH
+
+    def has_open_transaction_in(self, epoch: int) -> bool:
+        return self.txn_first_offset is not None and self.epoch == epoch
+
     def find_duplicate(self, header: BatchHeader) -> WrittenBatch | None:
         if header.producer_epoch != self.epoch or follows(self.window, header.base_sequence):
             return None

@@ -4576,6 +4576,52 @@ class SyncGroupResponse:
         assignment: bytes = ...,
     ) -> None: ...
 
+class TransactionLogKey:
+    transactional_id: str
+    def __init__(
+        self,
+        *,
+        transactional_id: str = ...,
+    ) -> None: ...
+
+class TransactionLogPartitions:
+    topic: str
+    partition_ids: list[int]
+    def __init__(
+        self,
+        *,
+        topic: str = ...,
+        partition_ids: list[int] = ...,
+    ) -> None: ...
+
+class TransactionLogValue:
+    producer_id: int
+    previous_producer_id: int
+    next_producer_id: int
+    producer_epoch: int
+    next_producer_epoch: int
+    transaction_timeout_ms: int
+    transaction_status: int
+    transaction_partitions: list[TransactionLogPartitions] | None
+    transaction_last_update_timestamp_ms: int
+    transaction_start_timestamp_ms: int
+    client_transaction_version: int
+    def __init__(
+        self,
+        *,
+        producer_id: int = ...,
+        previous_producer_id: int = ...,
+        next_producer_id: int = ...,
+        producer_epoch: int = ...,
+        next_producer_epoch: int = ...,
+        transaction_timeout_ms: int = ...,
+        transaction_status: int = ...,
+        transaction_partitions: list[TransactionLogPartitions] | None = ...,
+        transaction_last_update_timestamp_ms: int = ...,
+        transaction_start_timestamp_ms: int = ...,
+        client_transaction_version: int = ...,
+    ) -> None: ...
+
 class TxnOffsetCommitRequestPartition:
     partition_index: int
     committed_offset: int

@@ -21,7 +21,7 @@ from broker.config.property import (
 _NO_GROUPS = (
     "groups are coordinated on the loop of the broker, and have no configuration of their own"
 )
-_NO_TRANSACTIONS = "transactions are not coordinated by this version"
+_NO_TRANSACTIONS = "two-phase commit is not offered here"
 _NO_SHARE = "share groups and streams groups are not offered here"
 _NO_QUOTAS = "client quotas are not offered here"
 
@@ -30,7 +30,6 @@ _CLUSTER_WIDE = (
     "group.share.assignment.interval.ms",
     "group.streams.assignment.interval.ms",
     "share.coordinator.cached.buffer.max.bytes",
-    "transaction.partition.verification.enable",
 )
 
 
@@ -164,22 +163,100 @@ GROUPS = _rows(
     ("group.consumer.max.assignment.interval.ms", Kind.INT, 15000, at_least(0)),
 )
 
-TRANSACTIONS = _rows(
-    _NO_TRANSACTIONS,
-    ("transaction.max.timeout.ms", Kind.INT, 900000, at_least(1)),
-    ("transactional.id.expiration.ms", Kind.INT, 604800000, at_least(1)),
-    ("transaction.abort.timed.out.transaction.cleanup.interval.ms", Kind.INT, 10000, at_least(1)),
-    ("transaction.remove.expired.transaction.cleanup.interval.ms", Kind.INT, 3600000, at_least(1)),
-    ("transaction.state.log.num.partitions", Kind.INT, 50, at_least(1)),
-    ("transaction.state.log.segment.bytes", Kind.INT, 104857600, at_least(1)),
-    ("transaction.state.log.replication.factor", Kind.SHORT, 3, at_least(1)),
-    ("transaction.state.log.min.isr", Kind.INT, 2, at_least(1)),
-    ("transaction.state.log.load.buffer.size", Kind.INT, 5242880, at_least(1)),
-    ("transaction.partition.verification.enable", Kind.BOOLEAN, True, ANY),
-    ("transaction.two.phase.commit.enable", Kind.BOOLEAN, False, ANY),
-    ("add.partitions.to.txn.retry.backoff.ms", Kind.INT, 20, at_least(1)),
-    ("add.partitions.to.txn.retry.backoff.max.ms", Kind.INT, 100, at_least(0)),
+TRANSACTIONS = (
+    used(
+        "transaction.max.timeout.ms",
+        Kind.INT,
+        900000,
+        "The longest transaction.timeout.ms that a producer may ask for.",
+        at_least(1),
+    ),
+    used(
+        "transactional.id.expiration.ms",
+        Kind.INT,
+        604800000,
+        "How long a transactional id without an open transaction is kept after its last "
+        "transition.",
+        at_least(1),
+    ),
+    used(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        Kind.INT,
+        10000,
+        "How often the coordinator looks for transactions that are open for too long.",
+        at_least(1),
+    ),
+    used(
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+        Kind.INT,
+        3600000,
+        "How often the coordinator looks for transactional ids that have expired.",
+        at_least(1),
+    ),
+    used(
+        "transaction.state.log.num.partitions",
+        Kind.INT,
+        50,
+        "Partitions of __transaction_state when it is created; each transactional id belongs to "
+        "one.",
+        at_least(1),
+    ),
+    used(
+        "transaction.state.log.segment.bytes",
+        Kind.INT,
+        104857600,
+        "segment.bytes of __transaction_state when it is created.",
+        at_least(1),
+    ),
+    used(
+        "transaction.state.log.replication.factor",
+        Kind.SHORT,
+        3,
+        "Replicas of __transaction_state when it is created. With fewer brokers it is not "
+        "created, and transactional producers find no coordinator. A node without "
+        "controller.quorum.voters is alone: there the default is 1.",
+        at_least(1),
+    ),
+    used(
+        "transaction.state.log.min.isr",
+        Kind.INT,
+        2,
+        "min.insync.replicas of __transaction_state when it is created.",
+        at_least(1),
+    ),
+    used(
+        "transaction.state.log.load.buffer.size",
+        Kind.INT,
+        5242880,
+        "How much is read at once when the state of transactions is loaded.",
+        at_least(1),
+    ),
+    *_rows(
+        _NO_TRANSACTIONS,
+        ("transaction.two.phase.commit.enable", Kind.BOOLEAN, False, ANY),
+    ),
 )
+
+VERIFICATION = (
+    used(
+        "transaction.partition.verification.enable", Kind.BOOLEAN, True,
+        "Whether the leader of a partition asks the coordinator before a producer of transaction "
+        "version 1 opens a transaction there. Without it a late batch can leave a transaction "
+        "that nobody ends.",
+        ANY, Update.CLUSTER_WIDE,
+    ),
+    used(
+        "add.partitions.to.txn.retry.backoff.ms", Kind.INT, 20,
+        "Pause before a partition is added to a transaction again, while the producer's last "
+        "transaction ends.",
+        at_least(1),
+    ),
+    used(
+        "add.partitions.to.txn.retry.backoff.max.ms", Kind.INT, 100,
+        "How long this is tried before the client is told to do it.",
+        at_least(0),
+    ),
+)  # fmt: skip
 
 SHARE = _rows(
     _NO_SHARE,
@@ -255,4 +332,13 @@ QUOTAS = _rows(
     ("client.quota.callback.class", Kind.CLASS, None, ANY),
 )
 
-PROPERTIES = OFFSETS + CLASSIC_GROUPS + CONSUMER_GROUPS + GROUPS + TRANSACTIONS + SHARE + QUOTAS
+PROPERTIES = (
+    OFFSETS
+    + CLASSIC_GROUPS
+    + CONSUMER_GROUPS
+    + GROUPS
+    + TRANSACTIONS
+    + VERIFICATION
+    + SHARE
+    + QUOTAS
+)

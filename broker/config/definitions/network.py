@@ -146,11 +146,11 @@ PROPERTIES = (
         "requests are limited by the memory they hold: queued.max.request.bytes",
         at_least(1),
     ),
-    without_meaning(
+    used(
         "request.timeout.ms",
         Kind.INT,
         30000,
-        "this node sends no requests to others",
+        "How long a transaction's end waits for the replicas of its partitions.",
         at_least(0),
     ),
     without_meaning(

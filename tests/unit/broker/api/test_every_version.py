@@ -84,6 +84,20 @@ _REQUESTS: dict[ApiKey, Any] = {
         ]
     ),
     ApiKey.INIT_PRODUCER_ID: m.InitProducerIdRequest(transactional_id=None),
+    ApiKey.ADD_PARTITIONS_TO_TXN: m.AddPartitionsToTxnRequest(
+        transactions=[
+            m.AddPartitionsToTxnTransaction(
+                transactional_id="x",
+                topics=[m.AddPartitionsToTxnTopic(name="t", partitions=[0, 9])],
+            )
+        ],
+        v3_and_below_transactional_id="x",
+        v3_and_below_topics=[m.AddPartitionsToTxnTopic(name="t", partitions=[0, 9])],
+    ),
+    ApiKey.ADD_OFFSETS_TO_TXN: m.AddOffsetsToTxnRequest(transactional_id="x", group_id="g"),
+    ApiKey.END_TXN: m.EndTxnRequest(transactional_id="x"),
+    ApiKey.DESCRIBE_TRANSACTIONS: m.DescribeTransactionsRequest(transactional_ids=["x", ""]),
+    ApiKey.LIST_TRANSACTIONS: m.ListTransactionsRequest(state_filters=["Empty", "nope"]),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: m.OffsetForLeaderEpochRequest(
         topics=[
             m.OffsetForLeaderTopic(
@@ -139,6 +153,29 @@ _REQUESTS: dict[ApiKey, Any] = {
                 partitions=[m.DescribeQuorumRequestPartitionData(partition_index=0)],
             )
         ]
+    ),
+    ApiKey.WRITE_TXN_MARKERS: m.WriteTxnMarkersRequest(
+        markers=[
+            m.WritableTxnMarker(
+                producer_id=3,
+                producer_epoch=0,
+                transaction_result=True,
+                topics=[m.WritableTxnMarkerTopic(name="t", partition_indexes=[0, 9])],
+                coordinator_epoch=0,
+            )
+        ]
+    ),
+    ApiKey.TXN_OFFSET_COMMIT: m.TxnOffsetCommitRequest(
+        transactional_id="x",
+        group_id="g",
+        producer_id=3,
+        producer_epoch=0,
+        topics=[
+            m.TxnOffsetCommitRequestTopic(
+                name="t",
+                partitions=[m.TxnOffsetCommitRequestPartition(partition_index=0)],
+            )
+        ],
     ),
     ApiKey.UNREGISTER_BROKER: m.UnregisterBrokerRequest(broker_id=9),
     ApiKey.LIST_PARTITION_REASSIGNMENTS: m.ListPartitionReassignmentsRequest(topics=None),

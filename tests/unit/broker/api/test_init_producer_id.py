@@ -1,4 +1,4 @@
-"""InitProducerId: fresh ids for idempotent producers, a clear no to transactional ones."""
+"""InitProducerId for idempotent producers; test_transactions.py has the transactional ones."""
 
 import pytest
 
@@ -39,23 +39,12 @@ async def _never(api_key: ApiKey, body: object) -> None:
     raise AssertionError(f"{api_key.name} went the clients' way")
 
 
-async def test_a_transactional_producer_is_refused_for_good() -> None:
+async def test_without_a_topic_nobody_coordinates_a_transactional_id() -> None:
     async with running_node() as node:
         given = await init(node, "tx")
-        assert given.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        assert given.error_code == ErrorCode.NOT_COORDINATOR
         assert (given.producer_id, given.producer_epoch) == (-1, -1)
-        assert not ErrorCode(given.error_code).retriable
         assert (await init(node, "")).error_code == ErrorCode.INVALID_REQUEST
-
-
-async def test_the_log_says_why_a_transactional_producer_is_refused(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async with running_node() as node:
-        await init(node, "payments")
-        told = [each.getMessage() for each in caplog.records if "transactional.id" in each.msg]
-    assert len(told) == 1
-    assert "transactional.id 'payments' is refused: transactions are not served yet" in told[0]
 
 
 async def test_a_full_disk_gives_no_id_and_may_be_asked_again() -> None:

@@ -1,0 +1,132 @@
+"""AddPartitionsToTxn: partitions become part of a transaction, or are looked up in it.
+
+Up to version 3 a client sends it, before it produces. From version 4 on a partition's leader does,
+for the transactions of several producers at once: to add the partition for a client of transaction
+version 2, or to verify that a client of the classic version has added it (KIP-890).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from broker.api.request import Request
+from broker.api.transaction_codes import for_version
+from broker.coordination.keyed_shards import reply_of
+from broker.protocol import messages as m
+from broker.protocol.errors import ErrorCode, KafkaError
+from broker.transactions.machine import ProducerPartitions
+from broker.transactions.transaction import BUMPING, CLASSIC, TopicPartition
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_FIRST_VERSION_OF_BROKERS = 4
+_FIRST_VERSION_WITH_FENCED = 2
+
+_Codes = Mapping[TopicPartition, int]
+
+
+async def add_partitions_to_txn(
+    node: Node, request: Request[m.AddPartitionsToTxnRequest]
+) -> m.AddPartitionsToTxnResponse:
+    body = request.body
+    if request.version >= _FIRST_VERSION_OF_BROKERS:
+        return await _for_brokers(node, request)
+    asked = m.AddPartitionsToTxnTransaction(
+        transactional_id=body.v3_and_below_transactional_id,
+        producer_id=body.v3_and_below_producer_id,
+        producer_epoch=body.v3_and_below_producer_epoch,
+        verify_only=False,
+        topics=body.v3_and_below_topics,
+    )
+    codes = await _result(await _ask(node, request, asked, CLASSIC))
+    return m.AddPartitionsToTxnResponse(
+        results_by_topic_v3_and_below=_by_topic(codes, request.version)
+    )
+
+
+async def _for_brokers(
+    node: Node, request: Request[m.AddPartitionsToTxnRequest]
+) -> m.AddPartitionsToTxnResponse:
+    """All are asked before the first one is waited for, so that they share an append."""
+    body = request.body
+    asked = [await _ask(node, request, each, BUMPING) for each in body.transactions]
+    request.will_wait()
+    return m.AddPartitionsToTxnResponse(
+        results_by_transaction=[
+            m.AddPartitionsToTxnResult(
+                transactional_id=each.transactional_id,
+                topic_results=_by_topic(await _result(outcome), request.version),
+            )
+            for each, outcome in zip(body.transactions, asked, strict=True)
+        ]
+    )
+
+
+class _Asked:
+    """What is known of a transaction's partitions, and the question for the rest."""
+
+    def __init__(self, partitions: Iterable[TopicPartition]) -> None:
+        self.codes: dict[TopicPartition, int] = dict.fromkeys(partitions, ErrorCode.NONE)
+        self.reply: asyncio.Future[Any] | None = None
+
+
+async def _ask(
+    node: Node,
+    request: Request[m.AddPartitionsToTxnRequest],
+    asked: m.AddPartitionsToTxnTransaction,
+    version: int,
+) -> _Asked:
+    """Nothing is added if one of the partitions does not exist."""
+    outcome = _Asked((topic.name, index) for topic in asked.topics for index in topic.partitions)
+    unknown: list[TopicPartition] = []
+    for name, index in outcome.codes:
+        await request.pause()
+        topic = node.metadata.image.topic(name)
+        if topic is None or not 0 <= index < len(topic.partitions):
+            unknown.append((name, index))
+    if unknown:
+        outcome.codes = dict.fromkeys(outcome.codes, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        outcome.codes.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    elif not asked.transactional_id:
+        outcome.codes = dict.fromkeys(outcome.codes, ErrorCode.INVALID_REQUEST)
+    else:
+        producer = ProducerPartitions(
+            asked.transactional_id, asked.producer_id, asked.producer_epoch, list(outcome.codes)
+        )
+        outcome.reply = node.transactions.by_id.ask(
+            asked.transactional_id,
+            lambda machine, ticket, now: (
+                machine.verify_partitions(ticket, producer)
+                if asked.verify_only
+                else machine.add_partitions(ticket, producer, version, now)
+            ),
+        )
+    return outcome
+
+
+async def _result(asked: _Asked) -> _Codes:
+    if asked.reply is None:
+        return asked.codes
+    try:
+        result: ErrorCode | dict[TopicPartition, ErrorCode] = await reply_of(asked.reply)
+    except KafkaError as error:
+        result = error.code
+    return result if isinstance(result, dict) else dict.fromkeys(asked.codes, result)
+
+
+def _by_topic(codes: _Codes, version: int) -> list[m.AddPartitionsToTxnTopicResult]:
+    topics: dict[str, list[m.AddPartitionsToTxnPartitionResult]] = {}
+    for (name, index), code in codes.items():
+        topics.setdefault(name, []).append(
+            m.AddPartitionsToTxnPartitionResult(
+                partition_index=index,
+                partition_error_code=for_version(code, version, _FIRST_VERSION_WITH_FENCED),
+            )
+        )
+    return [
+        m.AddPartitionsToTxnTopicResult(name=name, results_by_partition=results)
+        for name, results in topics.items()
+    ]

@@ -1,0 +1,78 @@
+"""The brokers that transaction markers go to: this one by a call, the others by the network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.metadata.partition_info import NO_LEADER, PartitionInfo
+from broker.peers.channel import Channel, UnansweredError
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
+from broker.transactions.transaction import TopicPartition
+
+if TYPE_CHECKING:
+    from broker.node import Node
+
+_BACKOFF_S, _BACKOFF_MAX_S = 0.05, 1.0
+_ANSWER_S = 5.0
+"""How much longer than the broker's own patience an answer may take."""
+
+
+class MarkerTargets:
+    """Implements `transaction_markers.Leaders`."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._channels: dict[int, Channel] = {}
+
+    def exists(self, partition: TopicPartition) -> bool:
+        return self._info(partition) is not None
+
+    def leader_of(self, partition: TopicPartition) -> int | None:
+        info = self._info(partition)
+        return None if info is None or info.leader == NO_LEADER else info.leader
+
+    def _info(self, partition: TopicPartition) -> PartitionInfo | None:
+        name, index = partition
+        topic = self._node.metadata.image.topic(name)
+        if topic is None or not 0 <= index < len(topic.partitions):
+            return None
+        return topic.partitions[index]
+
+    async def write_markers(
+        self, broker_id: int, body: m.WriteTxnMarkersRequest
+    ) -> m.WriteTxnMarkersResponse:
+        key = ApiKey.WRITE_TXN_MARKERS
+        answer: m.WriteTxnMarkersResponse
+        if broker_id == self._node.node_id:
+            answer = await self._node.ask_own_broker(key, body)
+            return answer
+        channel = self._channel(broker_id)
+        if channel is None:
+            raise UnansweredError(f"the address of broker {broker_id} is not known")
+        patience_s = self._node.config.request_timeout_ms / 1000 + _ANSWER_S
+        answer = await channel.ask(key, body, timeout_s=patience_s)
+        return answer
+
+    def _channel(self, broker_id: int) -> Channel | None:
+        """None for a broker whose address is not known."""
+        address = self._node.role.address_of(broker_id)
+        found = self._channels.get(broker_id)
+        if found is not None and found.address != address:
+            self._channels.pop(broker_id).close()
+            found = None
+        if found is None and address is not None:
+            world = self._node.world
+            found = self._channels[broker_id] = Channel(
+                world.network,
+                address,
+                client_id=f"transaction-markers-of-{self._node.node_id}",
+                random=world.random,
+                backoff_s=_BACKOFF_S,
+                backoff_max_s=_BACKOFF_MAX_S,
+            )
+        return found
+
+    def close(self) -> None:
+        for channel in self._channels.values():
+            channel.close()

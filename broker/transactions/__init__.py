@@ -1,0 +1,1 @@
+"""The rules of transactions: one transactional id after the other, without input or output."""
