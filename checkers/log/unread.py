@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.checker import Checker, Need, of_facts
-from checkers.clauses import LOSS, UNCOMMITTED, never
+from checkers.clauses import LOSS, UNCOMMITTED, WITHOUT, never
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.values import LOST, UNSEEN
 from checkers.log.facts import SEND, LogFacts
@@ -139,6 +139,7 @@ CHECKERS = (
         look=of_facts(torn_transactions),
         rows=(
             UNCOMMITTED,
+            WITHOUT,
             *LOSS,
             never("Either all records of a transaction are read, or none."),
         ),

@@ -52,6 +52,8 @@ class GroupMember:
         self._submitted: dict[str, int] = {}
         """By key: the last offset that was left to the library. It never commits the same again, so
         its end would never come."""
+        self._transforming: tuple[dict[str, Any], int] = {}, 0
+        """What the transaction under way commits, and its number among background operations."""
         self._taken: dict[str, list[int]] = {}
         """By key: offsets of polled records that wait to be transformed, of a member that commits
         in transactions. A transaction that is aborted leaves them here: none is polled again."""
@@ -69,14 +71,13 @@ class GroupMember:
                 return Prepared(Invocation("commit", value))
             return self._prepare_background(invocation, value)
         if invocation.f == "transform":
-            return Prepared(self._prepare_transform(invocation.value))
+            return self._prepare_transform(invocation.value)
         if invocation.f == "committed":
             return Prepared(Invocation("committed", {**invocation.value, **self._who()}))
         return Prepared(invocation)
 
     def _prepare_background(self, invocation: Invocation, value: dict[str, Any]) -> Prepared:
-        taken = self._abandoned.union(self._background)
-        number = next((at for at in range(_BACKGROUND_MAX) if at not in taken), None)
+        number = self._free_number()
         submitted = self._submitted.items()
         new = dict(value["offsets"].items() - submitted)
         if number is None or not new:
@@ -89,18 +90,27 @@ class GroupMember:
         begun = Beside(self._now_ns() + 1, "invoke", "commit", value, background=number)
         return Prepared(Invocation(invocation.f, number), (begun,))
 
-    def _prepare_transform(self, wanted: Mapping[str, Any]) -> Invocation:
+    def _free_number(self) -> int | None:
+        taken = self._abandoned.union(self._background)
+        return next((at for at in range(_BACKGROUND_MAX) if at not in taken), None)
+
+    def _prepare_transform(self, wanted: Mapping[str, Any]) -> Prepared:
         """From the topic for outputs and the value of the first: the oldest inputs, and an output
-        for each. A poll, if there is nothing to be transformed."""
+        for each. A poll, if there is nothing to be transformed. The offsets that go with it are a
+        commit in the background, which ends as the transaction does."""
         found = [(key, offset) for key, offsets in self._taken.items() for offset in offsets]
         if not found:
-            return Invocation("poll", [["poll"]])
+            return Prepared(Invocation("poll", [["poll"]]))
         found = found[: wanted["most"]]
         out = [
             [f"{wanted['topic']}-{place_of(key).partition}", [None, wanted["first"] + at]]
             for at, (key, _) in enumerate(found)
         ]
-        return Invocation("transform", {"in": [[key, at] for key, at in found], "out": out})
+        value = {"in": [[key, at] for key, at in found], "out": out}
+        number = self._free_number() or 0
+        self._transforming = {**self._who(), "offsets": self.offsets_after(value)}, number
+        begun = Beside(self._now_ns() + 1, "invoke", "commit", self._transforming[0], None, number)
+        return Prepared(Invocation("transform", value), (begun,))
 
     def offsets_after(self, transform: Mapping[str, Any]) -> dict[str, int]:
         """What a transaction commits that transforms these inputs."""
@@ -111,7 +121,9 @@ class GroupMember:
             for key, offset in completion.value["in"]:
                 if offset in self._taken.get(key, ()):
                     self._taken[key].remove(offset)
-        return replace(completion, beside=[*completion.beside, *self._beside()])
+        (value, number), error = self._transforming, completion.error
+        ended = Beside(self._now_ns(), completion.type, "commit", value, error, number)
+        return replace(completion, beside=[*completion.beside, *self._beside(), ended])
 
     def _who(self) -> dict[str, Any]:
         generation, member = self._driver.membership()

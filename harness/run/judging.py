@@ -273,6 +273,7 @@ def contract_of(plan: Plan) -> Contract:
         idempotence=plan.enable_idempotence,
         retries=plan.retries,
         isolation_level=plan.isolation_level,
+        transactions=plan.transactions,
         unclean_leader_election=plan.is_unclean,
         min_insync_replicas=plan.min_insync_replicas,
         replication_factor=plan.replication_factor,
