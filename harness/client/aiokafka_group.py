@@ -56,6 +56,7 @@ def group_arguments(subscription: Subscription) -> dict[str, Any]:
 class AiokafkaMember(ConsumerRebalanceListener):  # type: ignore[misc]
     def __init__(self, consumer: AIOKafkaConsumer, subscription: Subscription) -> None:
         self.consumer = consumer
+        self.group = subscription.group
         self._notices: list[Notice] = []
         self._committed: list[Committed] = []
         self._commits: dict[asyncio.Task[None], None] = {}

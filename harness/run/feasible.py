@@ -21,7 +21,7 @@ from harness.registry import REGISTRY, is_ours
 from harness.run.plan import Plan
 from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
-from harness.run.workload import memberships, workload_of
+from harness.run.workload import memberships, transactional_ids, workload_of
 from nemesis import ALL, parse
 from nemesis.base import Ground
 from nemesis.plan import needed_ms
@@ -63,6 +63,7 @@ def ground_of(plan: Plan) -> Ground:
         flushes=kind.flushes,
         members=tuple(members),
         groups=tuple(sorted({each.group for each in members.values()})),
+        transactional_ids=transactional_ids(plan),
     )
 
 

@@ -39,6 +39,7 @@ from reports.faults import bands
 from reports.groups_seen import groups_seen
 from reports.protocol_states import count_states
 from reports.served import served_again
+from reports.transactions_seen import transactions_seen
 
 _LOG = logging.getLogger(__name__)
 _LACKS: Mapping[DoubtKind, Need] = {
@@ -213,7 +214,8 @@ def _survived(
     try:
         calls = Calls(history)
         groups = groups_seen(calls, plan.concurrency)
-        figures = Figures(states=count_states(directory, end_ns, groups))
+        states = count_states(directory, end_ns, groups, transactions_seen(calls))
+        figures = Figures(states=states)
         struck = bands(nemesis, nodes, calls.end_of_all_ns)
         figures["served_again"] = served_again(calls, struck, plan.concurrency)
         found = survived(directory, nemesis, times_ns[is_write], nodes, end_ns)

@@ -18,7 +18,7 @@ from harness.client.base import Invocation
 from harness.client.driver import place_of
 from harness.client.instant import InstantClient, Memory
 from tests.unit.checkers.stories import told
-from workloads import TO_COME, WORKLOADS, make_workload
+from workloads import WORKLOADS, make_workload
 from workloads.base import Load, Workload
 from workloads.register import Register
 
@@ -226,12 +226,6 @@ def test_a_made_topic_has_one_life() -> None:
 def test_a_name_nobody_knows_is_told() -> None:
     with pytest.raises(ValueError, match="unknown workload 'bagel'; choose one of queue"):
         make_workload("bagel", load())
-
-
-@pytest.mark.parametrize("name", list(TO_COME))
-def test_a_workload_to_come_says_what_it_waits_for(name: str) -> None:
-    with pytest.raises(ValueError, match="waits for"):
-        make_workload(name, load())
 
 
 def test_an_administrator_asks_in_the_end_for_the_topics_it_had_last() -> None:
