@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from broker.inspect import TransactionState
 from harness.sim.invariants.base import Cost, Violation
+from harness.sim.invariants.new_batches import NewBatches
 from harness.sim.invariants.step import Step
 from harness.sim.invariants.transaction_log import LoggedTransaction, Transition
 
@@ -39,6 +40,7 @@ class DecidedTransactions:
 
     def __init__(self) -> None:
         self.looks = 0
+        self._new = NewBatches()
 
     def check(self, step: Step) -> Violation | None:
         for transition in step.scene.transactions.follow(step):
@@ -51,7 +53,7 @@ class DecidedTransactions:
     def _check_markers(self, step: Step) -> Violation | None:
         prepared = step.scene.transactions.prepared
         for replica in step.replicas.values():
-            for _, batch in replica.log.grown:
+            for batch in self._new.of(replica).batches:
                 if batch.marker is None:
                     continue
                 self.looks += 1

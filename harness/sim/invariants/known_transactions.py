@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from broker.inspect import TransactionState, producers
 from harness.sim.invariants.base import METADATA, Cost, Violation
+from harness.sim.invariants.new_batches import NewBatches
 from harness.sim.invariants.replica import Replica
 from harness.sim.invariants.step import Step
 from harness.sim.invariants.transaction_log import LoggedTransaction
@@ -28,6 +29,7 @@ class KnownTransactions:
 
     def __init__(self) -> None:
         self.looks = 0
+        self._new = NewBatches()
 
     def check(self, step: Step) -> Violation | None:
         step.scene.transactions.follow(step)
@@ -44,7 +46,8 @@ class KnownTransactions:
         return None
 
     def _look(self, step: Step, replica: Replica) -> str | None:
-        touched = {batch.producer_id for _, batch in replica.log.grown if batch.is_transactional}
+        new = self._new.of(replica).batches
+        touched = {batch.producer_id for batch in new if batch.is_transactional}
         process = step.scene.process(replica.node)
         if not touched or process is None:
             return None

@@ -7,40 +7,31 @@ log whose beginning was deleted, compacted or damaged is left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from broker.inspect import SeenBatch
 from harness.sim.invariants.base import METADATA, Cost, Key, Violation
+from harness.sim.invariants.new_batches import NewBatches
 from harness.sim.invariants.replica import Replica
 from harness.sim.invariants.step import Step
 
 
 class _Opened:
-    """The transactions of one replica's log; goes on where it stopped."""
+    """The transactions of one replica's log."""
 
-    def __init__(self, replica: Replica) -> None:
-        self.replica = replica
-        self._begin()
-
-    def _begin(self) -> None:
+    def __init__(self) -> None:
         self._open: dict[int, int] = {}
         self._ended: list[tuple[int, int]] = []
-        """First offset and offset of the marker, of ended transactions that may be unstable."""
-        self._count = 0
-        self._last: SeenBatch | None = None
+        """First offset and offset of the marker, of ended transactions."""
 
-    def follow(self) -> None:
-        batches = self.replica.log.batches
-        is_grown = 0 < self._count <= len(batches) and batches[self._count - 1] == self._last
-        if not is_grown:
-            self._begin()
-        for batch in batches[self._count :]:
+    def take(self, batches: Sequence[SeenBatch]) -> None:
+        for batch in batches:
             if not batch.is_transactional:
                 continue
             if not batch.is_control:
                 self._open.setdefault(batch.producer_id, batch.base_offset)
             elif batch.marker is not None and batch.producer_id in self._open:
                 self._ended.append((self._open.pop(batch.producer_id), batch.base_offset))
-        self._count = len(batches)
-        self._last = batches[-1] if batches else None
 
     def last_stable(self, high_watermark: int) -> int:
         # A truncation may lower the mark of a follower, so nothing is forgotten by it.
@@ -54,6 +45,7 @@ class LastStable:
 
     def __init__(self) -> None:
         self.looks = 0
+        self._new = NewBatches()
         self._opened: dict[tuple[str, Key], _Opened] = {}
         self._marks: dict[tuple[str, int, Key], tuple[int, int]] = {}
 
@@ -70,10 +62,9 @@ class LastStable:
 
     def _wrong(self, replica: Replica) -> str | None:
         place = (replica.node, replica.key)
-        opened = self._opened.get(place)
-        if opened is None or opened.replica is not replica:
-            opened = self._opened[place] = _Opened(replica)
-        opened.follow()
+        batches, is_anew = self._new.of(replica)
+        opened = self._opened[place] = _Opened() if is_anew else self._opened[place]
+        opened.take(batches)
         log = replica.seen_log
         begins_at_zero = replica.log.batches and replica.log.batches[0].base_offset == 0
         if not begins_at_zero or replica.log.problem is not None or log.start > 0:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from broker.inspect import SeenBatch, TransactionState
 from harness.sim.invariants.base import METADATA, Cost, Violation
+from harness.sim.invariants.new_batches import NewBatches
 from harness.sim.invariants.replica import Replica
 from harness.sim.invariants.step import Step
 from harness.sim.invariants.transaction_log import LoggedTransaction, Slot
@@ -29,6 +30,7 @@ class MarkersEverywhere:
 
     def __init__(self) -> None:
         self.looks = 0
+        self._new = NewBatches()
         self._marked: dict[Slot, set[tuple[int, int, bool]]] = {}
         """By partition, each marker that some replica of it has shown."""
         self._followed: set[Slot] = set()
@@ -54,7 +56,7 @@ class MarkersEverywhere:
     def _look(self, replica: Replica) -> str | None:
         slot = (replica.topic, replica.key[1])
         self._followed.add(slot)
-        for _, batch in replica.log.grown:
+        for batch in self._new.of(replica).batches:
             if batch.marker is not None:
                 problem = self._both(slot, batch) or _older(replica, batch)
                 if problem is not None:

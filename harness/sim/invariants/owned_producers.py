@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from broker.inspect import TransactionState
 from harness.sim.invariants.base import METADATA, Cost, Violation
+from harness.sim.invariants.new_batches import NewBatches
 from harness.sim.invariants.step import Step
 from harness.sim.invariants.transaction_log import Transition
 
@@ -20,6 +21,7 @@ class OwnedProducers:
 
     def __init__(self) -> None:
         self.looks = 0
+        self._new = NewBatches()
         self._owners: dict[int, str] = {}
         self._given: dict[str, set[tuple[int, int]]] = {}
 
@@ -54,7 +56,7 @@ class OwnedProducers:
         for replica in step.replicas.values():
             if replica.key == METADATA:
                 continue
-            for _, batch in replica.log.grown:
+            for batch in self._new.of(replica).batches:
                 owner = self._owners.get(batch.producer_id)
                 if owner is None or batch.is_control:
                     continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from broker.inspect import SeenBatch, producers
 from harness.sim.invariants.base import METADATA, Cost, Key, Violation
+from harness.sim.invariants.new_batches import NewBatches
 from harness.sim.invariants.replica import Replica
 from harness.sim.invariants.step import Step
 
@@ -22,7 +23,8 @@ class SequencesFollow:
 
     def __init__(self) -> None:
         self.looks = 0
-        self._known: dict[tuple[str, Key], tuple[Replica, dict[int, SeenBatch]]] = {}
+        self._new = NewBatches()
+        self._last: dict[tuple[str, Key], dict[int, SeenBatch]] = {}
 
     def check(self, step: Step) -> Violation | None:
         for replica in step.replicas.values():
@@ -39,12 +41,9 @@ class SequencesFollow:
             return None
         if producers(process, replica.topic, replica.key[1], ()) is None:
             return None
+        batches, is_anew = self._new.of(replica)
         place = (replica.node, replica.key)
-        known, last = self._known.get(place, (None, {}))
-        batches = [batch for _, batch in replica.log.grown]
-        if known is not replica or replica.log.cut_at is not None:
-            last, batches = {}, replica.log.batches
-        self._known[place] = (replica, last)
+        last = self._last[place] = {} if is_anew else self._last[place]
         for batch in batches:
             if batch.producer_id < 0 or batch.is_control:
                 continue
