@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.metadata.partition_info import NO_LEADER, PartitionInfo
-from broker.peers.channel import Channel, UnansweredError
+from broker.peers.broker_channels import BrokerChannels
+from broker.peers.channel import UnansweredError
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.transactions.transaction import TopicPartition
@@ -13,7 +14,6 @@ from broker.transactions.transaction import TopicPartition
 if TYPE_CHECKING:
     from broker.node import Node
 
-_BACKOFF_S, _BACKOFF_MAX_S = 0.05, 1.0
 _ANSWER_S = 5.0
 """How much longer than the broker's own patience an answer may take."""
 
@@ -23,7 +23,11 @@ class MarkerTargets:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._channels: dict[int, Channel] = {}
+        self._channels = BrokerChannels(
+            node.world,
+            lambda broker_id: node.role.address_of(broker_id),
+            f"transaction-markers-of-{node.node_id}",
+        )
 
     def exists(self, partition: TopicPartition) -> bool:
         return self._info(partition) is not None
@@ -47,32 +51,12 @@ class MarkerTargets:
         if broker_id == self._node.node_id:
             answer = await self._node.ask_own_broker(key, body)
             return answer
-        channel = self._channel(broker_id)
+        channel = self._channels.to(broker_id)
         if channel is None:
             raise UnansweredError(f"the address of broker {broker_id} is not known")
         patience_s = self._node.config.request_timeout_ms / 1000 + _ANSWER_S
         answer = await channel.ask(key, body, timeout_s=patience_s)
         return answer
 
-    def _channel(self, broker_id: int) -> Channel | None:
-        """None for a broker whose address is not known."""
-        address = self._node.role.address_of(broker_id)
-        found = self._channels.get(broker_id)
-        if found is not None and found.address != address:
-            self._channels.pop(broker_id).close()
-            found = None
-        if found is None and address is not None:
-            world = self._node.world
-            found = self._channels[broker_id] = Channel(
-                world.network,
-                address,
-                client_id=f"transaction-markers-of-{self._node.node_id}",
-                random=world.random,
-                backoff_s=_BACKOFF_S,
-                backoff_max_s=_BACKOFF_MAX_S,
-            )
-        return found
-
     def close(self) -> None:
-        for channel in self._channels.values():
-            channel.close()
+        self._channels.close()

@@ -6,14 +6,12 @@ markers go to the brokers.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from broker.coordination.internal_topics import InternalTopic
-from broker.coordination.keyed_shards import KeyedShards, reply_of
-from broker.coordination.shard import Shard, ShardSettings, ShardState, Surroundings
+from broker.coordination.keyed_shards import KeyedShards
+from broker.coordination.shard import ShardSettings, Surroundings
 from broker.coordination.shards import Shards
 from broker.coordination.step import Now, Step, Ticket
 from broker.marker_targets import MarkerTargets
@@ -22,22 +20,16 @@ from broker.metadata.internal_topics import TRANSACTIONS_TOPIC
 from broker.partition import Partition
 from broker.peers.channel import UnansweredError
 from broker.protocol.errors import ErrorCode, KafkaError
+from broker.transaction_ends import TransactionEnds
 from broker.transaction_events import tell_of_step
-from broker.transaction_markers import Outgoing, TransactionMarkers
 from broker.transactions.initialising import NeedsProducerId
 from broker.transactions.machine import TransactionMachine
 from broker.transactions.settings import TransactionSettings
-from broker.transactions.transaction import Transaction
 
 if TYPE_CHECKING:
     from broker.config.broker import BrokerConfig
     from broker.node import Node
 
-_log = logging.getLogger(__name__)
-
-_RETRY_S = 0.1
-
-_Shard = Shard[TransactionMachine]
 RunWithId = Callable[[TransactionMachine, Ticket, Now, int | None], Step]
 
 
@@ -47,10 +39,7 @@ class TransactionCoordinator:
         self._targets = MarkerTargets(node)
         self.shards = Shards(TRANSACTIONS_TOPIC, self.make_machine, self._surroundings)
         self.by_id = KeyedShards(self.shards, lambda: self.topic)
-        self._markers = TransactionMarkers(self._targets, node.spawn)
-        self._looking: dict[_Shard, None] = {}
-        self._sending: dict[tuple[_Shard, str, int, int], None] = {}
-        """Prepared transactions by shard, transactional id, producer id and epoch."""
+        self._ends = TransactionEnds(self._targets, node.spawn)
 
     def make_machine(self) -> TransactionMachine:
         """One that has seen no record yet."""
@@ -113,84 +102,18 @@ class TransactionCoordinator:
     def role_changed(self, partition: Partition, is_held: bool) -> None:
         self.shards.role_changed(partition, is_held)
         if partition.topic == TRANSACTIONS_TOPIC:
-            self._sending = {
-                key: None for key in self._sending if key[0].state is not ShardState.CLOSED
-            }
+            self._ends.shards_changed()
 
     def close(self) -> None:
         self.shards.close()
-        self._markers.close()
+        self._ends.close()
         self._targets.close()
 
-    # Markers
-
     def _decided(self, partition: Partition, step: Step) -> None:
-        """With every step. One that writes may have prepared a transaction; one that neither
-        writes nor replies may be the first after a load, which finds them prepared."""
         tell_of_step(partition, step)
         shard = self.shards.find(partition.index)
-        if shard is None or shard in self._looking or (step.replies and not step.records):
-            return
-        if shard.machine.has_prepared:
-            self._looking[shard] = None
-            self._node.spawn(self._look(shard))
-
-    async def _look(self, shard: _Shard) -> None:
-        """Sends the markers of what is prepared and committed."""
-        while shard.state is ShardState.ACTIVE:
-            # Before the question: what is decided after it needs a look of its own.
-            self._looking.pop(shard, None)
-            try:
-                prepared = await reply_of(
-                    shard.ask(lambda machine, ticket, _: machine.prepared(ticket))
-                )
-            except KafkaError as problem:
-                _log.info("%d: no markers are sent yet: %s", shard.partition.index, problem)
-                if shard in self._looking:
-                    return
-                self._looking[shard] = None
-                await asyncio.sleep(_RETRY_S)
-                continue
-            for each in prepared:
-                self._send(shard, each)
-            return
-        self._looking.pop(shard, None)
-
-    def _send(self, shard: _Shard, transaction: Transaction) -> None:
-        key = (shard, transaction.transactional_id, *transaction.identity)
-        if key in self._sending:
-            return
-        self._sending[key] = None
-
-        def done() -> None:
-            self._node.spawn(self._complete(shard, transaction))
-
-        self._markers.send(
-            Outgoing(
-                transaction,
-                shard.partition.index,
-                shard.leader_epoch,
-                lambda: shard.state is ShardState.CLOSED,
-                done,
-                dict(transaction.partitions),
-            )
-        )
-
-    async def _complete(self, shard: _Shard, transaction: Transaction) -> None:
-        """Until it is written, or another coordinator has to do it."""
-        code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        while code and shard.state is not ShardState.CLOSED:
-            try:
-                code = await reply_of(
-                    shard.ask(
-                        lambda machine, ticket, now: machine.complete(ticket, transaction, now)
-                    )
-                )
-            except KafkaError as problem:
-                code = problem.code
-            if code:
-                await asyncio.sleep(_RETRY_S)
-        self._sending.pop((shard, transaction.transactional_id, *transaction.identity), None)
+        if shard is not None:
+            self._ends.step_taken(shard, step)
 
 
 def transaction_settings(config: BrokerConfig) -> TransactionSettings:

@@ -8,7 +8,6 @@ version 2, or to verify that a client of the classic version has added it (KIP-8
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from broker.api.request import Request
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 _FIRST_VERSION_OF_BROKERS = 4
 _FIRST_VERSION_WITH_FENCED = 2
 
-_Codes = Mapping[TopicPartition, int]
-
 
 async def add_partitions_to_txn(
     node: Node, request: Request[m.AddPartitionsToTxnRequest]
@@ -41,9 +38,9 @@ async def add_partitions_to_txn(
         verify_only=False,
         topics=body.v3_and_below_topics,
     )
-    codes = await _result(await _ask(node, request, asked, CLASSIC))
+    outcome = await _ask(node, request, asked, CLASSIC)
     return m.AddPartitionsToTxnResponse(
-        results_by_topic_v3_and_below=_by_topic(codes, request.version)
+        results_by_topic_v3_and_below=await _results(outcome, request)
     )
 
 
@@ -58,7 +55,7 @@ async def _for_brokers(
         results_by_transaction=[
             m.AddPartitionsToTxnResult(
                 transactional_id=each.transactional_id,
-                topic_results=_by_topic(await _result(outcome), request.version),
+                topic_results=await _results(outcome, request),
             )
             for each, outcome in zip(body.transactions, asked, strict=True)
         ]
@@ -68,8 +65,14 @@ async def _for_brokers(
 class _Asked:
     """What is known of a transaction's partitions, and the question for the rest."""
 
-    def __init__(self, partitions: Iterable[TopicPartition]) -> None:
-        self.codes: dict[TopicPartition, int] = dict.fromkeys(partitions, ErrorCode.NONE)
+    def __init__(self, topics: list[m.AddPartitionsToTxnTopic]) -> None:
+        self.topics = topics
+        self.partitions: list[TopicPartition] = [
+            (topic.name, index) for topic in topics for index in topic.partitions
+        ]
+        self.codes: dict[TopicPartition, int] = {}
+        """For single partitions; `code` is for all others."""
+        self.code: int = ErrorCode.NONE
         self.reply: asyncio.Future[Any] | None = None
 
 
@@ -80,21 +83,19 @@ async def _ask(
     version: int,
 ) -> _Asked:
     """Nothing is added if one of the partitions does not exist."""
-    outcome = _Asked((topic.name, index) for topic in asked.topics for index in topic.partitions)
-    unknown: list[TopicPartition] = []
-    for name, index in outcome.codes:
+    outcome = _Asked(asked.topics)
+    for name, index in outcome.partitions:
         await request.pause()
         topic = node.metadata.image.topic(name)
         if topic is None or not 0 <= index < len(topic.partitions):
-            unknown.append((name, index))
-    if unknown:
-        outcome.codes = dict.fromkeys(outcome.codes, ErrorCode.OPERATION_NOT_ATTEMPTED)
-        outcome.codes.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            outcome.codes[name, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if outcome.codes:
+        outcome.code = ErrorCode.OPERATION_NOT_ATTEMPTED
     elif not asked.transactional_id:
-        outcome.codes = dict.fromkeys(outcome.codes, ErrorCode.INVALID_REQUEST)
+        outcome.code = ErrorCode.INVALID_REQUEST
     else:
         producer = ProducerPartitions(
-            asked.transactional_id, asked.producer_id, asked.producer_epoch, list(outcome.codes)
+            asked.transactional_id, asked.producer_id, asked.producer_epoch, outcome.partitions
         )
         outcome.reply = node.transactions.by_id.ask(
             asked.transactional_id,
@@ -107,26 +108,30 @@ async def _ask(
     return outcome
 
 
-async def _result(asked: _Asked) -> _Codes:
-    if asked.reply is None:
-        return asked.codes
-    try:
-        result: ErrorCode | dict[TopicPartition, ErrorCode] = await reply_of(asked.reply)
-    except KafkaError as error:
-        result = error.code
-    return result if isinstance(result, dict) else dict.fromkeys(asked.codes, result)
-
-
-def _by_topic(codes: _Codes, version: int) -> list[m.AddPartitionsToTxnTopicResult]:
-    topics: dict[str, list[m.AddPartitionsToTxnPartitionResult]] = {}
-    for (name, index), code in codes.items():
-        topics.setdefault(name, []).append(
-            m.AddPartitionsToTxnPartitionResult(
-                partition_index=index,
-                partition_error_code=for_version(code, version, _FIRST_VERSION_WITH_FENCED),
+async def _results(
+    asked: _Asked, request: Request[m.AddPartitionsToTxnRequest]
+) -> list[m.AddPartitionsToTxnTopicResult]:
+    """In the form of the request."""
+    if asked.reply is not None:
+        try:
+            result: ErrorCode | dict[TopicPartition, int] = await reply_of(asked.reply)
+        except KafkaError as error:
+            result = error.code
+        if isinstance(result, dict):
+            asked.codes = result
+        else:
+            asked.code = result
+    results: list[m.AddPartitionsToTxnTopicResult] = []
+    for topic in asked.topics:
+        parts: list[m.AddPartitionsToTxnPartitionResult] = []
+        for index in topic.partitions:
+            await request.pause()
+            code = asked.codes.get((topic.name, index), asked.code)
+            code = for_version(code, request.version, _FIRST_VERSION_WITH_FENCED)
+            parts.append(
+                m.AddPartitionsToTxnPartitionResult(
+                    partition_index=index, partition_error_code=code
+                )
             )
-        )
-    return [
-        m.AddPartitionsToTxnTopicResult(name=name, results_by_partition=results)
-        for name, results in topics.items()
-    ]
+        results.append(m.AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=parts))
+    return results

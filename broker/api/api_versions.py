@@ -24,6 +24,8 @@ _FEATURES = {
     "metadata.version": (7, 25),
     # 1: groups may use the new consumer protocol (KIP-848).
     "group.version": (0, 1),
+    # 2: every transaction has an epoch of its own, and brokers add its partitions (KIP-890).
+    "transaction.version": (0, 2),
 }
 """The versions that are supported. The last one of each is always in use."""
 

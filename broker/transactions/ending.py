@@ -26,6 +26,7 @@ from broker.transactions.state import TransactionState
 from broker.transactions.transaction import (
     BUMPING,
     CLASSIC,
+    EPOCH_MAX,
     LAST_CLIENT_EPOCH,
     NO_PRODUCER_ID,
     Transaction,
@@ -72,7 +73,8 @@ def end_bumping(
     )
     if before.producer_id != producer_id and not repeats_last_epoch:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    is_repeated = repeats_last_epoch or before.producer_epoch == epoch + 1
+    # An abort by the coordinator may have used the very last epoch, which no client can go on with.
+    is_repeated = repeats_last_epoch or before.producer_epoch == epoch + 1 < EPOCH_MAX
     has_ended = before.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
     if is_repeated and has_ended:
         return _repeated(before, commit=commit)

@@ -9,6 +9,7 @@ from broker.protocol.errors import ErrorCode
 from broker.transactions.state import TransactionState
 from broker.transactions.transaction import (
     BUMPING,
+    EPOCH_MAX,
     LAST_CLIENT_EPOCH,
     NO_EPOCH,
     NO_PRODUCER_ID,
@@ -60,7 +61,7 @@ def initialise(
     if asked.expected is not None and not _may_go_on(before, *asked.expected):
         return ErrorCode.PRODUCER_FENCED
     if before.state is TransactionState.ONGOING:
-        return Initialised(fenced(before, now_ms), NO_EPOCH)
+        return Initialised(fenced(before, now_ms), before.producer_epoch)
     return _next_epoch(before, last_epoch, asked, now_ms)
 
 
@@ -89,11 +90,14 @@ def _next_epoch(
 ) -> Initialised | ErrorCode | NeedsProducerId:
     expected_epoch = None if asked.expected is None else asked.expected[1]
     goes_on = expected_epoch is not None
-    if before.is_exhausted and expected_epoch in (None, before.producer_epoch):
+    present = [before.producer_epoch]
+    if before.producer_epoch == EPOCH_MAX:
+        present.append(last_epoch)  # an abort by the coordinator has taken the last one
+    if before.is_exhausted and (expected_epoch is None or expected_epoch in present):
         if asked.fresh_id is None:
             return NEEDS_PRODUCER_ID
         after = before.initialised(asked.fresh_id, 0, asked.timeout_ms, now_ms)
-        return Initialised(after, before.producer_epoch if goes_on else NO_EPOCH)
+        return Initialised(after, NO_EPOCH if expected_epoch is None else expected_epoch)
     if goes_on and before.producer_epoch not in (NO_EPOCH, expected_epoch):
         if expected_epoch != last_epoch or last_epoch == NO_EPOCH:
             return ErrorCode.PRODUCER_FENCED

@@ -7,7 +7,8 @@ shell sends markers to the partitions, when the decision is committed and as oft
 coordinator that takes over finds the decision in its log and sends the markers again.
 
 The epoch before the last InitProducerId is not in Kafka's records. It is kept beside them, so that
-a repetition of that request is known until another coordinator takes over.
+a repetition of that request is known until another coordinator takes over. The epoch before an end
+of transaction version 2 follows from the record.
 """
 
 from __future__ import annotations
@@ -111,6 +112,8 @@ class TransactionMachine:
     def _last_epoch_of(self, transaction: Transaction | None) -> int:
         if transaction is None:
             return NO_EPOCH
+        if transaction.epoch_before_end != NO_EPOCH:
+            return transaction.epoch_before_end
         found = self._last_epochs.get(transaction.transactional_id)
         if found is None or found.identity != transaction.identity:
             return NO_EPOCH
@@ -172,19 +175,11 @@ class TransactionMachine:
             case ErrorCode():
                 return reply(ticket, _already_ended(before, result, version))
             case Transaction():
-                return self._end(ticket, before, result, version)
-
-    def _end(
-        self, ticket: Ticket, before: Transaction | None, after: Transaction, version: int
-    ) -> Step:
-        if version >= BUMPING and before is not None:
-            last = _LastEpoch(after.identity, before.producer_epoch)
-            self._last_epochs[after.transactional_id] = last
-        return Step(
-            [records.record(after)],
-            [Reply(ticket, _ended(after.completed(after.updated_ms), version))],
-            lambda code, _: reply(ticket, m.EndTxnResponse(error_code=code)),
-        )
+                return Step(
+                    [records.record(result)],
+                    [Reply(ticket, _ended(result.completed(now.wall_ms), version))],
+                    lambda code, _: reply(ticket, m.EndTxnResponse(error_code=code)),
+                )
 
     # Markers
 
@@ -204,9 +199,6 @@ class TransactionMachine:
         if found is None or not found.state.is_prepared or found.identity != ended.identity:
             return reply(ticket, ErrorCode.NONE)
         after = found.completed(now.wall_ms)
-        last = self._last_epoch_of(found)
-        if last != NO_EPOCH:
-            self._last_epochs[after.transactional_id] = _LastEpoch(after.identity, last)
         return Step(
             [records.record(after)],
             [Reply(ticket, ErrorCode.NONE)],

@@ -26,6 +26,16 @@ BUMPING = 2
 """The transaction version in which every transaction has an epoch of its own (KIP-890)."""
 
 
+_ENDS = frozenset(
+    {
+        TransactionState.PREPARE_COMMIT,
+        TransactionState.PREPARE_ABORT,
+        TransactionState.COMPLETE_COMMIT,
+        TransactionState.COMPLETE_ABORT,
+    }
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
     transactional_id: str
@@ -52,6 +62,16 @@ class Transaction:
     def is_exhausted(self) -> bool:
         """Whether no client may get another epoch of this producer id."""
         return self.producer_epoch >= LAST_CLIENT_EPOCH
+
+    @property
+    def epoch_before_end(self) -> int:
+        """The epoch that the client had before an end of version 2, which raised it; NO_EPOCH
+        after anything else."""
+        if self.client_version < BUMPING or self.state not in _ENDS:
+            return NO_EPOCH
+        if self.producer_epoch == 0:  # the producer id is another one, too
+            return LAST_CLIENT_EPOCH
+        return self.producer_epoch - 1
 
     # Transitions
 

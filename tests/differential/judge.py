@@ -30,6 +30,7 @@ class Kind(Enum):
     REFUSED = "Kafka accepts, our broker refuses"
     ACCEPTED = "Kafka refuses, our broker accepts"
     GROUPS = "Groups"
+    TRANSACTIONS = "Transactions"
     FORMS = "The same answer in another form"
 
 

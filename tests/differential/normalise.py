@@ -36,6 +36,7 @@ SYMBOLS: Mapping[str, str] = {
     "last_timestamp": "time",
     "last_fetch_timestamp": "time",
     "last_caught_up_timestamp": "time",
+    "transaction_start_time_ms": "time",
 }
 """The kind of symbol for each field whose values differ between any two brokers."""
 
@@ -49,7 +50,7 @@ IDENTITY = (
     "api_key", "name", "topic_name", "topic", "topic_id", "group_id", "key", "resource_type",
     "resource_name", "partition_index", "partition_id", "partition",
     "index", "node_id", "broker_id", "replica_id", "log_dir", "member_id", "group_instance_id",
-    "producer_id",
+    "transactional_id", "producer_id",
 )  # fmt: skip
 """Fields that tell the elements of an array apart."""
 

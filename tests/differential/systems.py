@@ -27,6 +27,8 @@ PROPERTIES: Mapping[str, str] = {
     "group.consumer.max.size": "3",
     "offsets.topic.num.partitions": "2",
     "transaction.state.log.num.partitions": "2",
+    # By default transactions that are open for too long are looked for every ten seconds.
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
     "log.segment.delete.delay.ms": "100",
 }
 """Settings of both nodes."""

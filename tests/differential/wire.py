@@ -11,6 +11,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
+from kio.serial.errors import OutOfBoundValue
+
 from broker.protocol import codec, frames
 from broker.protocol import messages as m
 from broker.protocol.apis import api_name, response_header_version
@@ -135,7 +137,11 @@ def decoded_response(api_key: int, version: int, body: bytes) -> Plain:
         raise DisagreementError(
             f"{len(body) - end} bytes are left after {api_name(api_key)} v{version}"
         )
-    theirs, their_end = their_value(their_class(response, version), body)
+    try:
+        theirs, their_end = their_value(their_class(response, version), body)
+    except OutOfBoundValue:
+        # kio has dates and none before 1970. A transaction that has not begun starts at -1.
+        return plain_of(response.struct, version, message)
     ours = to_theirs(response.struct, version, their_class(response, version), message)
     if (ours, end) != (theirs, their_end):
         raise DisagreementError(f"our codec decodes {ours}, kio {theirs}")

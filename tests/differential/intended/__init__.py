@@ -16,6 +16,7 @@ from tests.differential.intended import (
     groups,
     refused,
     settings,
+    transactions,
 )
 from tests.differential.judge import Intended
 
@@ -26,5 +27,6 @@ INTENDED: Sequence[Intended] = (
     *refused.ENTRIES,
     *accepted.ENTRIES,
     *groups.ENTRIES,
+    *transactions.ENTRIES,
     *forms.ENTRIES,
 )

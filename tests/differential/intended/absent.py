@@ -10,7 +10,6 @@ from tests.differential.judge import Intended, Kind
 _TABLE = "the_table/named"
 
 _APIS: Mapping[str, Sequence[int]] = {
-    "Our broker has no transactions yet.": (24, 25, 26, 27, 28, 65, 66),
     "Our broker has no authentication and no authorization.": (17, 36, 30, 31, 50, 51),
     "Our broker has no delegation tokens.": (38, 39, 40, 41),
     "Our broker has no quotas.": (48, 49),
@@ -26,7 +25,6 @@ _FEATURES: Mapping[str, str] = {
     "kraft.version": "The voters of our quorum are fixed by controller.quorum.voters.",
     "share.version": "Our broker has no share groups.",
     "streams.version": "Our broker has no groups of Kafka Streams.",
-    "transaction.version": "Our broker has no transactions yet.",
 }
 _SINCE_3, _SINCE_4 = range(3, 5), range(4, 5)
 _WITHOUT_LEVEL = frozenset(("kraft.version",))

@@ -30,10 +30,15 @@ async def test_features_name_their_versions_and_an_epoch() -> None:
         told = api_versions(node, ask(ApiKey.API_VERSIONS, software()))
         assert [
             (each.name, each.min_version, each.max_version) for each in told.supported_features
-        ] == [("metadata.version", 7, 25), ("group.version", 0, 1)]
+        ] == [
+            ("metadata.version", 7, 25),
+            ("group.version", 0, 1),
+            ("transaction.version", 0, 2),
+        ]
         assert [(each.name, each.max_version_level) for each in told.finalized_features] == [
             ("metadata.version", 25),
             ("group.version", 1),
+            ("transaction.version", 2),
         ]
         before = told.finalized_features_epoch
         assert before == node.metadata.applied_offset - 1 > 0
@@ -44,7 +49,10 @@ async def test_features_name_their_versions_and_an_epoch() -> None:
 
 @pytest.mark.parametrize(
     ("version", "names"),
-    [(3, ["metadata.version"]), (4, ["metadata.version", "group.version"])],
+    [
+        (3, ["metadata.version"]),
+        (4, ["metadata.version", "group.version", "transaction.version"]),
+    ],
 )
 async def test_clients_before_version_4_hear_of_no_feature_that_begins_with_0(
     version: int, names: list[str]
@@ -52,7 +60,7 @@ async def test_clients_before_version_4_hear_of_no_feature_that_begins_with_0(
     async with running_node() as node:
         told = api_versions(node, ask(ApiKey.API_VERSIONS, software(), version))
         assert [each.name for each in told.supported_features] == names
-        assert len(told.finalized_features) == 2
+        assert len(told.finalized_features) == 3
 
 
 async def test_a_version_that_kafka_calls_unstable_is_not_advertised() -> None:
