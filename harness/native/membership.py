@@ -24,6 +24,7 @@ from harness.native.epoch_member import EpochMember
 from harness.native.errors import ClientError
 from harness.native.member import Member, MemberSettings
 from harness.native.reader import FetchSettings
+from harness.native.transaction_coordinator import GroupClaim
 
 
 class NativeMembership:
@@ -107,6 +108,12 @@ class NativeMembership:
         if member is None or member.generation < 0:
             return Membership()
         return Membership(member.generation, member.member_id or None)
+
+    def claim(self) -> GroupClaim:
+        """As whom a transaction commits offsets for the group."""
+        member = self._joined()
+        settings = member.settings
+        return GroupClaim(settings.group, member.generation, member.member_id, settings.instance_id)
 
     async def poll(self) -> Polled:
         deadline = asyncio.get_running_loop().time() + self._poll_s

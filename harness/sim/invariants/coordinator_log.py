@@ -1,6 +1,8 @@
 """The records of one coordinator's partition as its log has them, kept up as the log grows.
 
-A log that was cut, or compacted, is read from its beginning.
+A record of a transaction counts from its COMMIT marker on, and never after an ABORT marker. Of two
+records of one key the later one in the log counts, wherever their markers stand. A log that was
+cut, or compacted, is read from its beginning.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import NamedTuple
 
 from broker.inspect import SeenBatch, SeenSegment, read_batches
 from broker.protocol.batch import HEADER_SIZE, CorruptBatchError, read_header
+from broker.protocol.control import EndTransactionMarker, read_marker
 from broker.protocol.records import iterate_records
 from harness.sim.invariants.base import Key
 from harness.sim.invariants.replica import Replica
@@ -20,10 +23,26 @@ from harness.sim.invariants.step import Step
 _BATCH_BYTES_MAX = 1 << 26
 
 
+class LoggedProducer(NamedTuple):
+    producer_id: int
+    epoch: int
+
+
 class LoggedRecord(NamedTuple):
     offset: int
     key: bytes
     value: bytes | None
+    producer: LoggedProducer | None = None
+    """Of the transaction that it is part of."""
+    counts_from: int = -1
+    """Offset of the record or marker by which it counts."""
+
+
+class LoggedEnd(NamedTuple):
+    """A marker."""
+
+    producer: LoggedProducer
+    marker: EndTransactionMarker
 
 
 class CoordinatorLog:
@@ -34,9 +53,11 @@ class CoordinatorLog:
 
     def _begin(self) -> None:
         self.readings += 1
-        self.records: list[LoggedRecord] = []
+        self.records: list[LoggedRecord | LoggedEnd] = []
         self.latest: dict[bytes, LoggedRecord] = {}
-        """The last record of each key, tombstones too."""
+        """The last record of each key that counts, tombstones too."""
+        self.pending: dict[int, dict[bytes, LoggedRecord]] = {}
+        """By producer and key, what open transactions have written."""
         self.end = 0
         self.problem: str | None = None
         self._sizes: dict[tuple[int, str], int] = {}
@@ -75,14 +96,42 @@ class CoordinatorLog:
         for batch in found:
             start = batch.position - position
             view = data[start : start + batch.size]
-            if not batch.is_control:
-                for each in iterate_records(view, read_header(view, 0), max_bytes=_BATCH_BYTES_MAX):
-                    assert each.key is not None, "a record of a compacted topic has a key"
-                    record = LoggedRecord(each.offset, each.key, each.value)
-                    self.records.append(record)
-                    self.latest[each.key] = record
+            self._take_batch(view)
             self.end = batch.last_offset + 1
             self._last = batch
+
+    def _take_batch(self, view: memoryview) -> None:
+        header = read_header(view, 0)
+        producer = None
+        if header.is_transactional:
+            producer = LoggedProducer(header.producer_id, header.producer_epoch)
+        for each in iterate_records(view, header, max_bytes=_BATCH_BYTES_MAX):
+            if header.is_control:
+                marker = read_marker(each)
+                if marker is not None and producer is not None:
+                    self.records.append(LoggedEnd(producer, marker))
+                    self._end(producer.producer_id, each.offset, committed=marker.committed)
+                continue
+            assert each.key is not None, "a record of a compacted topic has a key"
+            record = LoggedRecord(each.offset, each.key, each.value, producer, each.offset)
+            self.records.append(record)
+            if producer is None:
+                self._count(record)
+            else:
+                self.pending.setdefault(producer.producer_id, {})[each.key] = record
+
+    def _end(self, producer_id: int, offset: int, *, committed: bool) -> None:
+        for record in self.pending.pop(producer_id, {}).values():
+            found = self.latest.get(record.key)
+            if committed and (found is None or found.offset < record.offset):
+                self._count(record._replace(counts_from=offset))
+
+    def _count(self, record: LoggedRecord) -> None:
+        self.latest[record.key] = record
+        if record.value is None:
+            # What is deleted is deleted in open transactions, too.
+            for staged in self.pending.values():
+                staged.pop(record.key, None)
 
 
 class CoordinatorLogs:

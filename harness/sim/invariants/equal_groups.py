@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from broker.inspect import GroupReplay, Node, SeenGroups
 from harness.sim.invariants.base import Cost, Violation
-from harness.sim.invariants.coordinator_log import CoordinatorLog, CoordinatorLogs
+from harness.sim.invariants.coordinator_log import CoordinatorLog, CoordinatorLogs, LoggedEnd
 from harness.sim.invariants.step import Step
 
 
@@ -45,7 +45,11 @@ class EqualGroups:
         if replay is None or replay.reading != log.readings:
             replay = self._replays[log] = _Replay(log.readings, GroupReplay(process))
         new = log.records[replay.count :]
-        replay.groups.take((each.key, each.value) for each in new)
+        for each in new:
+            if isinstance(each, LoggedEnd):
+                replay.groups.end(each.producer, each.marker)
+            else:
+                replay.groups.take(each.key, each.value, each.producer)
         replay.count = len(log.records)
         return replay.groups.state
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from broker.inspect import SeenSegment
 from broker.protocol.records import Record, build_batch
-from harness.sim.invariants.coordinator_log import CoordinatorLog
+from harness.sim.invariants.coordinator_log import CoordinatorLog, LoggedRecord
 
 
 class _File:
@@ -19,7 +19,7 @@ class _File:
     def show(self, log: CoordinatorLog) -> list[bytes | None]:
         segment = SeenSegment(0, "d", "s", len(self.content))
         log.look([segment], lambda _, at, length: bytes(self.content[at : at + length]))
-        return [each.value for each in log.records]
+        return [each.value for each in log.records if isinstance(each, LoggedRecord)]
 
 
 def test_what_is_new_is_read_and_nothing_twice() -> None:
