@@ -120,15 +120,15 @@ def _why_no_part(plan: Plan, workload: Workload) -> str | None:
 
 
 def _why_no_operation(plan: Plan, workload: Workload) -> str | None:
-    can_do = REGISTRY.clients[plan.client].operations
-    if can_do is None:
+    kind = REGISTRY.clients[plan.client]
+    if kind.operations is None and not kind.lacks:
         return None
     for each in _drawn(plan, workload):
-        if each.f not in can_do:
-            return (
-                f"-w {plan.workload} cannot be used: client {plan.client} lacks {each.f}; "
-                f"it has {', '.join(sorted(can_do))}"
-            )
+        lacking = f"-w {plan.workload} cannot be used: client {plan.client} lacks {each.f}"
+        if each.f in kind.lacks:
+            return f"{lacking}; try --client confluent"
+        if kind.operations is not None and each.f not in kind.operations:
+            return f"{lacking}; it has {', '.join(sorted(kind.operations))}"
     return None
 
 

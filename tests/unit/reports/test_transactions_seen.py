@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.history.history import History
+from harness.history.op import OpType
 from reports.calls import Calls
 from reports.protocol_states import count_states, never_reached
 from reports.transactions_seen import TransactionsSeen, transactions_seen
@@ -25,7 +26,8 @@ def begin(rows: Rows, ms: float, process: int, timeout_ms: int = 3000) -> None:
 def transaction(
     rows: Rows, ms: float, process: int, end: str, *, took_ms: float = 5, fenced: bool = False
 ) -> None:
-    type_ = {"committed": "ok", "unknown": "info"}.get(end, "fail")
+    outcomes: dict[str, OpType] = {"committed": "ok", "unknown": "info"}
+    type_ = outcomes.get(end, "fail")
     sends = [["send", "t-0", [0, int(ms)]]]
     value = {"id": f"t{process}", "protocol": 1, "end": end, "fenced": fenced, "steps": []}
     rows.row(ms, process, "invoke", "txn", [["send", "t-0", int(ms)]])
