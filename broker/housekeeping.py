@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from broker.cleaned_replicas import CleanedReplicas
 from broker.log.breather import Breather
 from broker.log.log_directory import LogDirectory
 from broker.protocol.errors import KafkaError
@@ -30,6 +31,7 @@ class Housekeeping:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._tasks: list[asyncio.Task[None]] = []
+        self._cleaned = CleanedReplicas(node)
 
     def start(self) -> None:
         config = self._node.config
@@ -51,6 +53,7 @@ class Housekeeping:
             with suppress(asyncio.CancelledError):
                 await task
         self._tasks.clear()
+        self._cleaned.close()
 
     def _every(self, interval_s: float, chore: Chore) -> None:
         self._spawn(_repeat(min(interval_s, _INTERVAL_S_MAX), chore))
@@ -85,7 +88,12 @@ class Housekeeping:
 
     async def _compact(self) -> None:
         if self._node.role.is_configured:
-            await self._in_each_directory(_compact_what_is_dirty)
+            await self._in_each_directory(self._compact_what_is_dirty)
+
+    async def _compact_what_is_dirty(self, directory: LogDirectory) -> None:
+        breather, cleaned = Breather(), self._cleaned
+        while await directory.compact_the_dirtiest(cleaned.removable_below) is not None:
+            await breather.pause()
 
     async def _bring_back(self) -> None:
         """A log that a full or failing disk took offline is tried again."""
@@ -100,12 +108,6 @@ class Housekeeping:
         # What came back at the first try was no news for the controller.
         if role.offline.judged() or role.offline.has_news():
             role.membership.hurry()
-
-
-async def _compact_what_is_dirty(directory: LogDirectory) -> None:
-    breather = Breather()
-    while await directory.compact_the_dirtiest() is not None:
-        await breather.pause()
 
 
 async def _repeat(interval_s: float, chore: Chore) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 
 from broker.coordination.shard import ShardState
-from broker.coordination.step import (
-    CoordinatorRecord,
-    TransactionalProducer,
-    TransactionEnd,
-)
+from broker.coordination.step import CoordinatorRecord as CoordinatorRecord
+from broker.coordination.step import TransactionalProducer as TransactionalProducer
+from broker.coordination.step import TransactionEnd as TransactionEnd
 from broker.group_events import CommitDecided as CommitDecided
 from broker.groups.machine import GroupMachine
 from broker.groups.offsets import CommittedOffset as CommittedOffset
@@ -19,7 +17,6 @@ from broker.groups.seen import SeenGroup as SeenGroup
 from broker.groups.seen import SeenMember as SeenMember
 from broker.metadata.internal_topics import GROUPS_TOPIC as GROUPS_TOPIC
 from broker.node import Node
-from broker.protocol.control import EndTransactionMarker
 
 OffsetKey = tuple[str, str, int]
 """A group, a topic, a partition."""
@@ -32,8 +29,9 @@ class SeenGroups:
     offsets: Mapping[OffsetKey, CommittedOffset]
     groups: tuple[SeenGroup, ...]
     """Sorted by id. Groups of which only offsets are known are not among them."""
-    pending: Mapping[tuple[int, OffsetKey], CommittedOffset | None] = field(default_factory=dict)
-    """By producer, offsets of open transactions; None for one that a later commit has replaced."""
+    pending: tuple[tuple[int, OffsetKey, CommittedOffset | None], ...] = ()
+    """What open transactions have staged: producer id, partition, offset. Sorted. None for one
+    that a later commit has replaced."""
 
     @property
     def digest(self) -> str:
@@ -41,11 +39,10 @@ class SeenGroups:
         text = sha256()
         for key in sorted(self.offsets):
             text.update(repr((key, tuple(self.offsets[key]))).encode())
-        for place in sorted(self.pending):
-            text.update(repr((place, self.pending[place])).encode())
         for group in self.groups:
             if group.lasting:  # or no record has been written of it yet
                 text.update(repr((group.group_id, group.kind, group.lasting)).encode())
+        text.update(repr(self.pending).encode())
         return text.hexdigest()[:16]
 
 
@@ -81,13 +78,12 @@ class GroupReplay:
     def __init__(self, node: Node) -> None:
         self._machine = node.groups.make_machine()
 
-    def take(self, key: bytes, value: bytes | None, producer: tuple[int, int] | None) -> None:
-        """`producer`: id and epoch, of a record that is part of a transaction."""
-        whose = None if producer is None else TransactionalProducer(*producer)
-        self._machine.replay(CoordinatorRecord(key, value, whose))
-
-    def end(self, producer: tuple[int, int], marker: EndTransactionMarker) -> None:
-        self._machine.end_transaction(TransactionEnd(TransactionalProducer(*producer), marker))
+    def take(self, entries: Iterable[CoordinatorRecord | TransactionEnd]) -> None:
+        for each in entries:
+            if isinstance(each, TransactionEnd):
+                self._machine.end_transaction(each)
+            else:
+                self._machine.replay(each)
 
     @property
     def state(self) -> SeenGroups:
@@ -102,5 +98,8 @@ def _state(machine: GroupMachine) -> SeenGroups:
         for partition, committed in partitions.items()
     }
     groups = sorted((each.seen() for each in machine.groups.values()), key=lambda g: g.group_id)
-    pending = {(producer_id, key): staged.committed for producer_id, key, staged in machine.pending}
-    return SeenGroups(offsets, tuple(groups), pending)
+    pending = sorted(
+        ((producer_id, key, staged.committed) for producer_id, key, staged in machine.pending),
+        key=lambda each: each[:2],
+    )
+    return SeenGroups(offsets, tuple(groups), tuple(pending))

@@ -60,6 +60,10 @@ class Partitions:
     def find(self, topic: str, index: int) -> Partition | None:
         return self._partitions.get((topic, index))
 
+    def cleaned_to(self, partition: Partition) -> int:
+        """The offset up to which compaction has seen the partition's log."""
+        return self.directories[partition.log_dir].cleaner.cleaned_to(partition.log)
+
     def offline(self) -> list[Partition]:
         found = [each for each in self._partitions.values() if each.log.failure is not None]
         return sorted(found, key=lambda each: (each.topic, each.index))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from broker.api.leadership import partition_to_serve
 from broker.api.repeated import repeated
 from broker.api.request import Request
+from broker.cleaned_replicas import CLEANED
 from broker.partition import Partition
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -54,6 +55,11 @@ async def list_offsets(node: Node, request: Request[m.ListOffsetsRequest]) -> m.
                 if place in twice:
                     refused.add(place)
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "a partition is asked for twice")
+                if part.timestamp == CLEANED and body.replica_id >= 0:
+                    epoch = part.current_leader_epoch
+                    held = partition_to_serve(node, *place, epoch, by_leader=False)
+                    answer.offset = node.partitions.cleaned_to(held)
+                    continue
                 partition = partition_to_serve(
                     node, topic.name, part.partition_index, part.current_leader_epoch
                 )

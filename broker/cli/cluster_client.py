@@ -21,7 +21,9 @@ from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode, error_name
 
-_GROUP_KEY = 0
+GROUP_KEY = 0
+TRANSACTION_KEY = 1
+_NAMES = {GROUP_KEY: "group", TRANSACTION_KEY: "transactional id"}
 _FIRST_REST_S = 0.05
 _REST_MAX_S = 1.0
 
@@ -65,7 +67,7 @@ class ClusterClient:
         self._until = asyncio.get_running_loop().time() + timeout_s
         self._open: dict[Address, WireClient] = {}
         self._brokers: dict[int, Address] = {}
-        self._coordinators: dict[str, CoordinatorNode] = {}
+        self._coordinators: dict[tuple[int, str], CoordinatorNode] = {}
 
     # Any node
 
@@ -119,18 +121,17 @@ class ClusterClient:
             self._open[address] = found
         return found
 
-    # The coordinator of a group
+    # The coordinator of a group, or of a transactional id
 
-    async def coordinator(self, group_id: str) -> CoordinatorNode:
-        rests = self.rests(f"group {group_id}: no coordinator")
+    async def coordinator(self, key: str, key_type: int = GROUP_KEY) -> CoordinatorNode:
+        what = f"{_NAMES[key_type]} {key}"
+        rests = self.rests(f"{what}: no coordinator")
         while True:
-            found = self._coordinators.get(group_id)
+            found = self._coordinators.get((key_type, key))
             if found is not None:
                 return found
             # Before version 4 there is one key, and the answer stands at the top.
-            body = m.FindCoordinatorRequest(
-                key=group_id, key_type=_GROUP_KEY, coordinator_keys=[group_id]
-            )
+            body = m.FindCoordinatorRequest(key=key, key_type=key_type, coordinator_keys=[key])
             answer: m.FindCoordinatorResponse = await self.ask_any(ApiKey.FIND_COORDINATOR, body)
             told = answer.coordinators[0] if answer.coordinators else answer
             if told.error_code in _NOT_THE_COORDINATOR:
@@ -138,26 +139,27 @@ class ClusterClient:
                 why = f": {told.error_message}" if told.error_message else ""
                 await rests.rest(error_name(told.error_code) + why)
                 continue
-            check_answer(f"group {group_id}", told.error_code, told.error_message)
+            check_answer(what, told.error_code, told.error_message)
             address = Address(told.host, told.port)
-            self._coordinators[group_id] = CoordinatorNode(told.node_id, address)
+            self._coordinators[key_type, key] = CoordinatorNode(told.node_id, address)
 
     async def ask_coordinator(
         self,
-        group_id: str,
+        key: str,
         api_key: ApiKey,
         body: Any,
         codes: Callable[[Any], Iterable[int]],
         *,
         newest: int | None = None,
+        key_type: int = GROUP_KEY,
     ) -> Answered:
         """`codes` are the error codes in an answer; another node is asked while one of them says
         so. The request is sent again, so it has to be one that may be carried out twice."""
-        rests = self.rests(f"group {group_id}: no answer from its coordinator")
+        rests = self.rests(f"{_NAMES[key_type]} {key}: no answer from its coordinator")
         is_repeated = False
         while True:
             try:
-                found = await self.coordinator(group_id)
+                found = await self.coordinator(key, key_type)
                 answer = await self.ask(found.address, api_key, body, newest=newest)
             except UnreachableFailure as failure:
                 problem, is_repeated = str(failure), True
@@ -168,7 +170,7 @@ class ClusterClient:
                 # A commit that takes too long is answered so, too, and may be carried out yet.
                 is_repeated |= told == ErrorCode.COORDINATOR_NOT_AVAILABLE
                 problem = error_name(told)
-            self._coordinators.pop(group_id, None)
+            self._coordinators.pop((key_type, key), None)
             await rests.rest(problem)
 
     # Time

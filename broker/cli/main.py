@@ -54,6 +54,12 @@ def _groups() -> click.Command:
     return groups
 
 
+def _transactions() -> click.Command:
+    from broker.cli.transactions import transactions
+
+    return transactions
+
+
 _COMMANDS: dict[str, Callable[[], click.Command]] = {
     "start": _start,
     "format": _format,
@@ -62,6 +68,7 @@ _COMMANDS: dict[str, Callable[[], click.Command]] = {
     "partitions": _partitions,
     "quorum": _quorum,
     "groups": _groups,
+    "transactions": _transactions,
 }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from broker.log import validation
 from broker.log.origin import Origin
+from broker.log.producer_state import WrittenBatch
 from broker.log.producer_table import Step
 from broker.log.record_check import WorkBudget
 from broker.log.recovery import LARGEST_RELATIVE_OFFSET
@@ -98,9 +99,18 @@ def append(
 
 def _find_duplicate(log: Log, batches: list[CheckedBatch]) -> Appended | None:
     """The answer of the first time. Nothing is written when the first batch is known already."""
-    written = log.producers.find_duplicate(batches[0].header)
+    header = batches[0].header
+    written = log.producers.find_duplicate(header)
     if written is None:
         return None
+    if header.is_transactional and _was_aborted(log, header.producer_id, written):
+        # A client that did not get the answer of the first time, aborted, and uses the number
+        # again. The first offset would look like success for a record that nobody ever reads.
+        raise KafkaError(
+            ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+            f"sequence {header.base_sequence} of producer {header.producer_id} was written at "
+            f"offset {written.first_offset}, and aborted",
+        )
     last = written
     for batch in batches[1:]:
         found = log.producers.find_duplicate(batch.header)
@@ -117,6 +127,14 @@ def _find_duplicate(log: Log, batches: list[CheckedBatch]) -> Appended | None:
         written.timestamp if is_append_time else -1,
         log.start_offset,
         True,
+    )
+
+
+def _was_aborted(log: Log, producer_id: int, written: WrittenBatch) -> bool:
+    found = log.aborted_transactions(written.first_offset, written.last_offset + 1)
+    return any(
+        each.producer_id == producer_id and each.first_offset <= written.first_offset
+        for each in found
     )
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 
 from broker.disk.interface import Disk
 from broker.log import checkpoints
-from broker.log.compaction import DEFAULT_MAX_KEYS, Compacted, compact
+from broker.log.compaction import DEFAULT_MAX_KEYS, NO_LIMIT, Compacted, compact
 from broker.log.compaction_choice import Dirt, choose, find_dirt
 from broker.log.log import Log
 from broker.protocol.batch import CorruptBatchError
 from broker.protocol.errors import KafkaError
+
+RemovableBelow = Callable[[Log], Awaitable[int]]
+"""Tombstones and markers of the log from this offset on stay: a replica may lack them."""
+
+
+async def no_limit(log: Log) -> int:
+    """For a log that has no other replica."""
+    return NO_LIMIT
 
 
 class Cleaner:
@@ -53,7 +61,9 @@ class Cleaner:
         self._cleaned_to.pop((topic, partition), None)
         self.uncleanable.pop((topic, partition), None)
 
-    async def compact_the_dirtiest(self, logs: Iterable[Log]) -> Compacted | None:
+    async def compact_the_dirtiest(
+        self, logs: Iterable[Log], removable_below: RemovableBelow = no_limit
+    ) -> Compacted | None:
         """One pass over one log; None when none is dirty enough."""
         found: list[tuple[Log, Dirt]] = []
         for log in logs:
@@ -65,7 +75,8 @@ class Cleaner:
             return None
         log, dirt = chosen
         try:
-            result = await compact(log, dirt, max_keys=self._max_keys)
+            limit = await removable_below(log)
+            result = await compact(log, dirt, max_keys=self._max_keys, removable_below=limit)
         except CorruptBatchError as damage:
             self.uncleanable[log.topic, log.partition] = damage
             return None

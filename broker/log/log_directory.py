@@ -22,7 +22,7 @@ from broker.log.broker_life import (
     write_life,
 )
 from broker.log.checkpoints import CorruptCheckpointError, TopicPartition
-from broker.log.cleaner import Cleaner
+from broker.log.cleaner import Cleaner, RemovableBelow, no_limit
 from broker.log.compaction import Compacted
 from broker.log.log import Log, parse_directory
 from broker.log.renamed_logs import RenamedLogs, missing_from
@@ -336,11 +336,12 @@ class LogDirectory:
         await checkpoints.write_offsets(self.disk, checkpoints.HIGH_WATERMARK, marks)
         await self.cleaner.save(self._logs.values())
 
-    async def compact_the_dirtiest(self) -> Compacted | None:
+    async def compact_the_dirtiest(
+        self, removable_below: RemovableBelow = no_limit
+    ) -> Compacted | None:
         """One pass over one log; None when none is dirty enough."""
-        return await self.cleaner.compact_the_dirtiest(
-            log for log in self.logs if log.failure is None
-        )
+        healthy = [log for log in self.logs if log.failure is None]
+        return await self.cleaner.compact_the_dirtiest(healthy, removable_below)
 
     async def apply_retention(self) -> int:
         """How many segments were deleted."""

@@ -41,6 +41,8 @@ GROUPS = (
     "group.consumer.min.heartbeat.interval.ms=100\n"
     "group.consumer.heartbeat.interval.ms=200\n"
     "group.consumer.assignment.interval.ms=100\n"
+    # Transactions that are open for too long are looked for every ten seconds.
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms=200\n"
 )
 
 

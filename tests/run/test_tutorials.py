@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 REBALANCE = ROOT / "docs" / "tutorials" / "rebalance.md"
+COMPACTION = ROOT / "docs" / "tutorials" / "compaction.md"
 _PORTS = ("1909", "1919")
 """The page's ports without their last digits, which are the nodes'."""
 
@@ -94,3 +95,12 @@ def test_the_rebalance_of_three_consumers_is_as_the_page_tells_it(tmp_path: Path
     report = (tmp_path / "store" / "latest" / "report.html").read_text()
     assert "owns group 0" in report
     assert 's-killed"' in report
+
+
+def test_the_compaction_of_one_key_is_as_the_page_tells_it(tmp_path: Path) -> None:
+    output = followed(COMPACTION, tmp_path)
+    assert "100 messages with the key sky" in output
+    [left] = re.findall(r"messages left: (\d+)", output)
+    assert 1 <= int(left) < 50
+    assert "offset: 99 " in output
+    assert "no record of sky is left" in output

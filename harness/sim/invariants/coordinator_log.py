@@ -1,8 +1,6 @@
 """The records of one coordinator's partition as its log has them, kept up as the log grows.
 
-A record of a transaction counts from its COMMIT marker on, and never after an ABORT marker. Of two
-records of one key the later one in the log counts, wherever their markers stand. A log that was
-cut, or compacted, is read from its beginning.
+A log that was cut, or compacted, is read from its beginning.
 """
 
 from __future__ import annotations
@@ -11,10 +9,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from broker.inspect import SeenBatch, SeenSegment, read_batches
+from broker.inspect import (
+    CoordinatorRecord,
+    SeenBatch,
+    SeenSegment,
+    TransactionalProducer,
+    TransactionEnd,
+    read_batches,
+)
 from broker.protocol.batch import HEADER_SIZE, CorruptBatchError, read_header
-from broker.protocol.control import EndTransactionMarker, read_marker
-from broker.protocol.records import iterate_records
+from broker.protocol.control import read_marker
+from broker.protocol.records import Record, iterate_records
 from harness.sim.invariants.base import Key
 from harness.sim.invariants.replica import Replica
 from harness.sim.invariants.replica_log import Peek
@@ -23,26 +28,12 @@ from harness.sim.invariants.step import Step
 _BATCH_BYTES_MAX = 1 << 26
 
 
-class LoggedProducer(NamedTuple):
-    producer_id: int
-    epoch: int
-
-
 class LoggedRecord(NamedTuple):
     offset: int
     key: bytes
     value: bytes | None
-    producer: LoggedProducer | None = None
-    """Of the transaction that it is part of."""
-    counts_from: int = -1
-    """Offset of the record or marker by which it counts."""
-
-
-class LoggedEnd(NamedTuple):
-    """A marker."""
-
-    producer: LoggedProducer
-    marker: EndTransactionMarker
+    counts_from: int
+    """The offset of the record, or of the marker that has committed it."""
 
 
 class CoordinatorLog:
@@ -53,11 +44,14 @@ class CoordinatorLog:
 
     def _begin(self) -> None:
         self.readings += 1
-        self.records: list[LoggedRecord | LoggedEnd] = []
+        self.entries: list[CoordinatorRecord | TransactionEnd] = []
+        """Records and markers, in their order."""
+        self.records: list[LoggedRecord] = []
+        """The records with their offsets, whether they count or not."""
         self.latest: dict[bytes, LoggedRecord] = {}
-        """The last record of each key that counts, tombstones too."""
-        self.pending: dict[int, dict[bytes, LoggedRecord]] = {}
-        """By producer and key, what open transactions have written."""
+        """The last record of each key that counts, tombstones too: records of transactions count
+        when they are committed."""
+        self._staged: dict[int, list[LoggedRecord]] = {}
         self.end = 0
         self.problem: str | None = None
         self._sizes: dict[tuple[int, str], int] = {}
@@ -96,42 +90,35 @@ class CoordinatorLog:
         for batch in found:
             start = batch.position - position
             view = data[start : start + batch.size]
-            self._take_batch(view)
+            header = read_header(view, 0)
+            for each in iterate_records(view, header, max_bytes=_BATCH_BYTES_MAX):
+                producer = TransactionalProducer(header.producer_id, header.producer_epoch)
+                if header.is_control:
+                    self._take_marker(producer, each)
+                else:
+                    self._take_record(producer if header.is_transactional else None, each)
             self.end = batch.last_offset + 1
             self._last = batch
 
-    def _take_batch(self, view: memoryview) -> None:
-        header = read_header(view, 0)
-        producer = None
-        if header.is_transactional:
-            producer = LoggedProducer(header.producer_id, header.producer_epoch)
-        for each in iterate_records(view, header, max_bytes=_BATCH_BYTES_MAX):
-            if header.is_control:
-                marker = read_marker(each)
-                if marker is not None and producer is not None:
-                    self.records.append(LoggedEnd(producer, marker))
-                    self._end(producer.producer_id, each.offset, committed=marker.committed)
-                continue
-            assert each.key is not None, "a record of a compacted topic has a key"
-            record = LoggedRecord(each.offset, each.key, each.value, producer, each.offset)
-            self.records.append(record)
-            if producer is None:
-                self._count(record)
-            else:
-                self.pending.setdefault(producer.producer_id, {})[each.key] = record
+    def _take_record(self, producer: TransactionalProducer | None, record: Record) -> None:
+        assert record.key is not None, "a record of a compacted topic has a key"
+        self.entries.append(CoordinatorRecord(record.key, record.value, producer))
+        logged = LoggedRecord(record.offset, record.key, record.value, record.offset)
+        self.records.append(logged)
+        if producer is None:
+            self.latest[record.key] = logged
+        else:
+            self._staged.setdefault(producer.producer_id, []).append(logged)
 
-    def _end(self, producer_id: int, offset: int, *, committed: bool) -> None:
-        for record in self.pending.pop(producer_id, {}).values():
-            found = self.latest.get(record.key)
-            if committed and (found is None or found.offset < record.offset):
-                self._count(record._replace(counts_from=offset))
-
-    def _count(self, record: LoggedRecord) -> None:
-        self.latest[record.key] = record
-        if record.value is None:
-            # What is deleted is deleted in open transactions, too.
-            for staged in self.pending.values():
-                staged.pop(record.key, None)
+    def _take_marker(self, producer: TransactionalProducer, record: Record) -> None:
+        marker = read_marker(record)
+        if marker is None:
+            return
+        self.entries.append(TransactionEnd(producer, marker))
+        for staged in self._staged.pop(producer.producer_id, ()):
+            before = self.latest.get(staged.key)
+            if marker.committed and (before is None or before.offset < staged.offset):
+                self.latest[staged.key] = staged._replace(counts_from=record.offset)
 
 
 class CoordinatorLogs:

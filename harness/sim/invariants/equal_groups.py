@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from broker.inspect import GroupReplay, Node, SeenGroups
 from harness.sim.invariants.base import Cost, Violation
-from harness.sim.invariants.coordinator_log import CoordinatorLog, CoordinatorLogs, LoggedEnd
+from harness.sim.invariants.coordinator_log import CoordinatorLog, CoordinatorLogs
 from harness.sim.invariants.step import Step
 
 
@@ -44,13 +44,8 @@ class EqualGroups:
         replay = self._replays.get(log)
         if replay is None or replay.reading != log.readings:
             replay = self._replays[log] = _Replay(log.readings, GroupReplay(process))
-        new = log.records[replay.count :]
-        for each in new:
-            if isinstance(each, LoggedEnd):
-                replay.groups.end(each.producer, each.marker)
-            else:
-                replay.groups.take(each.key, each.value, each.producer)
-        replay.count = len(log.records)
+        replay.groups.take(log.entries[replay.count :])
+        replay.count = len(log.entries)
         return replay.groups.state
 
 
@@ -59,4 +54,4 @@ class _Replay:
     reading: int
     groups: GroupReplay
     count: int = 0
-    """Records that were replayed."""
+    """Records and markers that were replayed."""

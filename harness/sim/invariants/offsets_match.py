@@ -1,8 +1,8 @@
 """W-OFFMAT: a coordinator holds the offsets that its log has, and what was acknowledged stays.
 
 Whenever a coordinator has loaded or written: what it holds in memory is what its log gives by the
-rule that the last record of a key counts, worked out here and not by the broker. A record of a
-transaction counts once its COMMIT marker is there; until then it is pending in both. And the log of
+rule that the last record of a key counts, worked out here and not by the broker. Records of a
+transaction count when its marker has committed them. And the log of
 every later coordinator has, for each key, the record that was acknowledged last, or a later one.
 
 The second part is why an acknowledgement before the high watermark is found, though the topic is
@@ -15,7 +15,7 @@ from __future__ import annotations
 from broker.inspect import CommittedOffset, OffsetKey, SeenShard
 from broker.protocol import codec
 from harness.sim.invariants.base import Cost, Key, Violation
-from harness.sim.invariants.coordinator_log import CoordinatorLog, CoordinatorLogs, LoggedRecord
+from harness.sim.invariants.coordinator_log import CoordinatorLog, CoordinatorLogs
 from harness.sim.invariants.replica import Replica
 from harness.sim.invariants.step import Step
 
@@ -85,52 +85,27 @@ def _difference(shard: SeenShard, log: CoordinatorLog) -> str | None:
                 f"group {group} has {_told(held.get(key))} for {topic}-{partition} in memory, and "
                 f"{_told(expected.get(key))} in the log"
             )
-    return _difference_of_pending(shard, log)
-
-
-def _difference_of_pending(shard: SeenShard, log: CoordinatorLog) -> str | None:
-    """What a later commit has replaced is still pending, but will not count."""
-    expected: dict[tuple[int, OffsetKey], CommittedOffset | None] = {}
-    for producer_id, staged in log.pending.items():
-        for record in staged.values():
-            decoded = _decoded(record)
-            if decoded is not None:
-                latest = log.latest.get(record.key)
-                is_replaced = latest is not None and latest.offset > record.offset
-                expected[producer_id, decoded[0]] = None if is_replaced else decoded[1]
-    held = shard.state.pending
-    for place in [*expected, *(each for each in held if each not in expected)]:
-        has, should = place in held, place in expected
-        if has != should or held.get(place) != expected.get(place):
-            producer_id, (group, topic, partition) = place
-            return (
-                f"of group {group}, {topic}-{partition}, the pending offset of producer "
-                f"{producer_id} is {_told(held.get(place))} in memory, and "
-                f"{_told(expected.get(place))} in the log"
-            )
     return None
 
 
 def _materialised(log: CoordinatorLog) -> dict[OffsetKey, CommittedOffset]:
-    return dict(found for record in log.latest.values() if (found := _decoded(record)) is not None)
-
-
-def _decoded(record: LoggedRecord) -> tuple[OffsetKey, CommittedOffset] | None:
-    """None for a tombstone, and for a record that is no committed offset."""
-    version = int.from_bytes(record.key[:2], "big")
-    if version not in _OFFSET_KEYS or record.value is None:
-        return None
-    key, _ = codec.decoder("OffsetCommitKey", version)(memoryview(record.key), 2)
-    value_version = int.from_bytes(record.value[:2], "big")
-    value, _ = codec.decoder("OffsetCommitValue", value_version)(memoryview(record.value), 2)
-    return (key.group, key.topic, key.partition), CommittedOffset(
-        value.offset,
-        value.leader_epoch,
-        value.metadata,
-        value.commit_timestamp,
-        value.expire_timestamp,
-        value.topic_id,
-    )
+    found: dict[OffsetKey, CommittedOffset] = {}
+    for record in log.latest.values():
+        version = int.from_bytes(record.key[:2], "big")
+        if version in _OFFSET_KEYS and record.value is not None:
+            key, _ = codec.decoder("OffsetCommitKey", version)(memoryview(record.key), 2)
+            value_version = int.from_bytes(record.value[:2], "big")
+            decode = codec.decoder("OffsetCommitValue", value_version)
+            value, _ = decode(memoryview(record.value), 2)
+            found[key.group, key.topic, key.partition] = CommittedOffset(
+                value.offset,
+                value.leader_epoch,
+                value.metadata,
+                value.commit_timestamp,
+                value.expire_timestamp,
+                value.topic_id,
+            )
+    return found
 
 
 def _told(committed: CommittedOffset | None) -> str:

@@ -7,6 +7,8 @@ history of each transactional id. It is followed once for all invariants.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker.inspect import TRANSACTIONS_TOPIC, TransactionState
@@ -92,8 +94,9 @@ class TransactionLog:
         begin, end = self._ends.get(replica.key, 0), min(replica.high_watermark, log.end)
         if log.problem is not None or end <= begin:
             return
-        for record in log.records:
-            if isinstance(record, LoggedRecord) and begin <= record.offset < end:
+        first = bisect_left(log.records, begin, key=attrgetter("offset"))
+        for record in log.records[first:]:
+            if record.offset < end:
                 self._take(record)
         self._ends[replica.key] = end
 

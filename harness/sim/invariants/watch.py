@@ -21,16 +21,21 @@ from harness.sim.trace_sink import News
 _ABOUT_A_REPLICA = frozenset({"acknowledged", "role", "learned"})
 """These are weighed together with the replica as it is then."""
 
-_OF_TRANSACTIONS = (
-    "transaction",
-    "transaction_timeout",
-    "transaction_expired",
-    "producer_fenced",
-    "markers",
-    "markers_done",
-)
 _NOTHING_TO_SEE = frozenset(
-    {"served", "isr", "group", "fenced", "commit", "commit_refused", *_OF_TRANSACTIONS}
+    {
+        "served",
+        "isr",
+        "group",
+        "fenced",
+        "commit",
+        "commit_refused",
+        "transaction",
+        "transaction_expired",
+        "transaction_timeout",
+        "producer_fenced",
+        "markers",
+        "markers_done",
+    }
 )
 """Of these the news says all: no replica is different afterwards."""
 

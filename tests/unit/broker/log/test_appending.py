@@ -10,6 +10,7 @@ from broker.config.topic import LogConfig
 from broker.disk.interface import Disk
 from broker.disk.memory import MemoryDisk
 from broker.log.breather import Breather
+from broker.log.log import Origin
 from broker.protocol.batch import verify_crc
 from broker.protocol.compression import Codec
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -21,6 +22,7 @@ from tests.unit.broker.log.builders import (
     batch,
     crashed,
     end_transaction,
+    marker,
     open_log,
     read_all,
     reopened,
@@ -178,4 +180,31 @@ async def test_a_batch_that_cannot_be_written_is_what_the_client_sent(memory: Me
     ((stored, data),) = await read_all(log)
     assert (stored.max_timestamp, stored.timestamp_type) == (NOW_MS + 5000, 1)
     assert verify_crc(memoryview(data), 0, stored)
+    await log.close()
+
+
+async def test_a_sequence_that_was_aborted_is_not_acknowledged_again(memory: MemoryDisk) -> None:
+    """I05: the client would take the aborted offset for that of its new record."""
+    log = await open_log(memory)
+    first = batch(b"old", producer_id=1, sequence=0, transactional=True)
+    log.append(first, leader_epoch=0, origin=Origin.CLIENT)
+    log.append(marker(1, committed=False), leader_epoch=0, origin=Origin.COORDINATOR)
+    again = batch(b"new", producer_id=1, sequence=0, transactional=True)
+    with pytest.raises(KafkaError) as refused:
+        log.append(again, leader_epoch=0, origin=Origin.CLIENT)
+    assert refused.value.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    following = batch(b"new", producer_id=1, sequence=1, transactional=True)
+    assert log.append(following, leader_epoch=0, origin=Origin.CLIENT).base_offset == 2
+    await log.close()
+
+
+async def test_a_retry_of_a_committed_batch_is_still_acknowledged(memory: MemoryDisk) -> None:
+    log = await open_log(memory)
+    for number, committed in enumerate((False, True)):
+        data = batch(b"x", producer_id=1, sequence=number, transactional=True)
+        log.append(data, leader_epoch=0, origin=Origin.CLIENT)
+        log.append(marker(1, committed=committed), leader_epoch=0, origin=Origin.COORDINATOR)
+    again = batch(b"x", producer_id=1, sequence=1, transactional=True)
+    appended = log.append(again, leader_epoch=0, origin=Origin.CLIENT)
+    assert (appended.duplicate, appended.base_offset) == (True, 2)
     await log.close()
