@@ -46,6 +46,7 @@ from broker.metadata.changes import (
     TopicDeleted,
 )
 from broker.metadata.image import TopicInfo
+from broker.metadata.internal_topics import TRANSACTIONS_TOPIC as TRANSACTIONS_TOPIC
 from broker.metadata.partition_info import NO_LEADER as NO_LEADER
 from broker.metadata.partition_info import RECOVERING as RECOVERING
 from broker.metadata.partition_info import PartitionInfo as PartitionInfo
@@ -56,6 +57,7 @@ from broker.quorum.replay import Applied as Applied
 from broker.quorum.wire_form import TOPIC_ID
 from broker.raft.events import SnapshotId as SnapshotId
 from broker.replication.leader import LeaderState
+from broker.transactions.state import TransactionState as TransactionState
 
 METADATA_TOPIC = TOPIC
 METADATA_ID = TOPIC_ID

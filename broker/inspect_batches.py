@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from broker.log.producer_state import Producer
+from broker.log.producer_state import SEQUENCE_MASK, Producer
 from broker.log.segment import Segment
+from broker.log.validation import marker_of
 from broker.protocol.batch import MAGIC, CorruptBatchError, iterate_headers, verify_crc
+from broker.protocol.control import EndTransactionMarker
 
 
 class SeenBatch(NamedTuple):
@@ -25,6 +27,13 @@ class SeenBatch(NamedTuple):
     last_sequence: int = -1
     is_transactional: bool = False
     is_control: bool = False
+    marker: EndTransactionMarker | None = None
+    """Of a control batch that ends a transaction."""
+
+    @property
+    def first_sequence(self) -> int:
+        count = self.last_offset - self.base_offset
+        return -1 if self.last_sequence < 0 else (self.last_sequence - count) & SEQUENCE_MASK
 
 
 class SeenSegment(NamedTuple):
@@ -81,6 +90,7 @@ def read_batches(
                     header.last_sequence,
                     header.is_transactional,
                     header.is_control,
+                    marker_of(view[at : at + header.size], header) if header.is_control else None,
                 )
             )
     except CorruptBatchError as problem:

@@ -65,6 +65,12 @@ UNCOMMITTED = Clause(
     Promise.ALLOWED,
     "A read_uncommitted consumer reads records of open and aborted transactions.",
 )
+WITHOUT = Clause(
+    "--no-transactions",
+    lambda contract: not contract.transactions,
+    Promise.ALLOWED,
+    "Without transactions some of the records that belong together may be written, and others not.",
+)
 SUBSCRIBED = Clause(
     "subscribe",
     lambda contract: contract.subscribe,

@@ -15,6 +15,7 @@ from checkers.arrays import Bools, Ints8, Ints32, Ints64
 from checkers.kernels.rows import own_spans, pair
 from checkers.parts import in_halves
 from harness.history.op import TYPES, Op
+from harness.history.operations import NOTICES
 
 OK, INFO, FAIL = 1, 2, 3
 _SPARE = 1 << 16
@@ -91,7 +92,7 @@ class Columns:
 
     @cached_property
     def partner(self) -> Ints32:
-        alone = self.has_f("assigned", "revoked", "lost")
+        alone = self.has_f(*NOTICES)
         partner = np.full(self.ops.process.size, -1, np.int32)
         nothing = np.full(max(1, self.ops.numbers.size), -1, np.int32)
         pair(self.ops.process, self.ops.type, alone, nothing, partner)

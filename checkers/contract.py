@@ -38,7 +38,8 @@ class Contract:
     retries: int | None = None
     """None: the client retries until the delivery times out."""
     isolation_level: IsolationLevel = "read_committed"
-    transactions: bool = False
+    transactions: bool = True
+    """What belongs together is sent in a transaction. False: the run was asked to do without."""
     subscribe: bool = False
     """Partitions come from a group, and may be taken away, instead of being assigned by hand."""
     unclean_leader_election: bool = False
@@ -81,6 +82,7 @@ class Contract:
             idempotence=True,
             retries=None,
             isolation_level="read_committed",
+            transactions=True,
             unclean_leader_election=False,
             min_insync_replicas=max(self.min_insync_replicas, 2),
             replication_factor=max(self.replication_factor, 3),

@@ -26,6 +26,7 @@ from harness.history.errors import HistoryError
 from harness.history.history import History
 from harness.history.json_text import shown
 from harness.history.op import NEMESIS
+from harness.history.operations import NOTICES
 from harness.history.parquet import is_ours, read_part, refuse_dictionaries
 from harness.history.trusted import refuse_indices, refuse_pointers
 
@@ -66,7 +67,7 @@ _KEYED = np.array(
 _PAIRED = np.array((kinds.SEND, kinds.PUT, kinds.GET), np.int8)
 """Kinds whose value is no pair, unless the offset in it is none."""
 _VALUED = np.array((kinds.APPEND, kinds.READ_ELEMENT, kinds.WRITE), np.int8)
-_NEWS = ("assigned", "revoked", "lost")
+_NEWS = NOTICES
 """What a process is told at any time, also while it does something."""
 _ASKED_BY_KEYS = "end-offsets"
 """Its invocation may name the keys that are asked about; one that fails repeats them."""

@@ -26,7 +26,13 @@ _KAFKA_PARTS: Final[tuple[Part, ...]] = (
 def register_ours(registry: Registry) -> None:
     _systems(registry)
     registry.client("confluent", "harness.client.confluent:ConfluentClient")
-    registry.client("aiokafka", "harness.client.aiokafka_client:AiokafkaClient")
+    registry.client(
+        "aiokafka",
+        "harness.client.aiokafka_client:AiokafkaClient",
+        # It sends offsets without the member's generation (KIP-447), so a member that was replaced
+        # may commit them: inputs would be processed twice, and the broker is not to blame.
+        lacks=("transform",),
+    )
     registry.client("native", "harness.native.on_sockets:NativeClient", chooses_versions=True)
     registry.client(
         "instant",
@@ -43,6 +49,10 @@ def register_ours(registry: Registry) -> None:
     registry.workload("admin", "workloads.admin:Admin")
     registry.workload("latest", "workloads.latest:Latest")
     registry.workload("group", "workloads.group:Group")
+    registry.workload("txn", "workloads.txn:Txn")
+    registry.workload("exactly-once", "workloads.exactly_once:ExactlyOnce")
+    registry.workload("bank", "workloads.bank:Bank")
+    registry.workload("shop", "workloads.shop:Shop")
     registry.workload("keyed", "workloads.keyed:Keyed")
     registry.nemesis("partition", "nemesis.partition:PartitionFaults")
     registry.nemesis("kill", "nemesis.kill:Kills")

@@ -51,6 +51,8 @@ class ClientKind:
     protocol: str = KAFKA
     operations: frozenset[str] | None = None
     """Operations that it can do; None for all that our workloads have."""
+    lacks: frozenset[str] = frozenset()
+    """Operations of our workloads that it cannot do."""
     chooses_versions: bool = False
     """Whether it follows --protocol-versions."""
 
@@ -94,11 +96,16 @@ class Registry:
         *,
         protocol: str = KAFKA,
         operations: Iterable[str] | None = None,
+        lacks: Iterable[str] = (),
         chooses_versions: bool = False,
     ) -> None:
         can_do = None if operations is None else frozenset(operations)
         kind = ClientKind(
-            make=make, protocol=protocol, operations=can_do, chooses_versions=chooses_versions
+            make=make,
+            protocol=protocol,
+            operations=can_do,
+            lacks=frozenset(lacks),
+            chooses_versions=chooses_versions,
         )
         _enter(self.clients, "client", name, kind)
 

@@ -70,6 +70,8 @@ class Ground:
     """Clients of the workload that are members of consumer groups: c2, c3, ..."""
     groups: tuple[str, ...] = ()
     """Consumer groups of the workload."""
+    transactional_ids: tuple[str, ...] = ()
+    """transactional.id of the workload's producers."""
 
     @property
     def spare_replicas(self) -> int:
@@ -100,6 +102,8 @@ class Scene:
     """Clients that are members of consumer groups."""
     groups: tuple[str, ...] = ()
     """Consumer groups of the workload."""
+    transactional_ids: tuple[str, ...] = ()
+    """transactional.id of the workload's producers."""
     replication_factor: int = 3
     min_insync_replicas: int = 2
     topic_configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -8,13 +8,12 @@ from typing import ClassVar
 
 from harness.cluster import Cluster
 from harness.cluster.base import PartitionState
-from harness.cluster.coordinators import OFFSETS_TOPIC
 from harness.cluster.errors import NotInTimeError, RefusedError
 from harness.cluster.parts import Part, the
 from harness.cluster.waiting import wait_until
 from harness.schedule.faults import Fault, MoveLeader
 from nemesis.base import Ground, Moment, NothingToStrikeError, Scene, missed
-from nemesis.targets import coordinating
+from nemesis.targets import NOTHING_COORDINATED, coordinated, coordinating
 
 _WITHIN_S = 15.0
 
@@ -22,7 +21,7 @@ _WITHIN_S = 15.0
 @dataclass(frozen=True, slots=True)
 class Moves:
     """Moves leadership: another replica is made the preferred one, and elected. `coordinator` moves
-    the coordinators of the workload's consumer groups."""
+    the coordinators of the workload's consumer groups and transactions."""
 
     name: str = "move"
     variant: str = ""
@@ -39,8 +38,8 @@ class Moves:
         return None
 
     def why_never(self, ground: Ground) -> str | None:
-        if self.variant == "coordinator" and not ground.groups:
-            return "the workload has no consumer groups; try -w group"
+        if self.variant == "coordinator" and not (ground.groups or ground.transactional_ids):
+            return NOTHING_COORDINATED
         if ground.replication_factor > 1:
             return None
         return "a partition with one replica has no other leader; try --replication-factor 3"
@@ -58,9 +57,9 @@ class Moves:
     async def _candidates(self, scene: Scene) -> list[tuple[str, PartitionState]]:
         if self.variant == "coordinator":
             found = {}
-            for group in scene.groups:
-                partition = await coordinating(scene, group)
-                found[partition.index] = (OFFSETS_TOPIC, partition)
+            for name in coordinated(scene):
+                topic, partition = await coordinating(scene, name)
+                found[topic, partition.index] = (topic, partition)
             return list(found.values())
         return [
             (topic, found)

@@ -3,7 +3,7 @@
     one  minority  majority  all          drawn from all nodes
     leader  followers  isr                of one partition of the workload, drawn
     controller                            the active controller
-    coordinator  coordinator:tail         of a consumer group, drawn or named
+    coordinator  coordinator:tail         of a consumer group or transactional id, drawn or named
     n1+n3                                 these nodes
 
 Without a word, one is drawn.
@@ -17,7 +17,11 @@ from random import Random
 
 from harness.cluster.base import PartitionState
 from harness.cluster.capabilities import Node
-from harness.cluster.coordinators import OFFSETS_TOPIC, coordinator_partition
+from harness.cluster.coordinators import (
+    OFFSETS_TOPIC,
+    TRANSACTIONS_TOPIC,
+    coordinator_partition,
+)
 from harness.cluster.parts import NO_PARTS, Part, offered, why_lacking
 from nemesis.base import Ground, NothingToStrikeError, Scene
 
@@ -32,6 +36,9 @@ _OF_PARTS: Mapping[str, frozenset[Part]] = {
 }
 """Parts that a system needs to have such a target."""
 COORDINATOR = "coordinator"
+NOTHING_COORDINATED = (
+    "the workload has no consumer groups and no transactions; try -w group or -w txn"
+)
 _NAMES = re.compile(r"n[1-9]\d*(\+n[1-9]\d*)*")
 
 
@@ -48,12 +55,14 @@ def check_target(text: str) -> None:
 
 def why_no_target(text: str, ground: Ground) -> str | None:
     """Reason why a run on this ground never has such a target, or None."""
-    word, _, group = text.partition(":")
+    word, _, wanted = text.partition(":")
     if word == COORDINATOR:
-        if not ground.groups:
-            return "the workload has no consumer groups; try -w group"
-        if group and group not in ground.groups:
-            return f"unknown group {group!r}; choose one of {', '.join(ground.groups)}"
+        names = (*ground.groups, *ground.transactional_ids)
+        if not names:
+            return NOTHING_COORDINATED
+        if wanted and wanted not in names:
+            what = "transactional id" if not ground.groups else "group"
+            return f"unknown {what} {wanted!r}; choose one of {', '.join(names)}"
     lacking = why_lacking(_OF_PARTS.get(word, NO_PARTS), ground.parts, ground.system)
     if lacking is not None:
         return f"target {text}: {lacking}"
@@ -113,19 +122,27 @@ async def _chosen(
         case "leader" | "followers" | "isr":
             return _of_partition(word, await a_partition(scene, dice))
         case _ if word.partition(":")[0] == COORDINATOR:
-            group = word.partition(":")[2] or dice.choice(scene.groups)
-            return [(await coordinating(scene, group)).leader]
+            name = word.partition(":")[2] or dice.choice(coordinated(scene))
+            _, partition = await coordinating(scene, name)
+            return [partition.leader]
         case _:
             return _named(word.split("+"), nodes)
 
 
-async def coordinating(scene: Scene, group: str) -> PartitionState:
-    """The partition of the offsets topic whose leader coordinates this group."""
-    found = await scene.cluster.partitions(OFFSETS_TOPIC)
+def coordinated(scene: Scene) -> tuple[str, ...]:
+    """Names of all that have a coordinator: groups and transactional ids."""
+    return (*scene.groups, *scene.transactional_ids)
+
+
+async def coordinating(scene: Scene, name: str) -> tuple[str, PartitionState]:
+    """The internal topic and its partition whose leader coordinates this group, or the producers of
+    this transactional id."""
+    topic = OFFSETS_TOPIC if name in scene.groups else TRANSACTIONS_TOPIC
+    found = await scene.cluster.partitions(topic)
     if not found:
-        raise NothingToStrikeError(f"topic {OFFSETS_TOPIC} does not exist yet")
-    wanted = coordinator_partition(group, len(found))
-    return next(each for each in found if each.index == wanted)
+        raise NothingToStrikeError(f"topic {topic} does not exist yet")
+    wanted = coordinator_partition(name, len(found))
+    return topic, next(each for each in found if each.index == wanted)
 
 
 def _named(names: Sequence[Node], nodes: Sequence[Node]) -> Sequence[Node]:

@@ -23,8 +23,8 @@ _TIMES_MAX = 3
 class WireFaults:
     """Drops, delays, duplicates or falsifies single requests and replies, chosen by their API.
 
-    If the workload has members of consumer groups, it chooses among the messages between members
-    and coordinators.
+    If the workload has members of consumer groups or transactions, it chooses among the messages
+    between them and their coordinators, and the records of transactions.
     """
 
     name: str = "wire"
@@ -49,7 +49,11 @@ class WireFaults:
 
     async def choose(self, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
         variant = self.variant or dice.choice(self.variants)
-        match, action, nth_max = dice.choice(choices(variant, of_groups=bool(scene.members)))
+        ids = scene.transactional_ids
+        menu = choices(variant, of_groups=bool(scene.members), of_transactions=bool(ids))
+        match, action, nth_max = dice.choice(menu)
+        if "transactional_id" in match:
+            match = {**match, "transactional_id": dice.choice(ids)}
         nth = dice.randint(1, nth_max)
         return (
             TamperMessages(

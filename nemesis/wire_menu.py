@@ -3,6 +3,8 @@
 Every workload produces and fetches. A workload with members of consumer groups is about the
 messages between members and coordinators, so there the choice is among those. A member speaks one
 of two protocols, and which one only its client knows: such faults name the messages of both.
+With transactions it is about the messages between producers, coordinators and leaders that make a
+transaction: a transaction is torn, lost or left open by one of them that is late or lost.
 """
 
 from __future__ import annotations
@@ -105,6 +107,50 @@ _OF_GROUPS: dict[str, tuple[Choice, ...]] = {
 }
 
 
+_OF_ANY_ID: dict[str, Any] = {"transactional_id": ""}
+"""The nemesis fills in one of the workload's: without it a Produce may be of no transaction."""
+_TXN_APIS = (
+    *("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"),
+    "WriteTxnMarkers",
+)
+_OF_OFFSETS = ("AddOffsetsToTxn", "TxnOffsetCommit")
+_LONG_S = 3.0
+"""Longer than a request's time-out: the client has given the request up and goes on when it
+arrives (KAFKA-17754)."""
+
+
+def _of_transaction(direction: str) -> dict[str, Any]:
+    return {**_match("Produce", direction), **_OF_ANY_ID}
+
+
+def _of_each(action: dict[str, Any], *directions: str) -> tuple[Choice, ...]:
+    """EndTxn stands twice: it decides a transaction."""
+    return (
+        *(
+            (_match(api, way), action, _SELDOM)
+            for api in (*_TXN_APIS, "EndTxn")
+            for way in directions
+        ),
+        *((_of_transaction(way), action, _SELDOM) for way in directions),
+    )
+
+
+_OF_TRANSACTIONS: dict[str, tuple[Choice, ...]] = {
+    "drop": _of_each(_DROP, "request", "reply"),
+    "delay": _of_each(_delay(_LONG_S), "request", "reply"),
+    "error": (
+        *(
+            (_match(api, "reply"), _error(code), _SELDOM)
+            for api in ("InitProducerId", "AddPartitionsToTxn", "TxnOffsetCommit", "EndTxn")
+            for code in ("NOT_COORDINATOR", "CONCURRENT_TRANSACTIONS")
+            if (api, code) != ("TxnOffsetCommit", "CONCURRENT_TRANSACTIONS")
+        ),
+        (_of_transaction("reply"), _error("NOT_LEADER_OR_FOLLOWER"), _SELDOM),
+    ),
+    "duplicate": _of_each(_twice(0.5), "request"),
+}
+
+
 _OF_MEMBERS = frozenset({*_JOIN, *_SYNC, *_BEAT, *_LEAVE, "OffsetFetch", "FindCoordinator"})
 _BETWEEN_HEARTBEATS_S = 8.0
 
@@ -114,9 +160,15 @@ def patience_s(match: Mapping[str, Any]) -> float:
     then."""
     api = match.get("api", ())
     names = {api} if isinstance(api, str) else set(api)
-    is_of_group = names <= _OF_MEMBERS | {"OffsetCommit"} and names
+    is_of_group = names <= _OF_MEMBERS | {"OffsetCommit", *_TXN_APIS} and names
     return _BETWEEN_HEARTBEATS_S if is_of_group else 1.0
 
 
-def choices(variant: str, *, of_groups: bool) -> tuple[Choice, ...]:
-    return (_OF_GROUPS if of_groups else _OF_LOGS)[variant]
+def choices(variant: str, *, of_groups: bool, of_transactions: bool = False) -> tuple[Choice, ...]:
+    found = _OF_GROUPS[variant] if of_groups else ()
+    if of_transactions:
+        found += _OF_TRANSACTIONS[variant]
+        if not of_groups:
+            # Nobody sends offsets there.
+            found = tuple(each for each in found if each[0]["api"] not in _OF_OFFSETS)
+    return found or _OF_LOGS[variant]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from harness.history.history import History
 from harness.history.op import NEMESIS, TYPES, Op
+from harness.history.operations import NOTICES
 from harness.history.schema import INFO, INVOKE
 from reports.lean_history import scan
 
@@ -21,7 +22,7 @@ Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 SENT: Final = (2, 13)
 """Kinds of elements that say where a value was put: sent, put-at."""
 RECORD: Final = 6
-_OF_NOTHING: Final = ("assigned", "revoked", "lost")
+_OF_NOTHING: Final = NOTICES
 """Completions that belong to no invocation."""
 
 

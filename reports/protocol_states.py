@@ -16,6 +16,7 @@ from pathlib import Path
 from reports.groups_seen import GroupsSeen
 from reports.leading import Leading, Reign, load_leading
 from reports.traced import Trace
+from reports.transactions_seen import TransactionsSeen
 
 _GROUPS_TOPIC = "__consumer_offsets-"
 
@@ -28,6 +29,8 @@ class Seen:
     trace: Trace | None
     groups: GroupsSeen | None = None
     """What clients saw of consumer groups, if there were any."""
+    transactions: TransactionsSeen | None = None
+    """What clients saw of their transactions, if there were any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,11 @@ def _of_groups(
         return by_trace(seen.trace) if _coordinators(seen.trace.leading) else None
 
     return counted
+
+
+def _of_transactions(count: Callable[[TransactionsSeen], int]) -> Callable[[Seen], int | None]:
+    """None for a run without transactions: nothing is missing there."""
+    return lambda seen: None if seen.transactions is None else count(seen.transactions)
 
 
 def _coordinators(leading: Leading) -> list[Sequence[Reign]]:
@@ -155,16 +163,45 @@ STATES: tuple[ProtocolState, ...] = (
             lambda trace: trace.count("commit_refused"), lambda seen: seen.commits_refused
         ),
     ),
+    ProtocolState(
+        name="transactions-committed",
+        about="a committed transaction",
+        count=_of_transactions(lambda seen: seen.committed),
+    ),
+    ProtocolState(
+        name="transactions-aborted",
+        about="a transaction that its client aborted",
+        count=_of_transactions(lambda seen: seen.aborted),
+    ),
+    ProtocolState(
+        name="transactions-timed-out",
+        about="a transaction that took longer than its time-out",
+        count=_of_transactions(lambda seen: seen.timed_out),
+    ),
+    ProtocolState(
+        name="producers-fenced",
+        about="a fenced transactional producer",
+        count=_of_transactions(lambda seen: seen.fenced),
+    ),
+    ProtocolState(
+        name="transaction-coordinator-moves",
+        about="a transaction coordinator that moves",
+        count=_of_transactions(lambda seen: seen.coordinator_moves),
+    ),
 )
 
 
 def count_states(
-    directory: Path, end_ns: int, groups: GroupsSeen | None = None
+    directory: Path,
+    end_ns: int,
+    groups: GroupsSeen | None = None,
+    transactions: TransactionsSeen | None = None,
 ) -> dict[str, int | None]:
-    """By state, from the files of a run. `end_ns` ends the history, from which `groups` are."""
+    """By state, from the files of a run. `end_ns` ends the history, from which `groups` and
+    `transactions` are."""
     trace = Trace.load(directory)
     leading = load_leading(directory, end_ns) if trace is None else trace.leading
-    return counted(Seen(leading, trace, groups))
+    return counted(Seen(leading, trace, groups, transactions))
 
 
 def counted(seen: Seen) -> dict[str, int | None]:

@@ -28,6 +28,7 @@ from reports.served import ServedTable, served_table
 from reports.skew import hot_partitions, skew_sentence
 from reports.traced import Trace
 from reports.traffic import TrafficTable, traffic_table
+from reports.transactions_seen import transactions_seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,11 @@ def quality(
     figures.append(("writes during a fault", f"{in_fault:,} of {int(np.sum(acked)):,}"))
     if sent:
         figures.append(("acknowledged records read back", f"{100 * read_back / sent:.2f} %"))
+    transactions = transactions_seen(calls)
+    if transactions is not None:
+        figures.append(("transactions", transactions.sentence))
+        spoken = " and ".join(map(str, transactions.protocols))
+        figures.append(("transaction protocol", spoken or "unknown"))
     silence = longest_silence_s(calls)
     if silence is not None:
         figures.append(("longest time without an acknowledgement", f"{silence:.2f} s"))
@@ -119,8 +125,9 @@ def _never_reached(
         states["a record read during a fault"] = bool(np.any(struck[of_fault[of_fault >= 0]]))
         kinds = {each.kind for each in bands}
         states["two kinds of faults at once"] = len(kinds) < 2 or _overlap(bands)
+    seen = Seen(leading, trace, transactions=transactions_seen(calls))
     of_load = [state for state, was_reached in states.items() if not was_reached]
-    return [*of_load, *never_reached(counted(Seen(leading, trace)))]
+    return [*of_load, *never_reached(counted(seen))]
 
 
 def _overlap(bands: Sequence[Band]) -> bool:

@@ -9,17 +9,8 @@ from workloads.base import Load, Workload
 
 WORKLOADS = REGISTRY.workloads
 
-TO_COME: dict[str, str] = {
-    "txn": "transactions",
-    "exactly-once": "transactions",
-    "bank": "transactions",
-}
-"""Workloads whose place is kept, and what they wait for."""
-
 
 def make_workload(name: str, load: Load) -> Workload:
-    if name in TO_COME:
-        raise ValueError(f"the workload {name} waits for {TO_COME[name]} of the reference broker")
     if name not in WORKLOADS:
         raise ValueError(unknown("workload", name, WORKLOADS))
     workload = _made(name, WORKLOADS[name], load)

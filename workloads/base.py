@@ -29,6 +29,10 @@ class Load:
     """Most records of one send, for workloads that send bursts."""
     batch_bytes_max: int | None = None
     """Largest batch that the brokers take, where a setting says so."""
+    transactions: bool = True
+    """False: workloads of transactions do the same without any, to show what they are good for."""
+    transaction_timeout_ms: int | None = None
+    """None leaves it to the workload, which draws one for each client."""
 
 
 class Workload(Protocol):
@@ -82,6 +86,25 @@ class Membership(NamedTuple):
     subscribe: Invocation
     committed: Invocation
     """Asks for the committed offsets of all partitions of the group."""
+
+
+@runtime_checkable
+class WithTransactions(Protocol):
+    """A workload whose clients have transactional producers. When all is healed, a run waits until
+    no transaction is open, or until the coordinators should have ended all that were."""
+
+    transactional_ids: Sequence[str]
+    """Of all clients, without repetition; empty if it makes no transactions in this run."""
+    expiry_ms: int
+    """The longest transaction.timeout.ms of any client, and the time until brokers look for
+    transactions whose time is up."""
+
+
+@runtime_checkable
+class WithTransforms(Protocol):
+    """A workload whose groups commit in transactions, with the outputs that they make."""
+
+    def transform(self, client: int, ordinal: int) -> Invocation: ...
 
 
 @runtime_checkable

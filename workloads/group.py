@@ -25,6 +25,7 @@ _COMMIT = Invocation("commit")
 _COMMIT_LATER = Invocation("commit-later")
 _GROUPS = ("tail", "zero")
 _ROLES = 3
+_WAYS: tuple[Commits, ...] = ("sync", "async", "auto")
 _STATIC = 1 / 3
 """Share of the members that are static."""
 
@@ -76,7 +77,7 @@ class Group:
             return None
         group = _GROUPS[role - 1]
         dice = self._decisions.of("member", f"c{client}")
-        ways = get_args(Commits)
+        ways = _WAYS
         return Subscription(
             group=group,
             topics=(_TOPIC,),

@@ -11,6 +11,7 @@ from checkers.clauses import UNCOMMITTED, never
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.values import ABORTED
 from checkers.log.facts import LogFacts
+from checkers.log.late_requests import row_of_late_request
 from checkers.log.words import key_text, of_number, place_of, place_text, value_text, who
 
 
@@ -50,6 +51,7 @@ def _told(facts: LogFacts, number: int) -> Finding:
             "writer": columns.index_of(writer),
             "reader": columns.index_of(reader),
         },
+        row=row_of_late_request(facts, writer),
     )
 
 

@@ -13,6 +13,7 @@ from checkers.clauses import LOSS, never
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.values import LOST
 from checkers.log.facts import SEND, LogFacts
+from checkers.log.late_requests import row_of_late_request
 from checkers.log.words import element_of, key_text, of_number, value_text, who
 
 
@@ -63,6 +64,7 @@ def _told(facts: LogFacts, number: int) -> Finding:
             "writer": columns.index_of(writer),
             "max-read": columns.index_of(reader),
         },
+        row=row_of_late_request(facts, writer),
     )
 
 

@@ -1,4 +1,9 @@
-"""hanging-transaction: the last stable offset stays behind when no transaction is open any more."""
+"""hanging-transaction: the last stable offset stays behind when no transaction is open any more.
+
+A transaction whose end is unknown, or that its client left open, may be open until the coordinator
+ends it. So an answer about the offsets of a log counts if it was asked for after that time; one
+that has the two offsets equal counts at any time after the last transaction.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,17 @@ from checkers.clauses import LOSS, never
 from checkers.columns import INFO, OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import LogFacts
+from checkers.log.transaction_rows import timeouts_ms, transaction_rows
 from checkers.log.words import key_text, who
 from harness.history import kinds
 
-EXPIRY_NS = 60_000_000_000
-"""Kafka's transaction.timeout.ms: by then the coordinator has ended what a client left open."""
+_MS = 1_000_000
+_TIMEOUT_MS = 60_000
+"""Kafka's own transaction.timeout.ms, where the history does not say which one was used."""
+_LOOKED_FOR_MS = 12_000
+"""Coordinators look every 10 s for transactions whose time is up, and then write markers."""
+EXPIRY_NS = (_TIMEOUT_MS + _LOOKED_FOR_MS) * _MS
+"""By then the coordinator has ended what a client left open."""
 
 
 def hanging_transactions(facts: LogFacts) -> Findings:
@@ -35,10 +46,12 @@ def hanging_transactions(facts: LogFacts) -> Findings:
     for key, element in sorted(last.items()):
         row = int(elements.op[element])
         call = int(columns.call[row])
-        if call < quiet_row or columns.ops.time_ns[call] < quiet_ns or (row, key) not in high:
+        if call < quiet_row or (row, key) not in high:
+            continue
+        at, end = int(elements.offset[element]), high[row, key]
+        if at < end and columns.ops.time_ns[call] < quiet_ns:
             continue
         looked_at += 1
-        at, end = int(elements.offset[element]), high[row, key]
         if at < end:
             found.append(
                 Finding(
@@ -65,10 +78,13 @@ def _quiet(facts: LogFacts) -> tuple[int, int]:
     columns = facts.columns
     rows = np.flatnonzero(columns.has_f("txn", "transform") & (columns.outcome > 0))
     unknown = rows[columns.outcome[rows] == INFO]
+    left = [each.row for each in transaction_rows(facts) if each.end == "left"]
     last_row = int(rows[-1]) if rows.size else -1
-    if not unknown.size:
+    still_open = [*unknown.tolist(), *left]
+    if not still_open:
         return last_row, -(1 << 62)
-    return last_row, int(columns.ops.time_ns[unknown].max()) + EXPIRY_NS
+    expiry_ms = max(timeouts_ms(facts), default=_TIMEOUT_MS) + _LOOKED_FOR_MS
+    return last_row, int(columns.ops.time_ns[still_open].max()) + expiry_ms * _MS
 
 
 CHECKERS = (

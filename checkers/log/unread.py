@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from checkers.checker import Checker, Need, of_facts
-from checkers.clauses import LOSS, UNCOMMITTED, never
+from checkers.clauses import LOSS, UNCOMMITTED, WITHOUT, never
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels.values import LOST, UNSEEN
 from checkers.log.facts import SEND, LogFacts
+from checkers.log.late_requests import CLASSIC_ROW, LATE_REQUEST, row_of_late_request
 from checkers.log.words import element_of, key_text, of_number, value_text, who
 from harness.history import kinds
 
@@ -110,6 +111,7 @@ def _torn(facts: LogFacts, row: int, pair: tuple[int, int]) -> Finding:
             "missing": of_number(facts, lost),
             "keys": [columns.key_of(int(values.key[shown])), columns.key_of(lost_key)],
         },
+        row=row_of_late_request(facts, row),
     )
 
 
@@ -137,9 +139,11 @@ CHECKERS = (
         look=of_facts(torn_transactions),
         rows=(
             UNCOMMITTED,
+            WITHOUT,
             *LOSS,
             never("Either all records of a transaction are read, or none."),
         ),
+        other_rows={LATE_REQUEST: (CLASSIC_ROW,)},
         model="kafka",
     ),
 )

@@ -134,6 +134,8 @@ _OPTIONS = (
                  help="isolation.level of the consumers."),
     click.option("--key-dist", type=KeyDistribution(), default="uniform", show_default=True,
                  help="Distribution of operations over keys."),
+    click.option("--transactions/--no-transactions", default=True, show_default=True,
+                 help="Whether workloads of transactions (txn, bank, shop) make any."),
     click.option("--burst", type=click.IntRange(1, _BURST_MAX), show_default="256; 32 on sim",
                  help="Most records of one send, sent without waiting for each; for -w queue."),
     click.option("--replication-factor", type=click.IntRange(1),

@@ -11,6 +11,7 @@ from harness.cli.parameters import DAYS_30_S, INT32_MAX, INT64_MAX, Finite
 from harness.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
+    from harness.schedule.schedule import Schedule
     from harness.sim.run import Ended
     from harness.sim.sweep import Seeds
 
@@ -43,6 +44,9 @@ _WATCHING = ("all", "cheap", "off")
               help="Length of the run in simulated seconds.")  # fmt: skip
 @click.option("--groups", is_flag=True,
               help="Add members of two consumer groups, one of each protocol.")  # fmt: skip
+@click.option("--transactions", is_flag=True,
+              help="Add transactional clients; with --groups also members that consume, transform "
+              "and produce.")  # fmt: skip
 @click.option("--invariants", type=click.Choice(_WATCHING), default="all", show_default=True,
               help="Invariants to check after every step.")  # fmt: skip
 @click.option("--save-schedule", type=click.Path(path_type=Path, dir_okay=False),
@@ -59,6 +63,7 @@ def sim(
     nodes: int,
     length_s: float,
     groups: bool,
+    transactions: bool,
     invariants: str,
     save_schedule: Path | None,
     trace_file: Path | None,
@@ -68,48 +73,56 @@ def sim(
 
     Exit code: 0 valid, 1 invalid, 2 unknown.
     """
-    from harness.schedule.schedule import Schedule, ScheduleError
-    from harness.sim.director import check_playable
+    from harness.run.simulated import judge_history
+    from harness.schedule.schedule import ScheduleError
     from harness.sim.invariants.base import Cost
     from harness.sim.node_logs import node_logs as logs_of_nodes
-    from harness.sim.run import draw_schedule, run_schedule
+    from harness.sim.run import run_schedule
     from harness.sim.sweep import Seeds, options
 
     if (seed is None) == (schedule_file is None):
         raise click.UsageError("exactly one of --seed and --schedule is needed; give one of them")
     watching = {"all": Cost.EXPENSIVE, "cheap": Cost.CHEAP, "off": None}[invariants]
+    setting = Seeds(nodes, length_s, watching, groups, transactions, judge_history)
     if count > 1:
         _refuse_with_count(schedule_file, save_schedule, trace_file, node_logs)
-        setting = Seeds(nodes=nodes, length_s=length_s, watching=watching, groups=groups)
         seeds = range(seed or 0, (seed or 0) + count)
         return _sweep(seeds, jobs, setting, stop_at_first=stop_at_first)
     if stop_at_first:
         raise click.UsageError("--stop-at-first is for many runs; give --count as well")
     try:
-        if schedule_file is not None:
-            schedule = Schedule.load(schedule_file)
-            check_playable(schedule.faults)
-        else:
-            schedule = draw_schedule(
-                seed or 0, nodes=nodes, length_ms=length_s * 1000, groups=groups
-            )
+        schedule = _schedule(schedule_file, setting, seed or 0)
         if save_schedule is not None:
             save_schedule.write_text(schedule.text())
         if trace_file is not None:
             # Now, because a run whose trace cannot be written has been for nothing.
             trace_file.open("wb").close()
-    except ScheduleError as error:
-        raise click.UsageError(str(error)) from None
     except OSError as error:
         raise EnvironmentFailure(f"{error.filename}: {error.strerror}") from error
     try:
         with logs_of_nodes(shown=node_logs):
-            ended = run_schedule(schedule, watching=watching, trace_file=trace_file)
+            ended = run_schedule(
+                schedule, watching=watching, trace_file=trace_file, judge=judge_history
+            )
     except ScheduleError as error:
         raise click.UsageError(str(error)) from None
     if schedule_file is not None:
         return _tell(ended, f"harness sim --schedule {schedule_file}{options(watching)}")
-    return _tell(ended, Seeds(nodes, length_s, watching, groups).command(schedule.seed))
+    return _tell(ended, setting.command(schedule.seed))
+
+
+def _schedule(schedule_file: Path | None, setting: Seeds, seed: int) -> Schedule:
+    from harness.schedule.schedule import Schedule, ScheduleError
+    from harness.sim.director import check_playable
+
+    try:
+        if schedule_file is None:
+            return setting.draw(seed)
+        schedule = Schedule.load(schedule_file)
+        check_playable(schedule.faults)
+    except ScheduleError as error:
+        raise click.UsageError(str(error)) from None
+    return schedule
 
 
 def _refuse_with_count(
@@ -156,7 +169,7 @@ def _sweep(seeds: range, jobs: int, setting: Seeds, *, stop_at_first: bool) -> i
         click.echo(f"stopped at the first one: {len(seeds) - count} seeds were not run")
     if any(not_valid.values()):
         return EXIT_CODES["invalid" if not_valid[Outcome.INVALID] else "unknown"]
-    zeros = totals.zeros(groups=setting.groups)
+    zeros = totals.zeros(groups=setting.groups, transactions=setting.transactions)
     if zeros:
         click.echo(f"unknown: no seed exercised {', '.join(zeros)}")
         return EXIT_CODES["unknown"]

@@ -19,6 +19,7 @@ from harness.client.aiokafka_admin import AiokafkaAdmin
 from harness.client.aiokafka_group import AiokafkaMember, group_arguments, possible
 from harness.client.aiokafka_producer import AiokafkaProducing
 from harness.client.aiokafka_settings import arguments, driver_error
+from harness.client.aiokafka_transactions import AiokafkaTransactions
 from harness.client.base import ClientSettings, IsolationLevel
 from harness.client.driver import (
     Driver,
@@ -42,6 +43,7 @@ from harness.client.group_driver import (
 from harness.client.kafka_client import KafkaClient
 from harness.client.outcomes import Mode
 from harness.client.traffic import Traffic
+from harness.client.transactions_driver import TransactionDriver
 from harness.errors import EnvironmentFailure
 
 _T = TypeVar("_T")
@@ -57,15 +59,15 @@ class AiokafkaClient(KafkaClient):
         super().__init__(AiokafkaDriver(settings, client_id))
 
 
-class AiokafkaDriver:
+class AiokafkaDriver(AiokafkaTransactions):
     def __init__(self, settings: ClientSettings, client_id: str) -> None:
         self.mode = Mode(settings.acks, settings.enable_idempotence, retries=True)
-        self._settings = settings
-        self._common = {
+        common = {
             "bootstrap_servers": settings.bootstrap,
             "client_id": client_id,
             "metadata_max_age_ms": settings.metadata_max_age_ms,
         }
+        super().__init__(settings, common)
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._producing = AiokafkaProducing(settings, self._common)
         self.partitioner = self._producing.partitioner
@@ -90,6 +92,7 @@ class AiokafkaDriver:
 
     async def close(self) -> None:
         await self._producing.close()
+        await self.drop_transactions()
         await self.leave()
         consumers = [each for each in (self._consumer, *self._readers.values()) if each is not None]
         self._consumer = None
@@ -129,7 +132,19 @@ class AiokafkaDriver:
             return Polled(error=driver_error(error))
         except DriverError as error:
             return Polled(error=error)
-        return _polled(found)
+        polled = _polled(found)
+        polled.reached = self._reached(self._consumer)
+        return polled
+
+    def _reached(self, consumer: AIOKafkaConsumer) -> dict[str, int]:
+        """Where it goes on, if that is the end of what it may read: beyond the last record there
+        may be markers."""
+        found = {}
+        for where in consumer.assignment():
+            state = consumer._subscription.subscription.assignment.state_value(where)
+            if state.has_valid_position and state.position == self._told_end(consumer, where):
+                found[f"{where.topic}-{where.partition}"] = state.position
+        return found
 
     async def _moved_on(self, error: OffsetOutOfRangeError) -> Polled:
         """To where the log begins, if that is further on. Never back: whoever is beyond the end of
@@ -276,6 +291,9 @@ class AiokafkaDriver:
     def _members(self) -> list[AiokafkaMember]:
         return [each for each in (self._left, self._member) if each is not None]
 
+    def group_name(self) -> str:
+        return self._joined().group
+
     def _joined(self) -> AiokafkaMember:
         if self._member is None:
             raise DriverError("_STATE", "the client has not subscribed", harmless=True)
@@ -362,6 +380,6 @@ def _read(record: Any) -> Read:
     return Read(record.offset, record.key, record.value, known)
 
 
-def _check(driver: AiokafkaDriver) -> tuple[Driver, GroupDriver]:
-    """Static check: this class implements both protocols."""
-    return driver, driver
+def _check(driver: AiokafkaDriver) -> tuple[Driver, GroupDriver, TransactionDriver]:
+    """Static check: this class implements the three protocols."""
+    return driver, driver, driver

@@ -34,7 +34,9 @@ _MAX_POLL_MS = 8_000
 
 def possible(subscription: Subscription) -> Subscription:
     """The nearest that the library can do."""
-    commits: Commits = "sync" if subscription.commits == "sync" else "async"
+    commits: Commits = subscription.commits
+    if commits == "auto":
+        commits = "async"
     return replace(subscription, strategy="eager", commits=commits)
 
 
@@ -54,6 +56,7 @@ def group_arguments(subscription: Subscription) -> dict[str, Any]:
 class AiokafkaMember(ConsumerRebalanceListener):  # type: ignore[misc]
     def __init__(self, consumer: AIOKafkaConsumer, subscription: Subscription) -> None:
         self.consumer = consumer
+        self.group = subscription.group
         self._notices: list[Notice] = []
         self._committed: list[Committed] = []
         self._commits: dict[asyncio.Task[None], None] = {}

@@ -21,8 +21,15 @@ _DEFAULT = DefaultPartitioner()
 
 
 class AiokafkaProducing:
-    def __init__(self, settings: ClientSettings, common: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        settings: ClientSettings,
+        common: Mapping[str, Any],
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`more` are further arguments of the library's producer, and win."""
         self._settings = settings
+        self._more = more or {}
         self._common = common
         self._patience_s = settings.delivery_timeout_ms / 1000
         self._producer: AIOKafkaProducer | None = None
@@ -133,8 +140,21 @@ class AiokafkaProducing:
                 "compression_type": None if codec == "none" else codec,
                 "partitioner": self._choose,
                 **arguments(AIOKafkaProducer, settings.producer_config),
+                **self._more,
             }
         )
+
+    async def start(self) -> None:
+        await self._started()
+
+    @property
+    def producer(self) -> AIOKafkaProducer:
+        assert self._producer is not None, "start it first"
+        return self._producer
+
+    @property
+    def transaction_manager(self) -> Any:
+        return None if self._producer is None else self._producer._txn_manager
 
     async def _started(self) -> AIOKafkaProducer:
         if self._producer is None:

@@ -52,6 +52,11 @@ class Completion:
     (harness/history/timestamps.py); None if the client does not know them."""
     beside: Sequence[Beside] = ()
     """Rows that came up since the last completion, in the order of their times."""
+    is_last: bool = False
+    """Whether the client is beyond use, as a fenced producer is: its process ends, though the
+    outcome is known."""
+    reached: Mapping[str, int] | None = None
+    """By key: how far polls of this operation have read the log, beyond the last record, too."""
 
 
 class Prepared(NamedTuple):

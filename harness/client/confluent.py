@@ -23,6 +23,7 @@ from harness.client.base import ClientSettings
 from harness.client.confluent_admin import ConfluentAdmin
 from harness.client.confluent_group import NOT_A_MEMBER, ConfluentMember
 from harness.client.confluent_sends import Burst, Patience, Portions
+from harness.client.confluent_transactions import ConfluentTransactions
 from harness.client.driver import (
     ANY_PARTITION,
     Driver,
@@ -57,6 +58,7 @@ from harness.client.librdkafka_stats import INTERVAL_MS, traffic_from
 from harness.client.outcomes import Mode
 from harness.client.partitioners import CUSTOM, by_number
 from harness.client.traffic import Traffic
+from harness.client.transactions_driver import TransactionDriver
 
 _POLLED_MAX = 500
 """As many as Kafka's own consumer hands over at once."""
@@ -70,10 +72,9 @@ class ConfluentClient(KafkaClient):
         super().__init__(ConfluentDriver(settings, client_id))
 
 
-class ConfluentDriver:
+class ConfluentDriver(ConfluentTransactions):
     def __init__(self, settings: ClientSettings, client_id: str) -> None:
-        self._settings = settings
-        self._client_id = client_id
+        super().__init__(settings, client_id)
         # With retries=0 librdkafka still sends again what a broker answers with NOT_LEADER; only
         # with acks=all can such an answer come after the append.
         retries = settings.retries != 0 or settings.acks == "all"
@@ -98,7 +99,9 @@ class ConfluentDriver:
         config = producer_config(self._settings, self._client_id)
         self._producer = self._made(Producer, {**statistics, **config})
         self._portions = Portions(config)
-        self._consumer = self._made(Consumer, consumer_config(self._settings, self._client_id))
+        reading = consumer_config(self._settings, self._client_id)
+        # Markers and aborted records take offsets: without this nobody could tell the end of a log.
+        self._consumer = self._made(Consumer, {"enable.partition.eof": True, **reading})
 
     async def close(self) -> None:
         """What is still queued or on its way is dropped; Producer.close would send it first."""
@@ -106,6 +109,7 @@ class ConfluentDriver:
         if producer is not None:
             producer.purge()
             producer.poll(0)
+        self.drop_transactions()
         await self.leave()
         for consumer in (self._consumer, self._reader):
             if consumer is not None:
@@ -223,6 +227,8 @@ class ConfluentDriver:
             problem = message.error()
             if problem is None:
                 _add(polled.records, message)
+            elif problem.code() == KafkaError._PARTITION_EOF:
+                _reach(polled.reached, message)
             elif polled.error is None:
                 polled.error = driver_error(problem)
         return polled
@@ -292,6 +298,9 @@ class ConfluentDriver:
     def _members(self) -> list[ConfluentMember]:
         return [each for each in (self._left, self._member) if each is not None]
 
+    def group_consumer(self) -> Consumer:
+        return self._joined().consumer
+
     def _joined(self) -> ConfluentMember:
         if self._member is None:
             raise NOT_A_MEMBER
@@ -336,6 +345,13 @@ def _add(records: dict[str, list[Read]], message: Message) -> None:
     records.setdefault(key, []).append(_read(message, offset))
 
 
+def _reach(reached: dict[str, int], message: Message) -> None:
+    """The end of a log, which librdkafka tells once for each time that it gets there."""
+    offset = message.offset()
+    if offset is not None and offset >= 0:
+        reached[f"{message.topic()}-{message.partition()}"] = offset
+
+
 def _read(message: Message, offset: int) -> Read:
     kind, timestamp_ms = message.timestamp()
     known = None if kind == TIMESTAMP_NOT_AVAILABLE or timestamp_ms < 0 else timestamp_ms
@@ -363,6 +379,6 @@ def _up_to(reader: Consumer, begin: int, end: int, deadline: float) -> Whole:
                 return Whole([read for read in found if read.offset < offset], offset)
 
 
-def _check(driver: ConfluentDriver) -> tuple[Driver, GroupDriver]:
-    """Static check: this class implements both protocols."""
-    return driver, driver
+def _check(driver: ConfluentDriver) -> tuple[Driver, GroupDriver, TransactionDriver]:
+    """Static check: this class implements the three protocols."""
+    return driver, driver, driver

@@ -80,6 +80,7 @@ class Burst:
     ) -> list[Stored | DriverError]:
         """Returns the end of each record. `refused`: records not to be sent, by their number."""
         begun_s = time.monotonic()
+        late = DriverError("_TIMED_OUT", "no delivery report in time")
         for at, record in enumerate(self._records):
             if at in refused:
                 self._end(at, refused[at])
@@ -91,12 +92,15 @@ class Burst:
             taken_s = time.monotonic() - begun_s
             if taken_s >= patience.to_end:
                 break
-            self._producer.poll(min(patience.to_end - taken_s, 1.0))
+            try:
+                self._producer.poll(min(patience.to_end - taken_s, 1.0))
+            except KafkaException as error:  # a fatal one: no report will come any more
+                late = driver_error(error.args[0])
+                break
             if self._waiting and taken_s < patience.to_send:
                 self._hand_over()
             elif self._waiting:
                 self._give_up()
-        late = DriverError("_TIMED_OUT", "no delivery report in time")
         return [late if end is None else end for end in self._ends]
 
     def _hand_over(self) -> None:

@@ -106,6 +106,9 @@ class Polled:
 
     records: dict[str, list[Read]] = field(default_factory=dict)
     error: DriverError | None = None
+    reached: dict[str, int] = field(default_factory=dict)
+    """By key: offset up to which the log was read, where the library tells it. Behind the last
+    record there may be offsets without one: markers of transactions, and aborted records."""
 
 
 Positions = Mapping[str, int | None]

@@ -10,7 +10,8 @@ from harness.client.driver import DriverError, Polled
 
 Strategy = Literal["eager", "cooperative", "consumer"]
 """How partitions move: two of the classic protocol, and the new protocol of KIP-848."""
-Commits = Literal["sync", "async", "auto"]
+Commits = Literal["sync", "async", "auto", "transaction"]
+"""How a member commits; `transaction`: with the outputs that it makes of the records."""
 Ownership = Literal["assigned", "revoked", "lost"]
 
 

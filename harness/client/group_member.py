@@ -9,11 +9,11 @@ commit in the background, becomes a row of its own beside the operation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.client.base import Beside, Completion, Invocation, Prepared
-from harness.client.driver import DriverError, Polled
+from harness.client.driver import DriverError, Polled, place_of
 from harness.client.group_driver import Committed, GroupDriver, Subscription
 from harness.client.outcomes import of_commit
 
@@ -52,6 +52,11 @@ class GroupMember:
         self._submitted: dict[str, int] = {}
         """By key: the last offset that was left to the library. It never commits the same again, so
         its end would never come."""
+        self._transforming: tuple[dict[str, Any], int] = {}, 0
+        """What the transaction under way commits, and its number among background operations."""
+        self._taken: dict[str, list[int]] = {}
+        """By key: offsets of polled records that wait to be transformed, of a member that commits
+        in transactions. A transaction that is aborted leaves them here: none is polled again."""
 
     @property
     def is_subscribed(self) -> bool:
@@ -65,13 +70,14 @@ class GroupMember:
             if invocation.f == "commit":
                 return Prepared(Invocation("commit", value))
             return self._prepare_background(invocation, value)
+        if invocation.f == "transform":
+            return self._prepare_transform(invocation.value)
         if invocation.f == "committed":
             return Prepared(Invocation("committed", {**invocation.value, **self._who()}))
         return Prepared(invocation)
 
     def _prepare_background(self, invocation: Invocation, value: dict[str, Any]) -> Prepared:
-        taken = self._abandoned.union(self._background)
-        number = next((at for at in range(_BACKGROUND_MAX) if at not in taken), None)
+        number = self._free_number()
         submitted = self._submitted.items()
         new = dict(value["offsets"].items() - submitted)
         if number is None or not new:
@@ -83,6 +89,41 @@ class GroupMember:
         # sorted before completions: without the nanosecond the commit would come before the poll.
         begun = Beside(self._now_ns() + 1, "invoke", "commit", value, background=number)
         return Prepared(Invocation(invocation.f, number), (begun,))
+
+    def _free_number(self) -> int | None:
+        taken = self._abandoned.union(self._background)
+        return next((at for at in range(_BACKGROUND_MAX) if at not in taken), None)
+
+    def _prepare_transform(self, wanted: Mapping[str, Any]) -> Prepared:
+        """From the topic for outputs and the value of the first: the oldest inputs, and an output
+        for each. A poll, if there is nothing to be transformed. The offsets that go with it are a
+        commit in the background, which ends as the transaction does."""
+        found = [(key, offset) for key, offsets in self._taken.items() for offset in offsets]
+        if not found:
+            return Prepared(Invocation("poll", [["poll"]]))
+        found = found[: wanted["most"]]
+        out = [
+            [f"{wanted['topic']}-{place_of(key).partition}", [None, wanted["first"] + at]]
+            for at, (key, _) in enumerate(found)
+        ]
+        value = {"in": [[key, at] for key, at in found], "out": out}
+        number = self._free_number() or 0
+        self._transforming = {**self._who(), "offsets": self.offsets_after(value)}, number
+        begun = Beside(self._now_ns() + 1, "invoke", "commit", self._transforming[0], None, number)
+        return Prepared(Invocation("transform", value), (begun,))
+
+    def offsets_after(self, transform: Mapping[str, Any]) -> dict[str, int]:
+        """What a transaction commits that transforms these inputs."""
+        return {key: offset + 1 for key, offset in transform["in"]}
+
+    def transformed(self, completion: Completion) -> Completion:
+        if completion.type == "ok":
+            for key, offset in completion.value["in"]:
+                if offset in self._taken.get(key, ()):
+                    self._taken[key].remove(offset)
+        (value, number), error = self._transforming, completion.error
+        ended = Beside(self._now_ns(), completion.type, "commit", value, error, number)
+        return replace(completion, beside=[*completion.beside, *self._beside(), ended])
 
     def _who(self) -> dict[str, Any]:
         generation, member = self._driver.membership()
@@ -112,6 +153,7 @@ class GroupMember:
         self._next.clear()
         self._submitted.clear()
         self._held.clear()
+        self._taken.clear()
         # A commit of the next membership may have the same offsets, and must not end one of these:
         # it would look like a commit that was accepted in a generation of long ago.
         self._abandoned.update(self._background)
@@ -129,6 +171,8 @@ class GroupMember:
         for key, records in polled.records.items():
             if records and key in self._held:
                 self._next[key] = records[-1].offset + 1
+                if self.subscription is not None and self.subscription.commits == "transaction":
+                    self._taken.setdefault(key, []).extend(each.offset for each in records)
         return polled, beside
 
     async def commit(self, value: Mapping[str, Any]) -> Completion:
@@ -171,6 +215,7 @@ class GroupMember:
             for key in keys:
                 self._next.pop(key, None)
                 self._submitted.pop(key, None)
+                self._taken.pop(key, None)
                 if f == "assigned":
                     self._held[key] = None
                 else:

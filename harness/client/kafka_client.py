@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.client.base import Beside, Client, Completion, Invocation, Outcome, Prepared
@@ -16,21 +17,27 @@ from harness.client.driver import (
     ANY_PARTITION,
     Driver,
     DriverError,
-    Polled,
     Read,
     Stored,
-    ToStore,
     is_topic,
     place_of,
 )
 from harness.client.group_driver import GroupDriver
 from harness.client.group_member import GroupMember
 from harness.client.outcomes import of_admin, of_produce
-from harness.client.payload import decode, encode
+from harness.client.payload import decode
+from harness.client.records import (
+    MicroOp,
+    acknowledge,
+    known,
+    timestamps_of,
+    to_store,
+    value_of_record,
+)
 from harness.client.traffic import Traffic
+from harness.client.transactions import Transactions
+from harness.client.transactions_driver import TransactionDriver
 from harness.history.operations import MICRO_OPERATIONS
-
-MicroOp = list[Any]
 
 _WRITES = frozenset(
     name for name, each in MICRO_OPERATIONS.items() if each.writes and each.by_clients
@@ -57,11 +64,12 @@ class KafkaClient:
         self._member: GroupMember | None = None
         self._now_ms = now_ms
         self._positions: dict[str, int | None] = {}
+        self._reached: dict[str, int] = {}
         self._node: str | None = None
         self._operations: dict[str, Callable[[Any], Awaitable[Completion]]] = {
             "send": self._sends,
             "poll": self._micro_ops,
-            "txn": self._micro_ops,
+            "txn": self._txn,
             "put": self._micro_ops,
             "get": self._micro_ops,
             "partitioner": self._partitioner,
@@ -74,6 +82,14 @@ class KafkaClient:
             "describe": self._describe,
             "crash": self._crash,
         }
+        self._transactions: Transactions | None = None
+        if isinstance(driver, TransactionDriver):
+            self._transactions = transactions = Transactions(driver, self, now_ns)
+            self._operations |= {
+                "init-transactions": transactions.init,
+                "fence": transactions.fence,
+                "transform": self._transform,
+            }
         if isinstance(driver, GroupDriver):
             self._member = member = GroupMember(driver, now_ns)
             self._operations |= {
@@ -100,7 +116,9 @@ class KafkaClient:
         operation = self._operations.get(invocation.f)
         if operation is None:
             raise ValueError(f"no client here can do {invocation.f!r}")
-        return await operation(invocation.value)
+        self._reached = {}
+        completion = await operation(invocation.value)
+        return replace(completion, reached=self._reached) if self._reached else completion
 
     # Lists of micro-operations
 
@@ -112,9 +130,9 @@ class KafkaClient:
         Between the two it is `info`, and the records in it that have an offset are acknowledged.
         """
         done = [list(each) for each in value]
-        stamps = self._stamps(len(done))
+        stamps = self.stamps(len(done))
         ends = await self.driver.produce(
-            [_to_store(each[1], each[2], stamp) for each, stamp in zip(done, stamps, strict=True)]
+            [to_store(each[1], each[2], stamp) for each, stamp in zip(done, stamps, strict=True)]
         )
         outcomes: set[Outcome] = set()
         nodes: set[str | None] = set()
@@ -131,7 +149,7 @@ class KafkaClient:
         error = None if first_error is None else str(first_error)
         return Completion(type_, done, error, node, stamps)
 
-    def _stamps(self, count: int) -> list[Any]:
+    def stamps(self, count: int) -> list[Any]:
         """Timestamps of the records of one send: now, and a little before it.
 
         They differ, and are out of order, as the records of several threads are: a broker that
@@ -146,12 +164,24 @@ class KafkaClient:
         if place.partition == ANY_PARTITION and end.partition is not None:
             micro_op[1] = f"{place.topic}-{end.partition}"
         if isinstance(end, Stored):
-            _acknowledge(micro_op, end.offset)
+            acknowledge(micro_op, end.offset)
             return "ok"
         outcome = self._outcome_of(micro_op, end)
         if outcome == "ok":
-            _acknowledge(micro_op, None)
+            acknowledge(micro_op, None)
         return outcome
+
+    async def _txn(self, value: Sequence[MicroOp]) -> Completion:
+        """One transaction, if the client has a transactional producer; else one after the other."""
+        if self._transactions is not None and self._transactions.is_begun:
+            return await self._transactions.txn(value)
+        return await self._micro_ops(value)
+
+    async def _transform(self, value: Mapping[str, Any]) -> Completion:
+        assert self._transactions is not None, "it is no operation of other clients"
+        assert self._member is not None, "inputs come from a group"
+        completion = await self._transactions.transform(value, self._member.offsets_after(value))
+        return self._member.transformed(completion)
 
     async def _micro_ops(self, value: Sequence[MicroOp]) -> Completion:
         """In order, up to the first that does not succeed; later ones stay as they were asked."""
@@ -169,12 +199,12 @@ class KafkaClient:
                 outcome = self._outcome_of(micro_op, error)
                 if outcome != "ok":
                     # What went before cannot be taken back, so the whole did not fail.
-                    is_over = has_written or not await self._went_back(first_polled)
+                    is_over = has_written or not await self.went_back(first_polled)
                     type_ = "info" if is_over else outcome
-                    return Completion(type_, done, str(error), self._node, _known(stamps))
-                _acknowledge(micro_op, None)
+                    return Completion(type_, done, str(error), self._node, known(stamps))
+                acknowledge(micro_op, None)
             has_written = has_written or micro_op[0] in _WRITES
-        return Completion("ok", done, None, self._node, _known(stamps))
+        return Completion("ok", done, None, self._node, known(stamps))
 
     async def _polls_as_member(self, member: GroupMember, done: list[MicroOp]) -> Completion:
         """The group says what is polled; a member never goes back by itself."""
@@ -185,14 +215,14 @@ class KafkaClient:
             beside += news
             if polled.error is not None:
                 return Completion(_CHANGES_NOTHING, done, str(polled.error), beside=beside)
-            stamps[at] = _timestamps(polled)
+            stamps[at] = timestamps_of(polled)
             micro_op[1:] = [
                 {
-                    key: [[record.offset, _value(record, key)] for record in records]
+                    key: [[record.offset, value_of_record(record, key)] for record in records]
                     for key, records in polled.records.items()
                 }
             ]
-        return Completion("ok", done, timestamps=_known(stamps), beside=beside)
+        return Completion("ok", done, timestamps=known(stamps), beside=beside)
 
     async def _micro_op(
         self, micro_op: MicroOp, at: int, stamps: list[Any], first_polled: dict[str, int]
@@ -200,37 +230,38 @@ class KafkaClient:
         """Writes the result into it, and the timestamps of its records into `stamps[at]`."""
         name = micro_op[0]
         if name == "poll":
-            await self._poll(micro_op, at, stamps, first_polled)
+            await self.poll_into(micro_op, at, stamps, first_polled)
             return
         key = micro_op[1]
         if name in _WRITES:
             # Known whatever comes of it: a record that was not acknowledged may be read later.
-            (stamps[at],) = self._stamps(1)
-            _acknowledge(micro_op, await self._produce(key, micro_op[2], stamps[at]))
+            (stamps[at],) = self.stamps(1)
+            acknowledge(micro_op, await self._produce(key, micro_op[2], stamps[at]))
         elif name == "r":
             whole = await self.driver.read_all(place_of(key))
-            micro_op[2] = [_value(record, key) for record in whole.records]
+            micro_op[2] = [value_of_record(record, key) for record in whole.records]
         elif name == "get":
             micro_op[2] = await self._get(key)
         else:
             raise ValueError(f"no client here can do {name!r}")
 
     async def _produce(self, key: str, value: int | None, stamp: int) -> int | None:
-        (stored,) = await self.driver.produce([_to_store(key, value, stamp)])
+        (stored,) = await self.driver.produce([to_store(key, value, stamp)])
         if isinstance(stored, DriverError):
             raise stored
         self._node = stored.node
         return stored.offset
 
-    async def _poll(
+    async def poll_into(
         self, micro_op: MicroOp, at: int, stamps: list[Any], first_polled: dict[str, int]
     ) -> None:
         polled = await self.driver.poll()
+        self._reached.update(polled.reached)
         found: dict[str, list[list[Any]]] = {}
         micro_op[1:] = [found]
-        stamps[at] = _timestamps(polled)
+        stamps[at] = timestamps_of(polled)
         for key, records in polled.records.items():
-            found[key] = [[record.offset, _value(record, key)] for record in records]
+            found[key] = [[record.offset, value_of_record(record, key)] for record in records]
             if records:
                 first_polled.setdefault(key, records[0].offset)
                 self._positions[key] = records[-1].offset + 1
@@ -252,7 +283,7 @@ class KafkaClient:
                 last = record
         return [whole.end, None if last is None else decode(last.payload, key)]
 
-    async def _went_back(self, first_polled: Mapping[str, int]) -> bool:
+    async def went_back(self, first_polled: Mapping[str, int]) -> bool:
         """A client that cannot must be thrown away: it would skip what it was given last."""
         if first_polled:
             self._positions.update(first_polled)
@@ -347,39 +378,6 @@ class KafkaClient:
 
 def _only_polls(micro_ops: Sequence[MicroOp]) -> bool:
     return all(each[0] == "poll" for each in micro_ops)
-
-
-def _to_store(key: str, value: int | None, stamp: int) -> ToStore:
-    place = place_of(key)
-    record_key = None if place.name is None else place.name.encode()
-    return ToStore(place, record_key, None if value is None else encode(key, value), stamp)
-
-
-def _timestamps(polled: Polled) -> dict[str, list[int | None]] | None:
-    """Timestamps of the polled records by key; None if the library tells none."""
-    found = {
-        key: [record.timestamp_ms for record in records]
-        for key, records in polled.records.items()
-        if records
-    }
-    is_known = any(stamp is not None for each in found.values() for stamp in each)
-    return found if is_known else None
-
-
-def _known(stamps: list[Any]) -> list[Any] | None:
-    return stamps if any(each is not None for each in stamps) else None
-
-
-def _acknowledge(micro_op: MicroOp, offset: int | None) -> None:
-    if micro_op[0] != "append":
-        micro_op[2] = [offset, micro_op[2]]
-
-
-def _value(record: Read, key: str) -> int | str | None:
-    if record.key is None:
-        return decode(record.payload, key)
-    name = record.key.decode(errors="backslashreplace")
-    return decode(record.payload, f"{key}/{name}", f"{place_of(key).topic}/{name}")
 
 
 def _check(client: KafkaClient) -> Client:

@@ -35,12 +35,14 @@ IN: Final = 24
 OUT: Final = 25
 EXTRA: Final = 26
 GET_AT: Final = 27
+PAUSE: Final = 28
+ABORT: Final = 29
 
 NAMES: Final = (
     *("value", "send", "sent", "poll", "polled-nothing", "polled-empty", "record", "append"),
     *("read", "read-empty", "read-element", "write", "put", "put-at", "get", "assign"),
     *("assign-at", "group", "member", "commit", "owned", "low", "high", "stable", "in", "out"),
-    *("extra", "get-at"),
+    *("extra", "get-at", "pause", "abort"),
 )
 """By number."""
 

@@ -1,4 +1,4 @@
-"""Lists of micro-operations taken apart: send, poll, append, r, w, put, get.
+"""Lists of micro-operations taken apart: send, poll, append, r, w, put, get, pause, abort.
 
 Each function adds the elements of one micro-operation and says whether it has the shape at all; a
 single one that has not leaves the whole value as it is.
@@ -90,6 +90,21 @@ def _placed(before: int, after: int) -> _Take:
     return take
 
 
+def _pause(elements: list[Element], position: int, micro_op: Any) -> bool:
+    """["pause", ms]"""
+    if len(micro_op) != 2:
+        return False
+    elements.append(Element(kinds.PAUSE, position, None, None, micro_op[1]))
+    return True
+
+
+def _abort(elements: list[Element], position: int, micro_op: Any) -> bool:
+    if len(micro_op) != 1:
+        return False
+    elements.append(Element(kinds.ABORT, position))
+    return True
+
+
 _BY_NAME: dict[str, _Take] = {
     "send": _placed(kinds.SEND, kinds.SENT),
     "poll": _poll,
@@ -98,4 +113,6 @@ _BY_NAME: dict[str, _Take] = {
     "w": _plain(kinds.WRITE),
     "put": _placed(kinds.PUT, kinds.PUT_AT),
     "get": _placed(kinds.GET, kinds.GET_AT),
+    "pause": _pause,
+    "abort": _abort,
 }

@@ -60,6 +60,10 @@ def _begun(element: Element) -> list[Any]:
         return ["r", key, []]
     if kind == kinds.POLL:
         return ["poll"]
+    if kind == kinds.PAUSE:
+        return ["pause", value]
+    if kind == kinds.ABORT:
+        return ["abort"]
     return ["poll", {}]
 
 

@@ -44,6 +44,9 @@ class Operation:
     is_answered: bool = True
     """Whether `ok` means that a broker has answered. A client may answer a poll from what it
     fetched before, and an assignment by itself."""
+    is_notice: bool = False
+    """Whether its rows have no invocation: they say what happened to a process, at any time, also
+    during an operation of the process."""
 
 
 MICRO_OPERATIONS: dict[str, MicroOperation] = {
@@ -56,6 +59,8 @@ MICRO_OPERATIONS: dict[str, MicroOperation] = {
     "w": MicroOperation(kinds=(kinds.WRITE,), writes=True, by_clients=False),
     "put": MicroOperation(kinds=(kinds.PUT, kinds.PUT_AT), writes=True, is_placed=True),
     "get": MicroOperation(kinds=(kinds.GET, kinds.GET_AT)),
+    "pause": MicroOperation(kinds=(kinds.PAUSE,)),
+    "abort": MicroOperation(kinds=(kinds.ABORT,)),
 }
 
 OPERATIONS: dict[str, Operation] = {
@@ -71,11 +76,14 @@ OPERATIONS: dict[str, Operation] = {
     "commit": Operation(is_keyed_by_words=True),
     "commit-later": Operation(is_answered=False),
     "committed": Operation(is_keyed_by_words=True),
-    "assigned": Operation(is_keyed_by_words=True, is_answered=False),
-    "revoked": Operation(is_keyed_by_words=True, is_answered=False),
-    "lost": Operation(is_keyed_by_words=True, is_answered=False),
+    "assigned": Operation(is_keyed_by_words=True, is_answered=False, is_notice=True),
+    "revoked": Operation(is_keyed_by_words=True, is_answered=False, is_notice=True),
+    "lost": Operation(is_keyed_by_words=True, is_answered=False, is_notice=True),
     "end-offsets": Operation(is_keyed_by_words=True),
-    "transform": Operation(is_keyed_by_words=True, writes_records=True),
+    "transform": Operation(writes=Writes.ALWAYS, is_keyed_by_words=True, writes_records=True),
+    "init-transactions": Operation(is_keyed_by_words=True),
+    "fence": Operation(is_keyed_by_words=True),
+    "transaction": Operation(is_keyed_by_words=True, is_answered=False, is_notice=True),
     "create": Operation(writes=Writes.ALWAYS),
     "alter": Operation(writes=Writes.ALWAYS),
     "create-partitions": Operation(writes=Writes.ALWAYS),
@@ -83,6 +91,8 @@ OPERATIONS: dict[str, Operation] = {
     "describe": Operation(),
     "crash": Operation(is_answered=False),
 }
+
+NOTICES: tuple[str, ...] = tuple(name for name, each in OPERATIONS.items() if each.is_notice)
 
 WRITING_KINDS: tuple[int, ...] = tuple(
     kind for each in MICRO_OPERATIONS.values() if each.writes for kind in each.kinds

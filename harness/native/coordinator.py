@@ -1,26 +1,21 @@
-"""The way to the coordinator of a group: found, asked, and looked for again when it moves."""
+"""The coordinator of a group: offsets that are committed and asked for."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from broker.network.interface import Address
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from harness.native.errors import BrokerError, ClientError, NodeUnreachableError, check
+from harness.native.coordinator_way import GROUP, CoordinatorWay
+from harness.native.errors import BrokerError, check
 
 if TYPE_CHECKING:
     from harness.native.client import Client
 
-_GROUP = 0
-_SHARE_TO_FIND = 0.5
-"""Of the time that a call may take."""
 _LAST_BY_NAME = 9
 """Later versions name topics by their ids."""
-_MOVED = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 _REFUSALS = frozenset(
     {
         ErrorCode.UNKNOWN_MEMBER_ID,
@@ -53,9 +48,8 @@ class GroupCoordinator:
     """
 
     def __init__(self, client: Client, group: str) -> None:
-        self._client = client
         self.group = group
-        self._node: int | None = None
+        self._way = CoordinatorWay(client, group, GROUP)
 
     async def ask(
         self,
@@ -68,46 +62,19 @@ class GroupCoordinator:
     ) -> Any:
         """The body of the answer; its error codes are the caller's to look at. `at_least`: the
         first version of the API that can do what is asked."""
-        lane = f"group {self.group} {lane}"
-        node = await self._find()
-        try:
-            connection = await self._client.nodes.connection(node, lane)
-            version = connection.version_of(key, at_least=at_least)
-            if key in (ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH):
-                version = connection.version_of(key, at_least=at_least, at_most=_LAST_BY_NAME)
-            if timeout_s is None:
-                timeout_s = self._client.settings.request_timeout_s
-            return await connection.ask(key, version, body, timeout_s)
-        except ClientError:
-            self._node = None
-            raise
+        by_name = key in (ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH)
+        return await self._way.ask(
+            key,
+            body,
+            lane=f"group {self.group} {lane}",
+            timeout_s=timeout_s,
+            at_least=at_least,
+            at_most=_LAST_BY_NAME if by_name else None,
+        )
 
     def heard(self, code: int) -> None:
         """An answer of the coordinator; one that has moved is looked for again."""
-        if code in _MOVED:
-            self._node = None
-
-    async def _find(self) -> int:
-        if self._node is None:
-            body = m.FindCoordinatorRequest(
-                key=self.group, key_type=_GROUP, coordinator_keys=[self.group]
-            )
-            answer = await self._ask_anyone(body)
-            found = answer.coordinators[0] if answer.coordinators else answer
-            check(found.error_code, found.error_message, place=f"coordinator of {self.group}")
-            self._client.nodes.learn({found.node_id: Address(found.host, found.port)})
-            self._node = found.node_id
-        return self._node
-
-    async def _ask_anyone(self, body: m.FindCoordinatorRequest) -> Any:
-        """Bounded: where no node answers, each of them may take its time-out."""
-        patience_s = self._client.settings.call_timeout_s * _SHARE_TO_FIND
-        try:
-            async with asyncio.timeout(patience_s):
-                return await self._client.ask_anyone(ApiKey.FIND_COORDINATOR, body)
-        except TimeoutError:
-            told = f"no node named the coordinator of {self.group} within {patience_s:g} s"
-            raise NodeUnreachableError(told) from None
+        self._way.heard(code)
 
     async def commit(
         self,

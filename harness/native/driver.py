@@ -40,20 +40,23 @@ from harness.client.group_driver import (
 from harness.client.outcomes import Mode
 from harness.client.partitioners import OTHERS
 from harness.client.traffic import Traffic
+from harness.client.transactions_driver import ProducerIdentity
 from harness.errors import EnvironmentFailure
 from harness.native.batches import batches_of
 from harness.native.client import Client
 from harness.native.driver_errors import driver_error
 from harness.native.errors import BrokerError, ClientError, check
 from harness.native.membership import NativeMembership
+from harness.native.partition_sender import ACKS_ALL, ACKS_LEADER, ACKS_NONE, ProducerSettings
 from harness.native.partitions import PartitionChoice
 from harness.native.produce_queue import NO_OFFSET, Delivered, Failed
 from harness.native.produce_queue import Outcome as BatchOutcome
-from harness.native.producer import ACKS_ALL, ACKS_LEADER, ACKS_NONE, Producer, ProducerSettings
+from harness.native.producer import Producer
 from harness.native.reader import READ_COMMITTED, READ_UNCOMMITTED, FetchSettings
 from harness.native.reading import Reading
 from harness.native.request_log import RequestLog
 from harness.native.settings import ClientSettings
+from harness.native.transactions import NativeTransactions, Submit
 from harness.native.versions import versions_of
 
 _T = TypeVar("_T")
@@ -115,6 +118,7 @@ class NativeDriver:
             poll_s=poll_s,
             auto_commit_s=given.auto_commit_s,
         )
+        self._transactions = NativeTransactions(self._client, self._producer_settings)
         self._choice = PartitionChoice(
             self._client, self.partitioner, settings.metadata_max_age_ms / 1000
         )
@@ -157,6 +161,11 @@ class NativeDriver:
     # Writing
 
     async def produce(self, records: Sequence[ToStore]) -> list[Stored | DriverError]:
+        return await self._produced(records, self._producer.submit)
+
+    async def _produced(
+        self, records: Sequence[ToStore], submit: Submit
+    ) -> list[Stored | DriverError]:
         batching = self._settings.batching
         if batching.linger_ms:
             await asyncio.sleep(batching.linger_ms / 1000)
@@ -170,7 +179,7 @@ class NativeDriver:
                 placed[at] = record
         batches = batches_of(placed, batching.batch_bytes)
         under_way = [
-            self._producer.submit(
+            submit(
                 place.topic,
                 place.partition,
                 [(placed[at].key, placed[at].payload) for at in ats],
@@ -186,7 +195,9 @@ class NativeDriver:
         return await _told(self._choice.count(topic))
 
     def traffic(self) -> Traffic:
-        return self._producer.meter.take()
+        traffic = self._producer.meter.take()
+        traffic.add(self._transactions.traffic())
+        return traffic
 
     def _ends_of(
         self, place: Place, count: int, outcome: BatchOutcome
@@ -244,6 +255,34 @@ class NativeDriver:
 
     def committed_since(self) -> list[Committed]:
         return self._group.committed_since()
+
+    # Transactions
+
+    async def init_transactions(self, transactional_id: str, timeout_ms: int) -> None:
+        await self._transactions.init(transactional_id, timeout_ms)
+
+    async def fence(self, transactional_id: str, timeout_ms: int) -> None:
+        await self._transactions.fence(transactional_id, timeout_ms)
+
+    def producer_identity(self) -> ProducerIdentity:
+        return self._transactions.identity()
+
+    async def begin_transaction(self) -> None:
+        self._transactions.begin()
+
+    async def produce_in_transaction(
+        self, records: Sequence[ToStore]
+    ) -> list[Stored | DriverError]:
+        return await self._produced(records, self._transactions.producer.submit)
+
+    async def send_offsets(self, offsets: Mapping[str, int]) -> None:
+        await self._transactions.send_offsets(offsets, self._group.claim())
+
+    async def commit_transaction(self) -> None:
+        await self._transactions.commit()
+
+    async def abort_transaction(self) -> None:
+        await self._transactions.abort()
 
     # Administration
 

@@ -24,6 +24,7 @@ from harness.native.epoch_member import EpochMember
 from harness.native.errors import ClientError
 from harness.native.member import Member, MemberSettings
 from harness.native.reader import FetchSettings
+from harness.native.transaction_coordinator import GroupClaim
 
 
 class NativeMembership:
@@ -76,7 +77,9 @@ class NativeMembership:
         if self._is_auto:
             self._in_background(self._commit_now_and_then(self._auto_commit_s or 0.0))
             return subscription
-        commits: Commits = "sync" if subscription.commits == "sync" else "async"
+        commits: Commits = subscription.commits
+        if commits == "auto":
+            commits = "async"
         return replace(subscription, commits=commits)
 
     async def leave(self) -> None:
@@ -105,6 +108,12 @@ class NativeMembership:
         if member is None or member.generation < 0:
             return Membership()
         return Membership(member.generation, member.member_id or None)
+
+    def claim(self) -> GroupClaim:
+        """As whom a transaction commits offsets for the group."""
+        member = self._joined()
+        settings = member.settings
+        return GroupClaim(settings.group, member.generation, member.member_id, settings.instance_id)
 
     async def poll(self) -> Polled:
         deadline = asyncio.get_running_loop().time() + self._poll_s

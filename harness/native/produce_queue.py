@@ -89,8 +89,10 @@ class ProduceQueue:
         idempotent: bool,
         in_flight_max: int = IN_FLIGHT_MAX,
         retries: int | None = None,
+        renumbers: bool = True,
     ) -> None:
-        """`retries` None: until the batch's time is up."""
+        """`retries` None: until the batch's time is up. `renumbers`: whether a gap in the numbers
+        is overcome by another identity; in a transaction it is the end of the queue."""
         if idempotent and not 1 <= in_flight_max <= IN_FLIGHT_MAX:
             raise ValueError(
                 f"{in_flight_max} batches in flight: an idempotent producer may have "
@@ -99,6 +101,7 @@ class ProduceQueue:
         self._idempotent = idempotent
         self._in_flight_max = in_flight_max
         self._retries = retries
+        self._renumbers = renumbers
         self._batches: dict[Batch, None] = {}
         self._identity: Identity | None = None
         self._next_sequence = 0
@@ -118,7 +121,13 @@ class ProduceQueue:
     def needs_identity(self) -> bool:
         if not self._idempotent or not self._batches:
             return False
-        return self._identity is None or (self._gap and self._first_numbered() is None)
+        if self._identity is None:
+            return True
+        return self._renumbers and self._gap and self._first_numbered() is None
+
+    def stop_retrying(self) -> None:
+        """From now on each batch is settled by the answer to its last try, or by its absence."""
+        self._retries = 0
 
     def add(self, batch: Batch) -> None:
         self._batches[batch] = None
@@ -176,7 +185,10 @@ class ProduceQueue:
         if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             return self._settle(batch, Delivered(NO_OFFSET, batch.node_id))
         if self._idempotent and code in _MISSING_EARLIER:
-            if batch is self._first_numbered():
+            is_first = batch is self._first_numbered()
+            if not self._renumbers:
+                return self.give_up(batch) if is_first or not self._may_retry(batch) else None
+            if is_first:
                 self._take_number_away(batch)
             return None
         if code.retriable and self._may_retry(batch):

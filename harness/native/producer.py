@@ -1,68 +1,25 @@
 """A producer: sends batches, several of them in flight, and says what became of each.
 
-One task for each partition finds the leader and sends what `ProduceQueue` allows; answers come back
-as callbacks. One call is one batch: no lingering, so that a test says what is sent together.
+Each partition has a sender of its own (partition_sender.py). One call is one batch: no lingering,
+so that a test says what is sent together.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from broker.network.interface import Address
-from broker.protocol import messages as m
-from broker.protocol.apis import ApiKey
-from broker.protocol.compression import Codec
-from broker.protocol.errors import ErrorCode
-from broker.protocol.records import Record, build_batch
-from broker.protocol.schema import ZERO_UUID
+from broker.protocol.records import Record
 from harness.client.traffic import Meter
-from harness.native.connection import BrokerConnection
-from harness.native.errors import ClientClosedError, ClientError, check, known_code
-from harness.native.metadata import Leader
-from harness.native.produce_queue import (
-    IN_FLIGHT_MAX,
-    NO_OFFSET,
-    Batch,
-    Identity,
-    Outcome,
-    ProduceQueue,
-)
-from harness.native.settings import Backoff
+from harness.native.errors import ClientClosedError
+from harness.native.partition_sender import IdempotentSession, PartitionSender, ProducerSettings
+from harness.native.produce_queue import Batch, Outcome
 
 if TYPE_CHECKING:
     from harness.native.client import Client
 
-ACKS_NONE = 0
-ACKS_LEADER = 1
-ACKS_ALL = -1
-
-_LAST_VERSION_BY_NAME = 12
-_FIRST_VERSION_WITH_ZSTD = 7
-
 KeyAndValue = tuple[bytes | None, bytes | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerSettings:
-    acks: int = ACKS_ALL
-    idempotent: bool = True
-    in_flight_max: int = IN_FLIGHT_MAX
-    """Batches of one partition."""
-    retries: int | None = None
-    """None: as long as the delivery time-out allows. Without idempotence a retry may double."""
-    codec: Codec = Codec.NONE
-    delivery_timeout_s: float | None = None
-    """None: the client's."""
-
-    def __post_init__(self) -> None:
-        if self.acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
-            raise ValueError(f"acks is {self.acks}; try -1 for all, 0 or 1")
-        if self.idempotent and self.acks != ACKS_ALL:
-            raise ValueError(f"an idempotent producer needs acks=all (-1), not {self.acks}")
 
 
 class Producer:
@@ -74,6 +31,7 @@ class Producer:
         self._lane = lane
         self._senders: dict[tuple[str, int], PartitionSender] = {}
         self._closed = False
+        self._session = IdempotentSession(client)
         self.meter = Meter()
 
     @property
@@ -95,18 +53,13 @@ class Producer:
         """
         if self._closed:
             raise ClientClosedError("the producer is closed")
-        if not pairs:
-            raise ValueError("a batch needs at least one record")
-        if timestamps_ms is None:
-            timestamps_ms = [self._client.now_ms()] * len(pairs)
-        stamped = zip(pairs, timestamps_ms, strict=True)
-        records = [Record(at, stamp, *pair) for at, (pair, stamp) in enumerate(stamped)]
+        batch = batch_of(pairs, timestamps_ms, self._client.now_ms)
         sender = self._senders.get((topic, partition))
         if sender is None:
             sender = self._senders[topic, partition] = PartitionSender(
-                self._client, self.settings, self._lane, topic, partition, self.meter
+                self._client, self.settings, self._lane, topic, partition, self.meter, self._session
             )
-        return sender.submit(Batch(records))
+        return sender.submit(batch)
 
     async def send(
         self, topic: str, partition: int, value: bytes | None, key: bytes | None = None
@@ -125,233 +78,15 @@ class Producer:
             await sender.close()
 
 
-class PartitionSender:
-    def __init__(
-        self,
-        client: Client,
-        settings: ProducerSettings,
-        lane: str,
-        topic: str,
-        partition: int,
-        meter: Meter,
-    ) -> None:
-        self._meter = meter
-        self.queue = ProduceQueue(
-            idempotent=settings.idempotent,
-            in_flight_max=settings.in_flight_max,
-            retries=settings.retries,
-        )
-        self._client = client
-        self._settings = settings
-        self._lane = lane
-        self._topic = topic
-        self._partition = partition
-        self._loop = asyncio.get_running_loop()
-        self._outcomes: dict[Batch, asyncio.Future[Outcome]] = {}
-        self._timers: dict[Batch, asyncio.TimerHandle] = {}
-        self._encoded: dict[Batch, tuple[Identity | None, bytes]] = {}
-        self._failures = 0
-        self._failed_this_round = False
-        self._sent_to: int | None = None
-        patience = client.settings
-        self._backoff = Backoff(
-            patience.retry_backoff_s, patience.retry_backoff_max_s, client.random
-        )
-        self._wake = asyncio.Event()
-        self._task = self._loop.create_task(self._work(), name=f"produce {topic}-{partition}")
-
-    def submit(self, batch: Batch) -> asyncio.Future[Outcome]:
-        outcome: asyncio.Future[Outcome] = self._loop.create_future()
-        self._outcomes[batch] = outcome
-        delivery_s = self._settings.delivery_timeout_s
-        if delivery_s is None:
-            delivery_s = self._client.settings.delivery_timeout_s
-        self._timers[batch] = self._loop.call_later(delivery_s, self._expire, batch)
-        self.queue.add(batch)
-        self._wake.set()
-        return outcome
-
-    async def flush(self) -> None:
-        for outcome in list(self._outcomes.values()):
-            if not outcome.done():
-                await asyncio.shield(outcome)
-
-    async def close(self) -> None:
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
-        for batch in self.queue.batches:
-            self._tell(batch, self.queue.give_up(batch))
-
-    async def _work(self) -> None:
-        try:
-            await self._send_for_ever()
-        except Exception as bug:
-            for outcome in self._outcomes.values():
-                if not outcome.done():
-                    outcome.set_exception(bug)
-            raise
-
-    async def _send_for_ever(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            if self._failures:
-                await asyncio.sleep(self._backoff.after(self._failures))
-            if not self.queue.needs_identity and not self.queue.sendable():
-                continue
-            try:
-                if self.queue.needs_identity:
-                    identity = await self._new_identity()
-                    if self.queue.needs_identity:
-                        self.queue.take_identity(identity)
-                leader = await self._client.metadata.leader(self._topic, self._partition)
-                connection = await self._client.nodes.connection(leader.node_id, self._lane)
-                self._failed_this_round = False
-                if self._overtakes(leader.node_id):
-                    continue  # an answer, or its absence, wakes this task again
-                self._sent_to = leader.node_id
-                for batch in self.queue.sendable():
-                    self._send(connection, batch)
-            except ClientError as error:
-                self._cannot_send(error)
-
-    def _overtakes(self, leader_id: int) -> bool:
-        """Whether a batch to this leader could be written before one that another node still has.
-
-        A leader that has no record of a producer takes any first sequence, as Kafka's does
-        (KIP-360), so sequence numbers alone do not keep the order of a producer's first batches.
-        """
-        if not self._settings.idempotent or leader_id == self._sent_to:
-            return False
-        return any(batch.in_flight for batch in self.queue.batches)
-
-    async def _new_identity(self) -> Identity:
-        body = m.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
-        answer = await self._client.ask_anyone(ApiKey.INIT_PRODUCER_ID, body)
-        check(answer.error_code, place="InitProducerId")
-        return Identity(answer.producer_id, answer.producer_epoch)
-
-    def _cannot_send(self, error: ClientError) -> None:
-        self._failed_this_round = False
-        self._failed()
-        for batch in self.queue.batches:
-            if not batch.in_flight:
-                batch.last_reason = str(error)
-                if not error.is_retriable:
-                    self._tell(batch, self.queue.give_up(batch))
-
-    def _send(self, connection: BrokerConnection, batch: Batch) -> None:
-        topic_id = self._client.metadata.topic_id(self._topic)
-        version = self._version(connection, topic_id)
-        self.queue.sent(batch)
-        batch.node_id = self._sent_to
-        body = self._request(batch, topic_id)
-        size = [(len(batch.records), len(self._bytes_of(batch)))]
-        self._meter.sent(size)
-        if self._settings.acks == ACKS_NONE:
-            try:
-                connection.tell(ApiKey.PRODUCE, version, body)
-            except ClientError as error:
-                self._lost(batch, error)
-            else:
-                self._tell(batch, self.queue.accepted(batch, NO_OFFSET))
-                self._wake.set()  # no answer will, and there is room for the next
-            self._meter.ended(size)
-            return
-        answer = connection.ask(
-            ApiKey.PRODUCE, version, body, self._client.settings.request_timeout_s
-        )
-        answer.add_done_callback(lambda done: self._answered(batch, size, done))
-
-    def _version(self, connection: BrokerConnection, topic_id: bytes) -> int:
-        at_least = _FIRST_VERSION_WITH_ZSTD if self._settings.codec == Codec.ZSTD else 0
-        if topic_id == ZERO_UUID:
-            return connection.version_of(
-                ApiKey.PRODUCE, at_least=at_least, at_most=_LAST_VERSION_BY_NAME
-            )
-        return connection.version_of(ApiKey.PRODUCE, at_least=at_least)
-
-    def _request(self, batch: Batch, topic_id: bytes) -> m.ProduceRequest:
-        data = m.PartitionProduceData(index=self._partition, records=self._bytes_of(batch))
-        return m.ProduceRequest(
-            transactional_id=None,
-            acks=self._settings.acks,
-            timeout_ms=int(self._client.settings.request_timeout_s * 1000),
-            topic_data=[
-                m.TopicProduceData(name=self._topic, topic_id=topic_id, partition_data=[data])
-            ],
-        )
-
-    def _bytes_of(self, batch: Batch) -> bytes:
-        kept = self._encoded.get(batch)
-        if kept is not None and kept[0] == batch.identity:
-            return kept[1]
-        identity = batch.identity or Identity(-1, -1)
-        encoded = bytes(
-            build_batch(
-                batch.records,
-                codec=self._settings.codec,
-                producer_id=identity.producer_id,
-                producer_epoch=identity.epoch,
-                base_sequence=batch.sequence,
-            )
-        )
-        self._encoded[batch] = (batch.identity, encoded)
-        return encoded
-
-    def _answered(
-        self, batch: Batch, size: Sequence[tuple[int, int]], done: asyncio.Future[Any]
-    ) -> None:
-        self._meter.ended(size)
-        if done.cancelled():
-            self._lost(batch, ClientClosedError("given up"))
-            return
-        error = done.exception()
-        if isinstance(error, ClientError):
-            self._lost(batch, error)
-            return
-        (topic,) = done.result().responses
-        (part,) = topic.partition_responses
-        code = known_code(part.error_code)
-        if code == ErrorCode.NONE:
-            self._failures = 0
-            outcome = self.queue.accepted(batch, part.base_offset)
-        else:
-            self._learn_leader(part, done.result())
-            self._failed()
-            outcome = self.queue.refused(batch, code, part.error_message or "")
-        self._tell(batch, outcome)
-        self._wake.set()
-
-    def _learn_leader(self, part: m.PartitionProduceResponse, answer: m.ProduceResponse) -> None:
-        if part.current_leader is None:
-            return
-        leader = Leader(part.current_leader.leader_id, part.current_leader.leader_epoch)
-        addresses = {each.node_id: Address(each.host, each.port) for each in answer.node_endpoints}
-        self._client.metadata.learn_leader(self._topic, self._partition, leader, addresses)
-
-    def _lost(self, batch: Batch, error: ClientError) -> None:
-        self._failed()
-        self._tell(batch, self.queue.lost(batch, str(error)))
-
-    def _failed(self) -> None:
-        # Batches that were sent together mostly fail together, and that is one failure.
-        if not self._failed_this_round:
-            self._failed_this_round = True
-            self._failures += 1
-        self._client.metadata.invalidate()
-        self._wake.set()
-
-    def _expire(self, batch: Batch) -> None:
-        self._tell(batch, self.queue.give_up(batch))
-        self._wake.set()
-
-    def _tell(self, batch: Batch, outcome: Outcome | None) -> None:
-        if outcome is None:
-            return
-        self._timers.pop(batch).cancel()
-        self._encoded.pop(batch, None)
-        told = self._outcomes.pop(batch)
-        if not told.done():
-            told.set_result(outcome)
+def batch_of(
+    pairs: Sequence[KeyAndValue],
+    timestamps_ms: Sequence[int] | None,
+    now_ms: Callable[[], int],
+) -> Batch:
+    """Each record has its timestamp; without `timestamps_ms` it is the client's time."""
+    if not pairs:
+        raise ValueError("a batch needs at least one record")
+    if timestamps_ms is None:
+        timestamps_ms = [now_ms()] * len(pairs)
+    stamped = zip(pairs, timestamps_ms, strict=True)
+    return Batch([Record(at, stamp, *pair) for at, (pair, stamp) in enumerate(stamped)])

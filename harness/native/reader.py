@@ -21,6 +21,7 @@ from harness.native.errors import (
     check,
 )
 from harness.native.metadata import Leader
+from harness.native.read_committed import AbortedTransaction, without_aborted
 from harness.native.records import ReadBatch, ReadRecord, read_batches
 
 if TYPE_CHECKING:
@@ -62,14 +63,9 @@ class FetchSettings:
 DEFAULT_FETCH = FetchSettings()
 
 
-class AbortedTransaction(NamedTuple):
-    producer_id: int
-    first_offset: int
-
-
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """At read_committed the records of aborted transactions are among these still."""
+    """At read_committed without the records of aborted transactions; their batches are listed."""
 
     batches: tuple[ReadBatch, ...]
     next_offset: int
@@ -179,7 +175,7 @@ class Reader:
             raise OffsetOutOfRangeError(place, offset, is_fenced=is_fenced)
         if data.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
             self._fetch_at_least = _FIRST_FETCH_OF_ZSTD
-        return _fetched(data, offset, place)
+        return _fetched(data, offset, place, settings.isolation)
 
     def _fetch_version(self, connection: BrokerConnection, topic_id: bytes) -> int:
         at_least = self._fetch_at_least
@@ -241,7 +237,9 @@ class Reader:
         return EpochEnd(found.leader_epoch, found.end_offset)
 
 
-def _fetched(data: m.FetchResponsePartitionData, offset: int, place: str) -> Fetched:
+def _fetched(
+    data: m.FetchResponsePartitionData, offset: int, place: str, isolation: int
+) -> Fetched:
     if data.error_code != ErrorCode.NONE:
         raise BrokerError(data.error_code, place=place)
     if data.diverging_epoch is not None:
@@ -249,15 +247,18 @@ def _fetched(data: m.FetchResponsePartitionData, offset: int, place: str) -> Fet
             place, data.diverging_epoch.epoch, data.diverging_epoch.end_offset
         )
     batches = tuple(read_batches(data.records, offset))
+    aborted = tuple(
+        AbortedTransaction(each.producer_id, each.first_offset)
+        for each in data.aborted_transactions or ()
+    )
+    if isolation == READ_COMMITTED:
+        batches = without_aborted(batches, aborted)
     return Fetched(
         batches=batches,
         next_offset=batches[-1].header.last_offset + 1 if batches else offset,
         high_watermark=data.high_watermark,
         last_stable_offset=data.last_stable_offset,
         log_start_offset=data.log_start_offset,
-        aborted=tuple(
-            AbortedTransaction(each.producer_id, each.first_offset)
-            for each in data.aborted_transactions or ()
-        ),
+        aborted=aborted,
         preferred_node=data.preferred_read_replica,
     )

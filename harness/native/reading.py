@@ -48,6 +48,7 @@ class Reading:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._poll_s
         keys = list(self._positions)
+        reached: dict[str, int] = {}
         for _ in keys:
             self._turn += 1
             key = keys[self._turn % len(keys)]
@@ -55,13 +56,16 @@ class Reading:
                 async with asyncio.timeout_at(deadline):
                     records = await self._fetched(key)
             except TimeoutError:
-                return Polled()
+                return Polled(reached=reached)
             except ClientError as error:
-                return Polled(error=driver_error(error))
+                return Polled(error=driver_error(error), reached=reached)
+            position = self._positions[key]
+            if position is not None:
+                reached[key] = position
             if records:
-                return Polled({key: records})
+                return Polled({key: records}, reached=reached)
         await asyncio.sleep(max(0.0, deadline - loop.time()))
-        return Polled()
+        return Polled(reached=reached)
 
     async def _fetched(self, key: str) -> list[Read]:
         place = place_of(key)

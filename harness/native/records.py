@@ -12,6 +12,7 @@ from broker.protocol.batch import (
     read_header,
     verify_crc,
 )
+from broker.protocol.control import EndTransactionMarker, read_marker
 from broker.protocol.records import iterate_records
 
 _DECOMPRESSED_BYTES_MAX = 256 << 20
@@ -28,10 +29,12 @@ class ReadRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadBatch:
-    """`records` is empty for a control batch: markers are nobody's messages."""
+    """`records` is empty for a control batch: applications never see its markers."""
 
     header: BatchHeader
     records: tuple[ReadRecord, ...]
+    marker: EndTransactionMarker | None = None
+    """Of a control batch that ends a transaction."""
 
 
 def read_batches(data: memoryview | bytes | None, from_offset: int) -> list[ReadBatch]:
@@ -48,9 +51,18 @@ def read_batches(data: memoryview | bytes | None, from_offset: int) -> list[Read
             break
         if not verify_crc(view, position, header):
             raise CorruptBatchError(f"the batch at offset {header.base_offset} has a wrong CRC")
-        found.append(ReadBatch(header, _records(view[position:], header, from_offset)))
+        here = view[position:]
+        found.append(ReadBatch(header, _records(here, header, from_offset), _marker(here, header)))
         position += header.size
     return found
+
+
+def _marker(view: memoryview, header: BatchHeader) -> EndTransactionMarker | None:
+    if not header.is_control:
+        return None
+    for record in iterate_records(view, header, max_bytes=_DECOMPRESSED_BYTES_MAX):
+        return read_marker(record)
+    return None
 
 
 def _records(view: memoryview, header: BatchHeader, from_offset: int) -> tuple[ReadRecord, ...]:

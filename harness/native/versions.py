@@ -4,6 +4,9 @@
     random                 each client draws one version for each API, by the seed of the run
     Produce=9,Fetch=12     these in this very version, the others in the newest
 
+The version of EndTxn decides about transactions: up to 4 it is the first protocol, from 5 on that
+of KIP-890, which a broker offers by the feature transaction.version. EndTxn=4 pins the first one.
+
 A drawn version is one that both sides know and that can do what is asked: a static member needs
 JoinGroup 5, say. A pinned one is spoken whatever is asked, because somebody wants to see it.
 """
@@ -23,11 +26,21 @@ _BY_NAME = {key.name.title().replace("_", ""): key for key in API_VERSIONS}
 """By Kafka's names: ListOffsets."""
 
 
+_LAST_OF_FIRST = {ApiKey.PRODUCE: 11, ApiKey.TXN_OFFSET_COMMIT: 4, ApiKey.END_TXN: 4}
+"""Last versions of the first protocol of transactions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Versions:
     pinned: Mapping[ApiKey, int] = field(default_factory=dict)
     draw: Callable[[ApiKey], float] | None = None
     """In [0, 1): the place of the version in the range of possible ones."""
+
+    @property
+    def pins_first_txn(self) -> bool:
+        """Whether a request is pinned to a version that has no place in the second protocol of
+        transactions (KIP-890)."""
+        return any(self.pinned.get(key, last + 1) <= last for key, last in _LAST_OF_FIRST.items())
 
     def of(self, key: ApiKey, lowest: int, highest: int) -> int:
         """The version to speak, of this range if none is pinned."""

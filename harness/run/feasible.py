@@ -22,7 +22,7 @@ from harness.run.plan import Plan
 from harness.run.plugin_workload import why_unusable
 from harness.run.property_values import whole_number
 from harness.run.stage import racks_of
-from harness.run.workload import memberships, workload_of
+from harness.run.workload import memberships, transactional_ids, workload_of
 from nemesis import ALL, parse
 from nemesis.base import Ground
 from nemesis.plan import needed_ms
@@ -64,6 +64,7 @@ def ground_of(plan: Plan) -> Ground:
         flushes=kind.flushes,
         members=tuple(members),
         groups=tuple(sorted({each.group for each in members.values()})),
+        transactional_ids=transactional_ids(plan),
     )
 
 
@@ -121,15 +122,15 @@ def _why_no_part(plan: Plan, workload: Workload) -> str | None:
 
 
 def _why_no_operation(plan: Plan, workload: Workload) -> str | None:
-    can_do = REGISTRY.clients[plan.client].operations
-    if can_do is None:
+    kind = REGISTRY.clients[plan.client]
+    if kind.operations is None and not kind.lacks:
         return None
     for each in _drawn(plan, workload):
-        if each.f not in can_do:
-            return (
-                f"-w {plan.workload} cannot be used: client {plan.client} lacks {each.f}; "
-                f"it has {', '.join(sorted(can_do))}"
-            )
+        lacking = f"-w {plan.workload} cannot be used: client {plan.client} lacks {each.f}"
+        if each.f in kind.lacks:
+            return f"{lacking}; try --client confluent"
+        if kind.operations is not None and each.f not in kind.operations:
+            return f"{lacking}; it has {', '.join(sorted(kind.operations))}"
     return None
 
 

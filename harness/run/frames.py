@@ -37,6 +37,8 @@ class Begin(msgspec.Struct, tag_field="do", tag="begin"):
     key_dist: str
     burst: int
     batch_bytes_max: int | None
+    transactions: bool
+    transaction_timeout_ms: int | None
     process: int
     """Of its first operation: a worker that takes the place of a dead one is another process."""
     ordinal: int

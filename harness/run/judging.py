@@ -40,6 +40,7 @@ from reports.faults import bands
 from reports.groups_seen import groups_seen
 from reports.protocol_states import count_states
 from reports.served import served_again
+from reports.transactions_seen import transactions_seen
 
 _LOG = logging.getLogger(__name__)
 _LACKS: Mapping[DoubtKind, Need] = {
@@ -224,7 +225,8 @@ def _survived(
         calls = Calls(history)
         groups = groups_seen(calls, plan.concurrency)
         end_ns = calls.end_of_all_ns
-        figures = Figures(states=count_states(directory, end_ns, groups))
+        states = count_states(directory, end_ns, groups, transactions_seen(calls))
+        figures = Figures(states=states)
         struck = bands(nemesis, nodes, end_ns)
         figures["served_again"] = served_again(calls, struck, plan.concurrency)
         found = survived(directory, nemesis, written_ns, nodes, end_ns)
@@ -284,6 +286,7 @@ def contract_of(plan: Plan) -> Contract:
         idempotence=plan.enable_idempotence,
         retries=plan.retries,
         isolation_level=plan.isolation_level,
+        transactions=plan.transactions,
         unclean_leader_election=plan.is_unclean,
         min_insync_replicas=plan.min_insync_replicas,
         replication_factor=plan.replication_factor,

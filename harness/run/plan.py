@@ -41,6 +41,8 @@ class Plan:
     retries: int | None = None
     isolation_level: IsolationLevel = "read_committed"
     key_dist: str = "uniform"
+    transactions: bool = True
+    """False: workloads of transactions do the same without any."""
     burst: int | None = None
     """Most records of one send; None for what suits the place."""
     replication_factor: int = 3
@@ -93,6 +95,12 @@ class Plan:
             return None if said is None else max(1, whole_number(said))
         except ValueError:  # which the brokers will refuse
             return None
+
+    @property
+    def transaction_timeout_ms(self) -> int | None:
+        """transaction.timeout.ms of all producers, where a setting says so."""
+        said = self.producer_config.get("transaction.timeout.ms")
+        return None if said is None else max(1, whole_number(said))
 
     @property
     def is_unclean(self) -> bool:
@@ -176,7 +184,7 @@ class Plan:
 _ADDED_LATER = frozenset(
     {
         *("stop_on_anomaly", "invariants", "burst", "plugin", "bootstrap_servers"),
-        "protocol_versions",
+        *("protocol_versions", "transactions"),
     }
 )
 """Fields that plans of older versions lack. A new field of Plan belongs here as well."""
@@ -212,5 +220,7 @@ def _option(name: str, value: Any) -> list[str]:
     if value is True:
         return [flag]
     if value is False:
-        return [flag.replace("--enable-", "--disable-")]
+        if "--enable-" in flag:
+            return [flag.replace("--enable-", "--disable-")]
+        return [flag.replace("--", "--no-", 1)]
     return [flag, f"{value:g}" if isinstance(value, float) else str(value)]

@@ -53,7 +53,7 @@ from harness.run.stage import Stage, play, racks_of
 from harness.run.tally import Tally
 from harness.run.watchdog import stacks_on_request
 from harness.run.watching import Snapshot, Watcher
-from harness.run.workload import memberships, workload_of
+from harness.run.workload import memberships, transactional_ids, workload_of
 from harness.schedule.schedule import Schedule
 from harness.store.results import Figures
 from harness.store.store import Store, running_out_of_room
@@ -209,6 +209,7 @@ class _Run:
             topics=self._topics,
             members=tuple(members),
             groups=tuple(sorted({each.group for each in members.values()})),
+            transactional_ids=transactional_ids(plan),
             replication_factor=plan.replication_factor,
             min_insync_replicas=plan.min_insync_replicas,
             topic_configs={topic.name: topic.configs for topic in self._workload.topics},

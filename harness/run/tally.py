@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.client.traffic import Traffic
 from harness.history.op import NEMESIS, OpType
-from harness.history.operations import MICRO_OPERATIONS, OPERATIONS
+from harness.history.operations import MICRO_OPERATIONS, NOTICES, OPERATIONS
 from harness.history.recorder import Recorder
 
 _LISTS = frozenset(name for name, each in OPERATIONS.items() if each.has_micro_ops)
@@ -99,6 +99,8 @@ class Tally:
             node,
             timestamps=timestamps,
         )
+        if f in NOTICES:
+            return
         if type_ == "invoke":
             self._open[process] = (time_ns, f, value)
             return
@@ -164,6 +166,9 @@ class Tally:
                 elif name in _UNPLACED:
                     self.counts.sent += 1
                     self.sent_by_key[micro[1]] += 1
+        elif f == "transform":
+            for key, placed in value["out"]:
+                self._acknowledge(key, placed)
         elif f == "end-offsets" and value is not None:
             for key, end in (value.get("high") or {}).items():
                 if end > self.known.get(key, 0):

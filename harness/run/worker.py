@@ -113,6 +113,8 @@ class Worker:
                 key_dist=begin.key_dist,
                 burst=begin.burst,
                 batch_bytes_max=begin.batch_bytes_max,
+                transactions=begin.transactions,
+                transaction_timeout_ms=begin.transaction_timeout_ms,
             ),
         )
         settings = replace(begin.settings, batching=workload.batching(begin.number))

@@ -220,6 +220,8 @@ class WorkerClients:
             key_dist=plan.key_dist,
             burst=plan.burst_max,
             batch_bytes_max=plan.batch_bytes_max,
+            transactions=plan.transactions,
+            transaction_timeout_ms=plan.transaction_timeout_ms,
             plugins=tuple(map(resolved, plan.plugin)),
             process=process,
             ordinal=ordinal,

@@ -9,7 +9,7 @@ from checkers.contract import TimestampType
 from harness.registry import KAFKA, REGISTRY
 from harness.run.plan import Plan
 from workloads import make_workload
-from workloads.base import Load, Membership, WithGroups, Workload
+from workloads.base import Load, Membership, WithGroups, WithTransactions, Workload
 
 _MS = {
     "retention.ms": 1,
@@ -36,6 +36,8 @@ def workload_of(plan: Plan) -> Workload:
             key_dist=plan.key_dist,
             burst=plan.burst_max,
             batch_bytes_max=plan.batch_bytes_max,
+            transactions=plan.transactions,
+            transaction_timeout_ms=plan.transaction_timeout_ms,
         ),
     )
 
@@ -47,6 +49,12 @@ def memberships(plan: Plan) -> dict[str, Membership]:
         return {}
     found = {f"c{at + 1}": workload.membership(at) for at in range(plan.concurrency)}
     return {client: each for client, each in found.items() if each is not None}
+
+
+def transactional_ids(plan: Plan) -> tuple[str, ...]:
+    """transactional.id of all producers of a run; none without transactions."""
+    workload = workload_of(plan)
+    return tuple(workload.transactional_ids) if isinstance(workload, WithTransactions) else ()
 
 
 def deletes(plan: Plan) -> str | None:

@@ -21,6 +21,7 @@ from harness.sim.record import Commit, Record, Seen, Sent
 from harness.sim.stage import Stage
 
 GROUPS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
 
 _START_MS = 1_700_000_000_000
 _POLL_TIMEOUT_S = 5.0
@@ -131,8 +132,10 @@ class Actor:
         await self._move_leadership((TOPIC, operation.arguments["partition"]), operation)
 
     async def _move_coordinator(self, operation: Operation) -> None:
-        """Likewise, of the first partition of the groups' own topic."""
-        await self._move_leadership((GROUPS_TOPIC, 0), operation)
+        """Likewise, of the first partition of the coordinators' own topic."""
+        topics = {"groups": GROUPS_TOPIC, "transactions": TRANSACTIONS_TOPIC}
+        topic = topics[operation.arguments.get("of", "groups")]
+        await self._move_leadership((topic, 0), operation)
 
     async def _move_leadership(self, key: tuple[str, int], operation: Operation) -> None:
         admin = self._client.admin
@@ -167,12 +170,12 @@ class Actor:
             is_done = False
         self._record.failed_moves += not is_done
 
-    async def create_topic(self, partitions: int) -> None:
+    async def create_topic(self, partitions: int, topic: str = TOPIC) -> None:
         """Again and again: an answer that is lost does not tell whether the topic is there."""
         while True:
             try:
                 await self._client.admin.create_topic(
-                    TOPIC, partitions=partitions, replication_factor=self._replicas
+                    topic, partitions=partitions, replication_factor=self._replicas
                 )
             except BrokerError as error:
                 if error.code == ErrorCode.TOPIC_ALREADY_EXISTS:

@@ -5,7 +5,9 @@ One form for each word that a client knows; docs/reference/schedule.md explains 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from harness.schedule.json_form import FormError, read
 from harness.schedule.schedule import Operation, Schedule, ScheduleError
@@ -44,6 +46,7 @@ class Reassign:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveCoordinator:
     replica: int = 0
+    of: Literal["groups", "transactions"] = "groups"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +72,51 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Transact:
+    """Sends of consecutive values to consecutive partitions, and a pause between the halves."""
+
+    id: str
+    value: int
+    sends: int = 1
+    first: int = 0
+    pause_ms: float = 0.0
+    abort: bool = False
+    timeout_ms: int = 10_000
+    protocol: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transform:
+    id: str
+    value: int
+    strategy: str = "consumer"
+    timeout_ms: int = 10_000
+    protocol: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeOver:
+    id: str
+    timeout_ms: int = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadCommitted:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Where:
     partition: int
 
 
 AboutPartition = Send | Poll | Commit | Move | Reassign
 AboutGroup = MoveCoordinator | Join | Stall | Consume | Leave
-Form = AboutPartition | AboutGroup
+AboutTransaction = Transact | Transform | TakeOver | ReadCommitted
+Form = AboutPartition | AboutGroup | AboutTransaction
 
 STRATEGIES = ("range", "cooperative", "consumer")
+TRANSFORM_STRATEGIES = ("eager", "cooperative", "consumer")
 
 PARTITIONS = 3
 """At least."""
@@ -93,20 +132,30 @@ FORMS: dict[str, type[Form]] = {
     "consume": Consume,
     "stall": Stall,
     "leave": Leave,
+    "transact": Transact,
+    "transform": Transform,
+    "take_over": TakeOver,
+    "read": ReadCommitted,
 }
+OF_TRANSACTIONS = frozenset({"transact", "transform", "take_over", "read"})
+"""Operations of transactional clients, which have topics and a history of their own."""
 
 
 def check_operations(schedule: Schedule) -> None:
     """Raises ScheduleError."""
     values: dict[str, str] = {}
     for client, operations in schedule.operations.items():
+        if is_transactional(operations):
+            _check_alone(client, operations)
         for number, operation in enumerate(operations, 1):
             where = f"operations of {client}, {number}"
             form = _form(operation, where)
             if isinstance(form, AboutPartition):
                 _check(form, schedule.nodes, where)
-            else:
+            elif isinstance(form, AboutGroup):
                 _check_of_group(form, where)
+            else:
+                _check_of_transaction(form, where)
             if isinstance(form, Send):
                 if form.value in values:
                     raise ScheduleError(
@@ -114,6 +163,15 @@ def check_operations(schedule: Schedule) -> None:
                         "is sent once ever, so that a second sight of it is a duplicate"
                     )
                 values[form.value] = where
+
+
+def is_transactional(operations: Sequence[Operation]) -> bool:
+    """Whether they are those of a transactional client."""
+    return any(operation.do in OF_TRANSACTIONS for operation in operations)
+
+
+def has_transactions(schedule: Schedule) -> bool:
+    return any(is_transactional(operations) for operations in schedule.operations.values())
 
 
 def partitions_of(schedule: Schedule) -> int:
@@ -150,6 +208,30 @@ def _check_of_group(form: AboutGroup, where: str) -> None:
         raise ScheduleError(f"{where}: replica is {form.replica}; try 0")
     if isinstance(form, Stall) and form.for_ms < 0:
         raise ScheduleError(f"{where}: for_ms is {form.for_ms}; try 1000")
+
+
+def _check_alone(client: str, operations: Sequence[Operation]) -> None:
+    for number, operation in enumerate(operations, 1):
+        if operation.do not in OF_TRANSACTIONS:
+            raise ScheduleError(
+                f"operations of {client}, {number}: a transactional client cannot "
+                f"{operation.do!r}; give it to another client"
+            )
+
+
+def _check_of_transaction(form: AboutTransaction, where: str) -> None:
+    if isinstance(form, Transact | Transform) and form.protocol not in (1, 2):
+        raise ScheduleError(f"{where}: protocol is {form.protocol}; try 1 or 2")
+    if isinstance(form, Transact) and not (form.sends > 0 and 0 <= form.first < PARTITIONS):
+        raise ScheduleError(
+            f"{where}: sends is {form.sends} and first is {form.first}; try 1 send, and a "
+            f"partition below {PARTITIONS}"
+        )
+    if isinstance(form, Transact) and form.pause_ms < 0:
+        raise ScheduleError(f"{where}: pause_ms is {form.pause_ms}; try 1000")
+    if isinstance(form, Transform) and form.strategy not in TRANSFORM_STRATEGIES:
+        known = ", ".join(TRANSFORM_STRATEGIES)
+        raise ScheduleError(f"{where}: unknown strategy {form.strategy!r}; choose one of {known}")
 
 
 def _check(form: AboutPartition, nodes: int, where: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from harness.native.produce_queue import Outcome
+from harness.sim.history_rows import HistoryRows
+from harness.sim.transaction_counts import TransactionCounts
 
 
 @dataclass(slots=True)
@@ -75,3 +77,8 @@ class Record:
     moves: int = 0
     failed_moves: int = 0
     """Refused, or not known to be done."""
+    history: HistoryRows = field(default_factory=HistoryRows)
+    """What transactional clients did and saw."""
+    transactions: TransactionCounts = field(default_factory=TransactionCounts)
+    transactions_read_back: bool = True
+    """False: the last reading of the topics of transactions did not come to their ends."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.decisions import Decisions
+from harness.history.op import Op
 from harness.native.errors import ClientError
 from harness.native.settings import ClientSettings
 from harness.schedule.schedule import Schedule, ScheduleError
@@ -21,7 +22,13 @@ from harness.sim.judgement import problems
 from harness.sim.loop import SimulationError
 from harness.sim.member_operations import Members, draw_member_operations
 from harness.sim.node_errors import PropertiesError
-from harness.sim.operation_forms import PARTITIONS, check_operations, partitions_of
+from harness.sim.operation_forms import (
+    PARTITIONS,
+    check_operations,
+    has_transactions,
+    is_transactional,
+    partitions_of,
+)
 from harness.sim.operations import REPLICAS, Load, draw_operations
 from harness.sim.processes import SimProcess
 from harness.sim.purposes import check_overrides
@@ -29,6 +36,8 @@ from harness.sim.record import Record
 from harness.sim.stage import Stage, set_up
 from harness.sim.swarm import Setting, with_swarm
 from harness.sim.totals import Totals
+from harness.sim.transaction_actor import TRANSFORMED, WRITTEN, TransactionActor
+from harness.sim.transaction_operations import Transactors, draw_transactions
 
 NODES = 5
 LENGTH_MS = 40_000.0
@@ -37,6 +46,11 @@ BEGIN_MS = 4_000.0
 CALM_MS = 10_000.0
 """At the end of a run no fault strikes."""
 SETTLE_S = 120.0
+READ_BACK_S = 90.0
+"""Longer than the time-outs of transactions, after which nothing may be open."""
+
+HistoryJudge = Callable[[Sequence[Op]], list[str]]
+"""Says what is wrong with a history, one sentence for each finding."""
 
 _SETTINGS = ClientSettings(request_timeout_s=5.0, connect_timeout_s=2.0, delivery_timeout_s=60.0)
 
@@ -59,26 +73,40 @@ class Ended:
     """Entries of the schedule that never took hold."""
     stopped: str | None = None
     """What the run could not go on with, before it could be judged."""
+    transactions_read_back: bool = True
     comeback: Comeback = field(default_factory=Comeback)
     """What did not come back when all was healed."""
 
 
 def draw_schedule(
-    seed: int, *, nodes: int = NODES, length_ms: float = LENGTH_MS, groups: bool = False
+    seed: int,
+    *,
+    nodes: int = NODES,
+    length_ms: float = LENGTH_MS,
+    groups: bool = False,
+    transactions: bool = False,
 ) -> Schedule:
     """Everything that a seed decides, as a file that can be kept, cut down and played again.
 
-    With `groups`, members of consumer groups and their faults come on top.
+    With `groups`, members of consumer groups and their faults come on top, and with `transactions`
+    transactional clients; with both, members that consume, transform and produce.
     """
     decisions = Decisions(seed)
     load = Load(begin_ms=BEGIN_MS, end_ms=length_ms, nodes=nodes, partitions=PARTITIONS)
     members = Members(begin_ms=BEGIN_MS, end_ms=length_ms)
     more = draw_member_operations(decisions, members) if groups else {}
+    properties = _properties(decisions, nodes)
+    if transactions:
+        wanted = Transactors(
+            transformers=3 if groups else 0, begin_ms=BEGIN_MS, end_ms=length_ms - CALM_MS / 2
+        )
+        more |= draw_transactions(decisions, wanted)
+        properties |= transaction_properties(nodes)
     schedule = Schedule(
         seed=seed,
         nodes=nodes,
         length_ms=length_ms,
-        properties=_properties(decisions, nodes),
+        properties=properties,
         operations={**draw_operations(decisions, load), **more},
     )
     setting = Setting(
@@ -87,6 +115,7 @@ def draw_schedule(
         begin_ms=BEGIN_MS + 1_000.0,
         end_ms=length_ms - CALM_MS,
         groups=groups,
+        transactions=transactions,
     )
     return with_swarm(schedule, setting)
 
@@ -116,12 +145,27 @@ def _properties(decisions: Decisions, nodes: int) -> dict[str, str]:
     return properties
 
 
+def transaction_properties(nodes: int) -> dict[str, str]:
+    """One partition of coordinators, so that a move concerns all, and a look for transactions that
+    are over every second."""
+    return {
+        "transaction.state.log.num.partitions": "1",
+        "transaction.state.log.replication.factor": str(min(REPLICAS, nodes)),
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+    }
+
+
 def run_schedule(
-    schedule: Schedule, *, watching: Cost | None = Cost.EXPENSIVE, trace_file: Path | None = None
+    schedule: Schedule,
+    *,
+    watching: Cost | None = Cost.EXPENSIVE,
+    trace_file: Path | None = None,
+    judge: HistoryJudge | None = None,
 ) -> Ended:
     """A broken invariant ends the run, and is told; so is what else it could not go on with.
 
-    With None nothing is watched. Raises ScheduleError.
+    With None nothing is watched. `judge` says what is wrong with the history of transactional
+    clients. Raises ScheduleError.
     """
     check_operations(schedule)
     check_overrides(schedule)
@@ -133,7 +177,7 @@ def run_schedule(
     if watching is not None:
         watch = Watch(stage.cluster, invariants(watching))
     try:
-        return _run(stage, watch)
+        return _run(stage, watch, judge)
     finally:
         if trace_file is not None:
             from harness.sim.trace_file import write_trace
@@ -141,7 +185,7 @@ def run_schedule(
             write_trace(stage.simulation.trace, trace_file)
 
 
-def _run(stage: Stage, watch: Watch | None) -> Ended:
+def _run(stage: Stage, watch: Watch | None, judge: HistoryJudge | None) -> Ended:
     schedule, record = stage.schedule, Record()
     broken: Violation | None = None
     stopped: str | None = None
@@ -160,7 +204,7 @@ def _run(stage: Stage, watch: Watch | None) -> Ended:
             schedule=schedule,
             broken=broken,
             stopped=stopped,
-            problems=[] if broken or stopped else list(problems(record)),
+            problems=[] if broken or stopped else _problems(record, judge),
             totals=Totals.of(
                 record,
                 simulation.trace,
@@ -171,10 +215,18 @@ def _run(stage: Stage, watch: Watch | None) -> Ended:
             digest=simulation.trace.digest(),
             length_s=simulation.now_s,
             unsettled=sum(sent.outcome is None for sent in record.sends),
+            transactions_read_back=record.transactions_read_back,
             looks={} if watch is None else {**watch.looks, REJOIN: back.looks},
             missed=tuple(_missed(stage)),
             comeback=back,
         )
+
+
+def _problems(record: Record, judge: HistoryJudge | None) -> list[str]:
+    found = list(problems(record))
+    if judge is not None and record.history:
+        found += judge(record.history.ops())
+    return found
 
 
 def _missed(stage: Stage) -> Iterator[str]:
@@ -199,11 +251,18 @@ async def _play(stage: Stage, record: Record) -> None:
     schedule, simulation = stage.schedule, stage.simulation
     await stage.cluster.start()
     partitions = partitions_of(schedule)
-    actors = {
-        name: Actor(name, stage, record, _SETTINGS) for name in (*schedule.operations, "judge")
+    judge = Actor("judge", stage, record, _SETTINGS)
+    actors: dict[str, Actor | TransactionActor] = {
+        name: TransactionActor(name, stage, record)
+        if is_transactional(operations)
+        else Actor(name, stage, record, _SETTINGS)
+        for name, operations in schedule.operations.items()
     }
-    processes, judge = {name: SimProcess(simulation, name) for name in actors}, actors["judge"]
+    processes = {name: SimProcess(simulation, name) for name in (*actors, "judge")}
     await processes["judge"].start(judge.create_topic(partitions))
+    if has_transactions(stage.schedule):
+        for topic in (WRITTEN, TRANSFORMED):
+            await processes["judge"].start(judge.create_topic(PARTITIONS, topic))
     playing = [
         processes[name].start(actors[name].run(operations))
         for name, operations in schedule.operations.items()
@@ -215,6 +274,10 @@ async def _play(stage: Stage, record: Record) -> None:
     try:
         await processes["judge"].start(judge.read_everything(partitions))
         await processes["judge"].start(judge.read_commits())
+        if has_transactions(stage.schedule):
+            reader = TransactionActor("judge", stage, record)
+            reading = reader.read_back(simulation.now_s + READ_BACK_S)
+            record.transactions_read_back = await processes["judge"].start(reading)
     except ClientError:
         # What cannot be read may be a cluster that does not come back, and that is a finding.
         await await_comeback(stage)

@@ -31,7 +31,12 @@ from harness.schedule.faults import (
     both_ways,
 )
 from harness.schedule.schedule import Schedule
-from harness.sim.swarm_messages import draw_group_faults, draw_message_faults
+from harness.sim.swarm_messages import (
+    draw_group_faults,
+    draw_message_faults,
+    draw_transaction_faults,
+)
+from harness.sim.transaction_operations import protocol_of
 from harness.wire.match import MessageFault
 
 SHARE_OF_KINDS = 0.5
@@ -55,6 +60,8 @@ class Setting:
     """All faults have ended by then."""
     groups: bool = False
     """Whether some clients are members of groups, so that their messages can be struck."""
+    transactions: bool = False
+    """Likewise, transactional clients."""
 
     @property
     def minority(self) -> int:
@@ -95,6 +102,8 @@ def with_swarm(schedule: Schedule, setting: Setting) -> Schedule:
         messages = draw_message_faults(decisions, setting.nodes)
     if setting.groups:
         messages += draw_group_faults(decisions)
+    if setting.transactions:
+        messages += draw_transaction_faults(decisions, protocol_of(decisions))
     return replace(schedule, faults=faults, message_faults=messages, crash_points=points)
 
 

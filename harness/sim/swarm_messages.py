@@ -79,6 +79,40 @@ def draw_group_faults(decisions: Decisions) -> tuple[MessageFault, ...]:
     return tuple(drawn)
 
 
+_TRANSACTION_APIS = (
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    ApiKey.END_TXN,
+    ApiKey.WRITE_TXN_MARKERS,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.PRODUCE,
+    ApiKey.FIND_COORDINATOR,
+)
+_NEVER_LATE = (ApiKey.END_TXN, ApiKey.WRITE_TXN_MARKERS, ApiKey.TXN_OFFSET_COMMIT)
+"""Requests that do harm when they come late, in the first protocol of transactions: an epoch lasts
+for many transactions, so a late request is taken for one of the next (KAFKA-17754, KIP-890)."""
+
+
+def draw_transaction_faults(decisions: Decisions, protocol: int) -> tuple[MessageFault, ...]:
+    """Faults of messages between transactional clients, coordinators and partitions.
+
+    With the first protocol the requests that it cannot bear late are lost instead.
+    """
+    count = decisions.random("swarm_messages", "transaction count").randint(2, COUNT_MAX)
+    drawn = []
+    for number in range(1, count + 1):
+        dice = decisions.random("swarm_message", f"t{number}")
+        api = dice.choice(_TRANSACTION_APIS)
+        direction: Direction = dice.choice(("request", "reply"))
+        action = _action(dice, api, direction)
+        if protocol == 1 and direction == "request" and api in _NEVER_LATE:
+            action = Drop()
+        matcher = Matcher(api=api, direction=direction, nth=int(10 ** dice.uniform(0.0, 1.7)))
+        drawn.append(MessageFault(f"t{number}", matcher, action, dice.choice((1, 1, 2, 5))))
+    return tuple(drawn)
+
+
 def draw_message_faults(decisions: Decisions, nodes: Sequence[str]) -> tuple[MessageFault, ...]:
     count = decisions.random("swarm_messages", "count").randint(1, COUNT_MAX)
     drawn = []

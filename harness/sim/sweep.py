@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from harness.schedule.schedule import Schedule
 from harness.sim.invariants.base import Cost
 from harness.sim.node_logs import node_logs
-from harness.sim.run import LENGTH_MS, NODES, draw_schedule, run_schedule
+from harness.sim.run import LENGTH_MS, NODES, HistoryJudge, draw_schedule, run_schedule
 from harness.sim.totals import Totals
 from harness.sim.verdict import Outcome, Verdict, verdict
 
@@ -23,12 +24,25 @@ class Seeds:
     length_s: float = LENGTH_MS / 1000
     watching: Cost | None = Cost.EXPENSIVE
     groups: bool = False
+    transactions: bool = False
+    judge: HistoryJudge | None = None
+    """A function of a module, as it is sent to other processes by its name."""
+
+    def draw(self, seed: int) -> Schedule:
+        return draw_schedule(
+            seed,
+            nodes=self.nodes,
+            length_ms=self.length_s * 1000,
+            groups=self.groups,
+            transactions=self.transactions,
+        )
 
     def command(self, seed: int) -> str:
         """Runs one of them alone."""
         more = "" if self.nodes == NODES else f" --nodes {self.nodes}"
         more += "" if self.length_s == LENGTH_MS / 1000 else f" --length {self.length_s:g}"
         more += " --groups" if self.groups else ""
+        more += " --transactions" if self.transactions else ""
         return f"harness sim --seed {seed}{more}{options(self.watching)}"
 
 
@@ -57,13 +71,7 @@ class SeedEnded:
 def run_seed(seed: int, setting: Seeds = Seeds()) -> SeedEnded:  # noqa: B008 - it is frozen
     try:
         with node_logs(shown=False):
-            drawn = draw_schedule(
-                seed,
-                nodes=setting.nodes,
-                length_ms=setting.length_s * 1000,
-                groups=setting.groups,
-            )
-            ended = run_schedule(drawn, watching=setting.watching)
+            ended = run_schedule(setting.draw(seed), watching=setting.watching, judge=setting.judge)
     except Exception:
         stumbled = Verdict(Outcome.UNKNOWN, (traceback.format_exc(limit=-4),))
         return SeedEnded(seed, stumbled, Totals(), None, 0.0)

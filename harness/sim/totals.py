@@ -11,6 +11,7 @@ from harness.sim.trace import Trace
 
 _METADATA = "__cluster_metadata"
 _GROUPS = "__consumer_offsets"
+_TRANSACTIONS = "__transaction_state"
 _OF_GROUPS = (
     "records_delivered_to_groups",
     "rebalances",
@@ -18,6 +19,15 @@ _OF_GROUPS = (
     "coordinator_moves",
     "zombie_commits_refused",
 )
+_OF_TRANSACTIONS = (
+    "transactions_committed",
+    "transactions_aborted",
+    "transactions_of_unknown_end",
+    "transactions_timed_out",
+    "producers_fenced",
+    "transaction_coordinator_moves",
+)
+_OF_BOTH = ("records_transformed",)
 
 
 @dataclass(slots=True)
@@ -46,6 +56,14 @@ class Totals:
     members_fenced: int = 0
     coordinator_moves: int = 0
     zombie_commits_refused: int = 0
+    transactions_committed: int = 0
+    transactions_aborted: int = 0
+    transactions_of_unknown_end: int = 0
+    transactions_timed_out: int = 0
+    """Ended by their coordinator."""
+    producers_fenced: int = 0
+    transaction_coordinator_moves: int = 0
+    records_transformed: int = 0
 
     @classmethod
     def of(cls, record: Record, trace: Trace, *, messages_cut: int, message_faults: int) -> Totals:
@@ -58,6 +76,11 @@ class Totals:
             moves=record.moves - record.failed_moves,
             message_faults=message_faults,
             records_delivered_to_groups=record.delivered,
+            transactions_committed=record.transactions.committed,
+            transactions_aborted=record.transactions.aborted,
+            transactions_of_unknown_end=record.transactions.unknown,
+            producers_fenced=record.transactions.fenced,
+            records_transformed=record.transactions.transformed,
         )
         generations: set[tuple[str, int]] = set()
         for row in trace.rows():
@@ -67,6 +90,7 @@ class Totals:
         totals.rebalances = len(generations)
         # The first coordinator has not moved.
         totals.coordinator_moves = max(0, totals.coordinator_moves - 1)
+        totals.transaction_coordinator_moves = max(0, totals.transaction_coordinator_moves - 1)
         return totals
 
     def _count(self, kind: str, topic: str, offset: int, detail: str) -> None:
@@ -78,6 +102,7 @@ class Totals:
                     else:
                         self.leader_changes += 1
                         self.coordinator_moves += topic == _GROUPS
+                        self.transaction_coordinator_moves += topic == _TRANSACTIONS
             case "truncate":
                 self.truncations += 1
                 self.records_truncated += max(0, int(detail) - offset)
@@ -99,6 +124,8 @@ class Totals:
                 self.members_fenced += 1
             case "commit_refused":
                 self.zombie_commits_refused += 1
+            case "transaction_timeout":
+                self.transactions_timed_out += 1
             case _:
                 pass
 
@@ -110,14 +137,25 @@ class Totals:
             }
         )
 
-    def zeros(self, *, groups: bool = False) -> list[str]:
-        """What was never seen; without `groups` nobody expects anything of members."""
-        ignored = () if groups else _OF_GROUPS
+    def zeros(self, *, groups: bool = False, transactions: bool = False) -> list[str]:
+        """What was never seen; without `groups` nobody expects anything of members, and without
+        `transactions` nothing of transactions."""
+        ignored = (
+            *(() if groups else _OF_GROUPS),
+            *(() if transactions else _OF_TRANSACTIONS),
+            *(() if groups and transactions else _OF_BOTH),
+        )
         names = [each.name for each in fields(self) if each.name not in ignored]
         return [name for name in names if not getattr(self, name)]
+
+    @property
+    def _has_transactions(self) -> bool:
+        return any(getattr(self, name) for name in _OF_TRANSACTIONS)
 
     def lines(self) -> Iterable[str]:
         for each in fields(self):
             if each.name in _OF_GROUPS and not self.rebalances:
                 continue  # there were no members
+            if each.name in (*_OF_TRANSACTIONS, *_OF_BOTH) and not self._has_transactions:
+                continue
             yield f"{each.name.replace('_', ' '):32}{getattr(self, each.name):>10,}"

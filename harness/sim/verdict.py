@@ -79,6 +79,8 @@ def _doubts(ended: Ended) -> list[str]:
         )
     if ended.unsettled:
         doubts.append(f"{ended.unsettled} writes were never settled")
+    if not ended.transactions_read_back:
+        doubts.append("the topics of transactions were not read to their ends")
     if ended.totals.acknowledged_writes < WRITES_MIN:
         doubts.append(f"fewer than {WRITES_MIN} writes were acknowledged")
     return doubts

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from broker.network.interface import Address
 from harness.cluster import Cluster
 from harness.native.client import Client
+from harness.native.partition_sender import ProducerSettings
 from harness.native.produce_queue import Delivered
-from harness.native.producer import ProducerSettings
 from harness.native.reader import LATEST, FetchSettings
 from harness.native.settings import ClientSettings
 from harness.sim.clock import START_MS

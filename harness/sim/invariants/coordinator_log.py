@@ -46,6 +46,8 @@ class CoordinatorLog:
         self.readings += 1
         self.entries: list[CoordinatorRecord | TransactionEnd] = []
         """Records and markers, in their order."""
+        self.records: list[LoggedRecord] = []
+        """The records with their offsets, whether they count or not."""
         self.latest: dict[bytes, LoggedRecord] = {}
         """The last record of each key that counts, tombstones too: records of transactions count
         when they are committed."""
@@ -102,6 +104,7 @@ class CoordinatorLog:
         assert record.key is not None, "a record of a compacted topic has a key"
         self.entries.append(CoordinatorRecord(record.key, record.value, producer))
         logged = LoggedRecord(record.offset, record.key, record.value, record.offset)
+        self.records.append(logged)
         if producer is None:
             self.latest[record.key] = logged
         else:

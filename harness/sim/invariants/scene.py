@@ -21,6 +21,7 @@ from harness.sim.invariants.base import METADATA, Key
 from harness.sim.invariants.decided import Decided
 from harness.sim.invariants.ghost import Ghost
 from harness.sim.invariants.replica import Replica
+from harness.sim.invariants.transaction_log import TransactionLog
 from harness.sim.nodes import SimCluster
 
 _NO_TOPIC_ID = bytes(16)
@@ -34,6 +35,7 @@ class Scene:
         self._replicas: dict[tuple[str, Key], Replica] = {}
         self._names = {node.node_id: node.name for node in cluster.nodes.values()}
         self._compacted: set[Key] = set()
+        self.transactions = TransactionLog()
 
     # Nodes
 
@@ -163,6 +165,20 @@ class Scene:
 
     def all_replicas(self) -> list[Replica]:
         return [self._replicas[place] for place in sorted(self._replicas)]
+
+    def places_of(self, topic: str) -> list[tuple[str, int]]:
+        """Nodes and partitions of a topic, as the controllers have decided."""
+        return [
+            (self._names[node_id], key[1])
+            for key, info in self.decided.infos.items()
+            if self.decided.topic(key) == topic
+            for node_id in info.replicas
+            if node_id in self._names
+        ]
+
+    def is_damaged(self, replica: Replica) -> bool:
+        """Whether a fault may have changed what it stores."""
+        return replica.name in self._cluster[replica.node].damaged_logs
 
     def synced_bytes(self, node: str, segment: SeenSegment) -> int:
         """How much of the segment survives whatever happens to the node's power."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from checkers.contract import Contract
+from harness.client.entries import entry_value
 from tests.unit.checkers.stories import (
     appended,
     assigned,
@@ -36,6 +37,23 @@ def owned(process: int, f: str, generation: int) -> Any:
 
 def transformed(process: int, offset: int, value: int) -> Any:
     return process, "ok", "transform", {"in": [["x", offset]], "out": [["y", [value, value]]]}
+
+
+def dealt(process: int, deal: int, *places: tuple[str, int], outcome: str = "ok") -> Any:
+    """A deal with one entry in each of these places."""
+    sends = [
+        ["send", key, [offset, entry_value(process, deal, part, len(places), 2)]]
+        for part, (key, offset) in enumerate(places)
+    ]
+    return process, outcome, "txn", sends
+
+
+def entries(process: int, *read: tuple[str, int, int, int, int]) -> Any:
+    """A poll of entries: key, offset, deal of process 0, part, parts."""
+    found: dict[str, list[Any]] = {}
+    for key, offset, deal, part, parts in read:
+        found.setdefault(key, []).append([offset, entry_value(0, deal, part, parts, 2)])
+    return process, "ok", "poll", [["poll", found]]
 
 
 GUILTY = {
@@ -103,6 +121,17 @@ GUILTY = {
         polled(1, "x", (0, 1), (1, 2)),
     ),
     "exactly-once": (transformed(0, 0, 1), transformed(1, 0, 2)),
+    "processed-offsets": (transformed(0, 0, 1), commit("committed", 2)),
+    # The credit of the first transfer lies below the second one's, which this process was returned.
+    "bank-total": (
+        dealt(0, 1, ("x", 0), ("y", 0)),
+        dealt(0, 2, ("x", 2), ("y", 2)),
+        entries(1, ("x", 0, 1, 0, 2), ("y", 2, 2, 1, 2), ("x", 2, 2, 0, 2)),
+    ),
+    "oversold": (
+        dealt(0, 1, ("x", 0), ("y", 0), ("z", 0), outcome="info"),
+        entries(1, ("x", 0, 1, 0, 3), ("y", 0, 1, 1, 3)),
+    ),
     "compaction-lost-key": (
         (0, "ok", "put", [["put", "x/a", [0, 1]]]),
         (1, "ok", "get", [["get", "x/a", None]]),
@@ -205,6 +234,18 @@ INNOCENT = {
         polled(0, "x", (0, 1), (1, 2)),
     ),
     "exactly-once": (transformed(0, 0, 1), transformed(1, 1, 2)),
+    "processed-offsets": (transformed(0, 0, 1), commit("committed", 1)),
+    # Whoever has not come to the credit yet has not missed it.
+    "bank-total": (
+        dealt(0, 1, ("x", 0), ("y", 0)),
+        dealt(0, 2, ("x", 2), ("y", 2)),
+        entries(1, ("x", 0, 1, 0, 2), ("x", 2, 2, 0, 2)),
+        entries(2, ("y", 0, 1, 1, 2), ("y", 2, 2, 1, 2)),
+    ),
+    "oversold": (
+        dealt(0, 1, ("x", 0), ("y", 0), ("z", 0), outcome="info"),
+        entries(1, ("x", 0, 1, 0, 3), ("y", 0, 1, 1, 3), ("z", 0, 1, 2, 3)),
+    ),
     "compaction-lost-key": (
         (0, "ok", "put", [["put", "x/a", [0, 1]]]),
         (0, "ok", "put", [["put", "x/a", [1, None]]]),

@@ -17,7 +17,7 @@ from harness.cluster.server_properties import QUICK_FAILOVER
 from harness.cluster.waiting import wait_until
 from harness.native.client import Client
 from harness.native.errors import ClientError
-from harness.native.producer import ProducerSettings
+from harness.native.partition_sender import ProducerSettings
 from harness.native.settings import ClientSettings
 from harness.schedule.faults import Fault
 from harness.sim.clock import START_MS

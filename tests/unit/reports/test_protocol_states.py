@@ -25,6 +25,11 @@ def test_a_run_of_real_nodes_counts_what_its_nodes_said(tmp_path: Path) -> None:
         "members-fenced": None,
         "coordinator-moves": None,
         "zombie-commits-refused": None,
+        "transactions-committed": None,
+        "transactions-aborted": None,
+        "transactions-timed-out": None,
+        "producers-fenced": None,
+        "transaction-coordinator-moves": None,
     }
     assert never_reached(counts) == []
 

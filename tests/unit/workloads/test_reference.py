@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workloads import TO_COME, WORKLOADS, make_workload
+from workloads import WORKLOADS, make_workload
 from workloads.base import Load
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "workloads.md"
@@ -28,8 +28,3 @@ def test_every_workload_is_told_with_its_topics_operations_and_checkers() -> Non
         }
         assert set(operations.split(", ")) == drawn
         assert tuple(checkers.split(", ")) == workload.checkers
-
-
-def test_those_to_come_are_named() -> None:
-    text = PAGE.read_text().partition("## To come")[2]
-    assert all(f"`{name}`" in text for name in TO_COME)

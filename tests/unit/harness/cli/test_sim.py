@@ -268,7 +268,7 @@ def test_many_seeds_are_run_as_one_would_be_and_told_so(
 ) -> None:
     asked: list[tuple[int, float, Cost | None]] = []
 
-    def ended(schedule: Schedule, *, watching: Cost | None) -> Ended:
+    def ended(schedule: Schedule, *, watching: Cost | None, judge: object) -> Ended:
         asked.append((schedule.nodes, schedule.length_ms, watching))
         raise LookupError("whatever it is")
 

@@ -254,3 +254,41 @@ def test_a_commit_that_a_member_left_behind_is_not_ended_by_one_of_its_next_memb
         library.new_ends.append(Committed(101, {"t-0": 5}))
         _, (row,) = poll(library, member)
         assert (row.background, row.type, row.value["generation"]) == (1, "ok", 3)
+
+
+WANTED = Invocation("transform", {"topic": "out", "first": 100, "most": 3})
+
+
+def test_a_transform_takes_the_oldest_inputs_and_commits_behind_them() -> None:
+    library, member = joined("transaction")
+    poll(library, member, t0=[4, 5], t1=[7, 8])
+    prepared = member.prepare(WANTED)
+    assert prepared.invocation.value == {
+        "in": [["t-0", 4], ["t-0", 5], ["t-1", 7]],
+        "out": [["out-0", [None, 100]], ["out-0", [None, 101]], ["out-1", [None, 102]]],
+    }
+    (begun,) = prepared.beside
+    assert (begun.type, begun.f, begun.value["offsets"]) == (
+        "invoke",
+        "commit",
+        {"t-0": 6, "t-1": 8},
+    )
+    aborted = member.transformed(Completion("fail", prepared.invocation.value, "ABORTED"))
+    assert [(each.type, each.f) for each in aborted.beside] == [("fail", "commit")]
+    assert member.prepare(WANTED).invocation.value == prepared.invocation.value, "nothing was done"
+    done = member.transformed(Completion("ok", prepared.invocation.value))
+    assert (done.beside[-1].type, done.beside[-1].background) == ("ok", begun.background)
+    assert member.prepare(WANTED).invocation.value["in"] == [["t-1", 8]]
+
+
+def test_inputs_of_a_partition_that_was_taken_away_are_transformed_by_another() -> None:
+    library, member = joined("transaction")
+    poll(library, member, t0=[4], t1=[7])
+    library.new_notices.append(Notice(2, "revoked", ["t-0"], 1))
+    poll(library, member)
+    assert member.prepare(WANTED).invocation.value["in"] == [["t-1", 7]]
+
+
+def test_a_transform_without_inputs_polls() -> None:
+    _, member = joined("transaction")
+    assert member.prepare(WANTED).invocation == Invocation("poll", [["poll"]])

@@ -30,6 +30,12 @@ SHAPES: list[tuple[str, Any, list[str]]] = [
     ("txn", [["r", "x", [1, None, "a"]]], ["read-element"] * 3),
     ("txn", [["r", "x", [[1]]]], ["read-element"]),
     ("txn", [["w", "x", 1], ["r", "x", 1]], ["write", "read"]),
+    (
+        "txn",
+        [["send", "x", 1], ["pause", 40], ["poll"], ["abort"]],
+        ["send", "pause", "poll", "abort"],
+    ),
+    ("transaction", {"id": "t", "steps": [["begin", "ok", 0]]}, ["value"]),
     ("put", [["put", "t-0/a", 5]], ["put"]),
     ("put", [["put", "t-0/a", [9, 5]]], ["put-at"]),
     ("get", [["get", "t-0/a", None]], ["get"]),

@@ -61,4 +61,5 @@ def test_those_that_always_write() -> None:
         "create-partitions",
         "alter",
         "delete",
+        "transform",
     }

@@ -14,8 +14,8 @@ from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from harness.native.client import Client
 from harness.native.errors import ClientClosedError
+from harness.native.partition_sender import ACKS_LEADER, ACKS_NONE, ProducerSettings
 from harness.native.produce_queue import Delivered, Failed, Unknown
-from harness.native.producer import ACKS_LEADER, ACKS_NONE, ProducerSettings
 from harness.native.reader import EARLIEST, LATEST, FetchSettings
 from harness.native.versions import Versions
 from harness.wire.message import Message

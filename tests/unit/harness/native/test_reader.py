@@ -16,11 +16,11 @@ from broker.protocol.records import Record, build_batch
 from harness.native.client import Client
 from harness.native.errors import BrokerError, DivergingEpochError, OffsetOutOfRangeError
 from harness.native.produce_queue import Delivered
+from harness.native.read_committed import AbortedTransaction
 from harness.native.reader import (
     EARLIEST,
     LATEST,
     READ_COMMITTED,
-    AbortedTransaction,
     EpochEnd,
     FetchSettings,
     OffsetFound,

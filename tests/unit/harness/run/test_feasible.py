@@ -79,6 +79,7 @@ def test_whatever_can_strike_is_not_refused(workload: str) -> None:
         "append": {"compact", "retention", "churn"},
         "register": {"retention", "churn"},
         "group": {"compact"},
+        "exactly-once": {"compact"},
     }
     assert never == expected.get(workload, {"compact", "churn"})
 

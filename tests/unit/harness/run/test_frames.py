@@ -53,6 +53,8 @@ def test_rows_are_whole_again_however_they_are_cut(sizes: list[int]) -> None:
             key_dist="hot:90",
             burst=256,
             batch_bytes_max=None,
+            transactions=True,
+            transaction_timeout_ms=None,
             process=13,
             ordinal=4,
         ),

@@ -62,7 +62,7 @@ def test_a_value_is_sent_once() -> None:
 
 
 def test_what_is_drawn_is_right() -> None:
-    drawn = draw_schedule(3, groups=True)
+    drawn = draw_schedule(3, groups=True, transactions=True)
     check_operations(drawn)
     used = {each.do for operations in drawn.operations.values() for each in operations}
     assert used == set(FORMS)

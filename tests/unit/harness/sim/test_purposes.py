@@ -12,7 +12,10 @@ ROOT = Path(__file__).parents[4]
 
 def test_every_purpose_in_the_code_is_known() -> None:
     asked = re.compile(r"decisions\.(?:of|random)\(\s*\"(\w+)\"")
-    drawing = ("swarm.py", "swarm_messages.py", "operations.py", "member_operations.py", "run.py")
+    drawing = (
+        "swarm.py", "swarm_messages.py", "operations.py", "member_operations.py",
+        "transaction_operations.py", "run.py",
+    )  # fmt: skip
     found = {
         purpose
         for file in sorted((ROOT / "harness/sim").glob("*.py"))
