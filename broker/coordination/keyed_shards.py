@@ -37,6 +37,14 @@ class KeyedShards(Generic[MachineT]):
         except KafkaError as error:
             return _done(error)
 
+    def call(self, key: str, run: Run[MachineT], replied: Callable[[Any], None]) -> None:
+        """As `ask`, without a future: `replied` gets the reply, or a KafkaError. It may be called
+        at once, and must not raise."""
+        try:
+            self._shards.call(self.partition_of(key), run, replied)
+        except KafkaError as error:
+            replied(error)
+
     def ask_all(self, run: Run[MachineT]) -> list[asyncio.Future[Any]]:
         """The same question to all partitions that this node leads, in their order."""
         asked: list[asyncio.Future[Any]] = []
