@@ -34,9 +34,11 @@ def machine() -> GroupMachine:
 
 
 def write(groups: GroupMachine, offset: int, producer_id: int | None = None) -> None:
-    plain = commit_record("g", "t", 0, CommittedOffset(offset, -1, "", WALL_MS))
+    value = m.OffsetCommitValue(
+        offset=offset, leader_epoch=-1, metadata="", commit_timestamp=WALL_MS
+    )
     producer = None if producer_id is None else TransactionalProducer(producer_id, 0)
-    groups.replay(CoordinatorRecord(plain.key, plain.value, producer))
+    groups.replay(commit_record("g", "t", 0, value)._replace(producer=producer))
 
 
 def end(groups: GroupMachine, producer_id: int, *, commit: bool = True) -> None:
