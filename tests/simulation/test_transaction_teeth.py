@@ -12,6 +12,7 @@ import pytest
 
 from broker import transaction_ends
 from broker.log.log import Log
+from broker.transaction_markers import Outgoing
 from broker.transactions import machine
 from broker.transactions.transaction import CLASSIC, NO_PRODUCER_ID, Transaction
 from harness.run.simulated import judge_history
@@ -54,12 +55,11 @@ def schedule() -> Schedule:
 
 def one_partition_gets_no_marker(patch: pytest.MonkeyPatch) -> None:
     """T05."""
-    whole = transaction_ends.Outgoing
 
-    def outgoing(*arguments: Any) -> transaction_ends.Outgoing:
-        *others, partitions = arguments
-        kept = {slot: None for slot in partitions if slot != ("x", 1)}
-        return whole(*others, kept)
+    def outgoing(*arguments: Any) -> Outgoing:
+        made = Outgoing(*arguments)
+        made.waiting.pop(("x", 1), None)
+        return made
 
     patch.setattr(transaction_ends, "Outgoing", outgoing)
 

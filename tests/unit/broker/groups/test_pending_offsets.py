@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from broker.coordination.step import (
-    CoordinatorRecord,
     Now,
     Step,
     Ticket,
@@ -15,7 +14,7 @@ from broker.coordination.step import (
     TransactionEnd,
 )
 from broker.groups.machine import GroupMachine
-from broker.groups.offsets import CommittedOffset, commit_record, delete_record
+from broker.groups.offsets import commit_record, delete_record
 from broker.groups.settings import GroupSettings
 from broker.protocol import messages as m
 from broker.protocol.control import EndTransactionMarker
