@@ -63,7 +63,7 @@ from harness.client.transactions_driver import TransactionDriver
 _POLLED_MAX = 500
 """As many as Kafka's own consumer hands over at once."""
 _GRACE_S = 2.0
-"""librdkafka looks for messages whose time is up about once a second."""
+"""For the reports of dropped records, which come at once."""
 _END_WAIT_MS = 5
 
 
@@ -138,10 +138,8 @@ class ConfluentDriver(ConfluentTransactions):
         assert self._portions is not None, "open it first"
         to_send, refused = self._placed(records)
         burst = Burst(self._producer, to_send, self._portions.of(to_send))
-        # Longer than librdkafka will take to give up, so that it is its own judgement that counts.
-        request_s = self._settings.request_timeout_ms / 1000
-        to_end_s = self._patience_s + request_s + _GRACE_S
-        return burst.send(refused, Patience(self._patience_s, to_end_s))
+        patience = Patience(self._patience_s, self._patience_s + _GRACE_S, drops=True)
+        return burst.send(refused, patience)
 
     def _placed(
         self, records: Sequence[ToStore]

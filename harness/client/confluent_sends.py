@@ -40,6 +40,13 @@ class Patience(NamedTuple):
     """After this no record is handed over any more."""
     to_end: float
     """After this no report is waited for any more."""
+    drops: bool = False
+    """Whether what has no report after `to_send` is dropped, instead of left to librdkafka's own
+    time-out. See `librdkafka.producer_config` for the reason."""
+
+    def next_s(self, taken_s: float) -> float:
+        """Seconds until the next of its moments."""
+        return (self.to_send if taken_s < self.to_send else self.to_end) - taken_s
 
 
 class Portions:
@@ -88,12 +95,13 @@ class Burst:
             where = record.place.topic, record.place.partition
             self._waiting.setdefault(where, deque()).append(at)
         self._hand_over()
+        is_to_drop = patience.drops
         while self._missing:
             taken_s = time.monotonic() - begun_s
             if taken_s >= patience.to_end:
                 break
             try:
-                self._producer.poll(min(patience.to_end - taken_s, 1.0))
+                self._producer.poll(min(patience.next_s(taken_s), 1.0))
             except KafkaException as error:  # a fatal one: no report will come any more
                 late = driver_error(error.args[0])
                 break
@@ -101,6 +109,9 @@ class Burst:
                 self._hand_over()
             elif self._waiting:
                 self._give_up()
+            if is_to_drop and taken_s >= patience.to_send:
+                is_to_drop = False
+                self._producer.purge()
         return [late if end is None else end for end in self._ends]
 
     def _hand_over(self) -> None:

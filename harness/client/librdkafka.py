@@ -21,6 +21,11 @@ LOGGER.addHandler(logging.NullHandler())
 _CONNECT_MS_MIN = 1000
 _IN_FLIGHT_MAX = 5
 """Kafka's own default. With idempotence librdkafka takes no more; without it a million."""
+_BEYOND_OUR_PATIENCE = 10
+"""The driver drops what has no report after `delivery.timeout.ms`, and continues with a new
+producer. If librdkafka (2.16) gave up records by itself, an idempotent producer would raise its
+epoch and send records of other partitions again that it had sent already without an answer. Under
+a new epoch no broker knows them, so they are stored twice."""
 _FETCH_BYTES = 64 << 10
 """Per partition; the broker still returns a first batch that is larger. librdkafka splits a fetch
 into messages of about 400 bytes each at once, and records here have 30 bytes: at Kafka's default of
@@ -45,7 +50,7 @@ def producer_config(settings: ClientSettings, client_id: str) -> Config:
         **_config(settings, client_id),
         "acks": settings.acks,
         "enable.idempotence": settings.enable_idempotence,
-        "message.timeout.ms": settings.delivery_timeout_ms,
+        "message.timeout.ms": _BEYOND_OUR_PATIENCE * settings.delivery_timeout_ms,
         "request.timeout.ms": settings.request_timeout_ms,
         "linger.ms": settings.batching.linger_ms,
         "batch.size": settings.batching.batch_bytes,

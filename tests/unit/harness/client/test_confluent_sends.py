@@ -68,3 +68,17 @@ def test_a_refused_record_stays_where_it_was() -> None:
     ends = Burst(producer, records(2), 5).send({0: refused}, Patience(to_send=5.0, to_end=30.0))
     assert ends[0] is refused
     assert cast("DriverError", ends[1]).name == "_MSG_TIMED_OUT"
+
+
+def test_what_has_no_report_in_time_is_dropped_before_librdkafka_gives_it_up() -> None:
+    producer = made(timeout_ms=60_000)
+    ends = Burst(producer, records(8), 5).send({}, Patience(0.0, 30.0, drops=True))
+    told = [(end.name, end.harmless) for end in ends if isinstance(end, DriverError)]
+    assert told == [("_PURGE_QUEUE", False)] * 5 + [("_TIMED_OUT", True)] * 3
+    assert len(producer) == 0
+
+
+def test_librdkafka_outlasts_the_patience_of_the_driver() -> None:
+    settings = ClientSettings(bootstrap=NOBODY)
+    config = producer_config(settings, "c1")
+    assert int(config["message.timeout.ms"]) > 2 * settings.delivery_timeout_ms
