@@ -38,7 +38,7 @@ _MEMBER_REPLIES = (
 
 @dataclass(frozen=True, slots=True)
 class CommitDecided:
-    """An OffsetCommit and its decision, with the group as it was in that moment."""
+    """An OffsetCommit or TxnOffsetCommit, and its decision, with the group as it was then."""
 
     group_id: str
     member_id: str
@@ -50,6 +50,7 @@ class CommitDecided:
     """Hexadecimal topic id, topic name and partition of every offset that is to be written."""
     group: SeenGroup | None
     """None for a group of which at most offsets are known."""
+    is_transactional: bool = False
 
     def __str__(self) -> str:
         who = self.member_id or "no member"
@@ -84,27 +85,56 @@ def _tell_of_record(partition: Partition, record: CoordinatorRecord) -> None:
 
 def tell_of_commit(machine: GroupMachine, body: m.OffsetCommitRequest, step: Step) -> Step:
     """`commit`, or `commit_refused` if the client is no member any more. Returns the step."""
-    if event_sink.get() is None:
-        return step
-    answers: list[m.OffsetCommitResponseTopic] = step.replies[0].response.topics
-    accepted: list[tuple[str, str, int]] = []
-    is_fenced = False
-    for topic in answers:
-        for part in topic.partitions:
-            if not part.error_code:
-                accepted.append((topic.topic_id.hex(), topic.name, part.partition_index))
-            is_fenced |= part.error_code in _FENCED
+    if event_sink.get() is not None:
+        answered = [
+            ((topic.topic_id.hex(), topic.name, part.partition_index), part.error_code)
+            for topic in step.replies[0].response.topics
+            for part in topic.partitions
+        ]
+        generation = body.generation_id_or_member_epoch
+        _tell_of_decision(machine, body, generation, answered, is_transactional=False)
+    return step
+
+
+def tell_of_txn_commit(machine: GroupMachine, body: m.TxnOffsetCommitRequest, step: Step) -> Step:
+    """Same as `tell_of_commit`, for offsets of a transaction."""
+    if event_sink.get() is not None:
+        answered = [
+            (
+                (
+                    (machine.topics.topic_id(topic.name) or b"").hex(),
+                    topic.name,
+                    part.partition_index,
+                ),
+                part.error_code,
+            )
+            for topic in step.replies[0].response.topics
+            for part in topic.partitions
+        ]
+        _tell_of_decision(machine, body, body.generation_id, answered, is_transactional=True)
+    return step
+
+
+def _tell_of_decision(
+    machine: GroupMachine,
+    body: m.OffsetCommitRequest | m.TxnOffsetCommitRequest,
+    generation: int,
+    answered: list[tuple[tuple[str, str, int], int]],
+    *,
+    is_transactional: bool,
+) -> None:
+    accepted = tuple(place for place, code in answered if not code)
     group = machine.groups.get(body.group_id)
     decided = CommitDecided(
         body.group_id,
         body.member_id,
         body.group_instance_id,
-        body.generation_id_or_member_epoch,
-        tuple(accepted),
+        generation,
+        accepted,
         None if group is None else group.seen(),
+        is_transactional,
     )
     if accepted:
         emit("commit", GROUPS_TOPIC, detail=decided)
-    if is_fenced:
+    if any(code in _FENCED for _, code in answered):
         emit("commit_refused", GROUPS_TOPIC, detail=decided)
-    return step

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from broker.api.request import Request
 from broker.coordination.keyed_shards import reply_of
 from broker.coordination.step import Now, Step, Ticket, TransactionalProducer, reply
+from broker.group_events import tell_of_txn_commit
 from broker.groups.machine import GroupMachine
 from broker.groups.txn_offset_commit import txn_commit_failed
 from broker.log.producer_state import Producer
@@ -70,7 +71,7 @@ async def _commit(
         code = _fenced(partition, body, before, is_verified=is_verified)
         if code:
             return reply(ticket, txn_commit_failed(body, code))
-        return machine.txn_offset_commit(ticket, body, now)
+        return tell_of_txn_commit(machine, body, machine.txn_offset_commit(ticket, body, now))
 
     answer: m.TxnOffsetCommitResponse = await reply_of(node.groups.shards.ask_alone(index, run))
     return answer

@@ -8,7 +8,9 @@ before an await does not count (KAFKA-15784), nor one that knows the group of a 
   of a generation are still to come;
 * a consumer group takes those of its members that name their own epoch, or an earlier one for a
   partition that has been theirs since (KIP-1251);
-* a static member is the one that holds its instance id now (KAFKA-8225).
+* a static member is the one that holds its instance id now (KAFKA-8225);
+* a transaction may commit without naming a member, because its producer is fenced by an epoch, and
+  while assignments are still to come.
 """
 
 from __future__ import annotations
@@ -46,6 +48,9 @@ class CurrentCommits:
 
 def _problem(decided: CommitDecided) -> str | None:
     group = decided.group
+    is_anonymous = decided.generation < 0 and not decided.member_id and decided.instance_id is None
+    if decided.is_transactional and is_anonymous:
+        return None
     if group is None or not group.members:
         return None if decided.generation < 0 else "the group has no members"
     member = next((each for each in group.members if each.member_id == decided.member_id), None)
@@ -69,6 +74,6 @@ def _problem(decided: CommitDecided) -> str | None:
 def _problem_of_classic(decided: CommitDecided, group: SeenGroup) -> str | None:
     if decided.generation != group.epoch:
         return f"the group is in generation {group.epoch}"
-    if group.state == _ASSIGNMENTS_ARE_TO_COME:
+    if group.state == _ASSIGNMENTS_ARE_TO_COME and not decided.is_transactional:
         return "the assignments of this generation are still to come"
     return None

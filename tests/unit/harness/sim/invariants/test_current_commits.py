@@ -49,6 +49,10 @@ def test_a_zombie_whose_commit_is_accepted_is_found(monkeypatch: pytest.MonkeyPa
         replace(_COMMIT, group=_CLASSIC),
         replace(_COMMIT, group=replace(_CLASSIC, state="PreparingRebalance")),
         replace(_COMMIT, member_id="", generation=-1, group=None),
+        replace(_COMMIT, member_id="", generation=-1, is_transactional=True),
+        replace(
+            _COMMIT, group=replace(_CLASSIC, state="CompletingRebalance"), is_transactional=True
+        ),
         replace(_COMMIT, member_id="", generation=-1, group=replace(_CLASSIC, members=())),
         replace(_COMMIT, member_id="", generation=-1, group=replace(_CONSUMER, members=())),
     ],
