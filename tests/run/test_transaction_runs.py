@@ -49,8 +49,7 @@ def test_deals_and_transforms_are_whole_though_clients_die(tmp_path: Path, workl
 @pytest.mark.clients
 def test_without_transactions_the_shop_oversells(tmp_path: Path) -> None:
     words = ("-w", "shop", "--no-transactions", "--nemesis", "client:kill@all", "--seed", "2")
-    words += ("--concurrency", "12")
-    limits = ("--time-limit", "15", "--nemesis-interval", "1.5")
+    limits = ("--time-limit", "15", "--nemesis-interval", "1.5", "--concurrency", "12")
     said = harness("test", *LOCAL, *words, *limits, cwd=tmp_path)
     assert said.exit_code == 1, str(said)
     types = {each for check in results(said)["checks"] for each in check["anomaly-types"]}
