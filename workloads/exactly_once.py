@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from harness.client.base import Batching, Invocation
@@ -53,7 +54,8 @@ class ExactlyOnce:
     def __init__(self, load: Load) -> None:
         self._logs = Logs(load, (_IN, _OUT), partitions=_PARTITIONS)
         self._inputs = [key for key in self._logs.keys if key.startswith(_IN)]
-        self._producers = Producers(load, self.name)
+        # --no-transactions is for others: here nothing could be done without.
+        self._producers = Producers(replace(load, transactions=True), self.name)
         self._clients = load.clients
         decisions = Decisions(load.seed)
         self._where = [decisions.of("input", f"c{n}") for n in range(load.clients)]

@@ -60,14 +60,13 @@ class Ledger:
             ["send", key, entry_value(client, ordinal, part, len(keys), amount)]
             for part, key in enumerate(keys)
         ]
-        if self._producers.ids:
-            # Between two entries: whoever reads meanwhile must see neither.
-            if draws[4] < _PAUSES:
-                micro_ops.insert(1, ["pause", 1 + int(draws[5] * _PAUSE_MS)])
-            elif draws[4] < _READS:
-                micro_ops.append(["poll"])
-            if draw < _ABORTS:
-                micro_ops.append(["abort"])
+        if draws[4] < _PAUSES:
+            # Before the last entry: whoever reads meanwhile must see none.
+            micro_ops.insert(-1, ["pause", 1 + int(draws[5] * _PAUSE_MS)])
+        elif draws[4] < _READS:
+            micro_ops.append(["poll"])
+        if draw < _ABORTS and self._producers.ids:
+            micro_ops.append(["abort"])
         return Invocation("txn", micro_ops)
 
     def parties(self, draws: Sequence[float]) -> list[str]:

@@ -7,6 +7,7 @@ once an operation says so.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -231,6 +232,9 @@ class KafkaClient:
         name = micro_op[0]
         if name == "poll":
             await self.poll_into(micro_op, at, stamps, first_polled)
+            return
+        if name == "pause":
+            await asyncio.sleep(micro_op[1] / 1000)
             return
         key = micro_op[1]
         if name in _WRITES:
