@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from broker.coordination.internal_topics import InternalTopic, partition_for
-from broker.coordination.shard import Shard, ShardSettings, Surroundings
+from broker.coordination.internal_topics import InternalTopic
+from broker.coordination.keyed_shards import KeyedShards
+from broker.coordination.shard import ShardSettings, Surroundings
 from broker.coordination.shards import Shards
 from broker.coordination.step import Now, Step, Ticket
 from broker.group_events import tell_of_step
@@ -18,7 +19,6 @@ from broker.metadata.ids import new_uuid_text
 from broker.metadata.image import TopicInfo
 from broker.metadata.internal_topics import GROUPS_TOPIC
 from broker.partition import Partition
-from broker.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from broker.config.broker import BrokerConfig
@@ -31,6 +31,7 @@ class GroupCoordinator:
     def __init__(self, node: Node) -> None:
         self._node = node
         self.shards = Shards(GROUPS_TOPIC, self.make_machine, self._surroundings)
+        self.by_id = KeyedShards(self.shards, lambda: self.topic)
 
     def make_machine(self) -> GroupMachine:
         """One that has seen no record yet."""
@@ -58,34 +59,19 @@ class GroupCoordinator:
 
     async def submit(self, group_id: str, run: Run) -> Any:
         """The reply of the group's machine. Raises KafkaError when this node cannot answer."""
-        return await reply_of(self.ask(group_id, run))
+        return await self.by_id.submit(group_id, run)
 
     def ask(self, group_id: str, run: Run) -> asyncio.Future[Any]:
-        """As `submit`, for several questions at once: `await reply_of(...)` each afterwards.
-
-        The result is the reply, or a KafkaError.
-        """
-        try:
-            return self.shards.ask(self.partition_of(group_id), run)
-        except KafkaError as error:
-            return _done(error)
+        """As `submit`, for several questions at once: `await reply_of(...)` each afterwards."""
+        return self.by_id.ask(group_id, run)
 
     def ask_all(self, run: Run) -> list[asyncio.Future[Any]]:
         """The same question to all partitions that this node leads, in their order."""
-        return [self._ask_shard(shard, run) for _, shard in self.shards]
-
-    def _ask_shard(self, shard: Shard[GroupMachine], run: Run) -> asyncio.Future[Any]:
-        try:
-            return shard.ask(run)
-        except KafkaError as error:
-            return _done(error)
+        return self.by_id.ask_all(run)
 
     def partition_of(self, group_id: str) -> int:
         """Raises KafkaError(NOT_COORDINATOR) while there is no topic."""
-        topic = self.topic
-        if topic is None:
-            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{GROUPS_TOPIC} does not exist yet")
-        return partition_for(group_id, len(topic.partitions))
+        return self.by_id.partition_of(group_id)
 
     @property
     def topic(self) -> TopicInfo | None:
@@ -130,20 +116,6 @@ class GroupCoordinator:
 
     def close(self) -> None:
         self.shards.close()
-
-
-async def reply_of(asked: asyncio.Future[Any]) -> Any:
-    """Raises KafkaError."""
-    result = await asked
-    if isinstance(result, KafkaError):
-        raise result
-    return result
-
-
-def _done(error: KafkaError) -> asyncio.Future[Any]:
-    outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    outcome.set_result(error)
-    return outcome
 
 
 class ImageTopics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from broker.metadata.partition_info import NO_LEADER, PartitionInfo
@@ -13,6 +14,8 @@ from broker.transactions.transaction import TopicPartition
 
 if TYPE_CHECKING:
     from broker.node import Node
+
+_log = logging.getLogger(__name__)
 
 _ANSWER_S = 5.0
 """How much longer than the broker's own patience an answer may take."""
@@ -49,7 +52,12 @@ class MarkerTargets:
         key = ApiKey.WRITE_TXN_MARKERS
         answer: m.WriteTxnMarkersResponse
         if broker_id == self._node.node_id:
-            answer = await self._node.ask_own_broker(key, body)
+            try:
+                answer = await self._node.ask_own_broker(key, body)
+            except Exception as problem:
+                # Over the network it would cost a connection. It must not cost the node either.
+                _log.exception("this broker does not take its own markers")
+                raise UnansweredError(str(problem)) from problem
             return answer
         channel = self._channels.to(broker_id)
         if channel is None:

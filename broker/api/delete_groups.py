@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from broker.api.request import Request
-from broker.group_coordinator import reply_of
+from broker.coordination.keyed_shards import reply_of
 from broker.protocol import messages as m
 from broker.protocol.errors import KafkaError
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker.api.operations import GROUP_OPERATIONS
 from broker.api.request import Request
-from broker.group_coordinator import reply_of
+from broker.coordination.keyed_shards import reply_of
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 

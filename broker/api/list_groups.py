@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.api.request import Request
-from broker.group_coordinator import reply_of
+from broker.coordination.keyed_shards import reply_of
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 

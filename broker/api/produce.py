@@ -227,6 +227,7 @@ async def _finish_later(
             await breather.pause()
             try:
                 if opening in problems:
+                    answer.log_start_offset = -1  # as Kafka: the log was not asked
                     raise problems[opening]
                 check = None if opening is None else check_of(request, opening)
                 appended = await partition.append(records, breather, check)

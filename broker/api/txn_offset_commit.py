@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from broker.api.request import Request
+from broker.coordination.keyed_shards import reply_of
 from broker.coordination.step import Now, Step, Ticket, TransactionalProducer, reply
-from broker.group_coordinator import reply_of
 from broker.groups.machine import GroupMachine
 from broker.groups.txn_offset_commit import txn_commit_failed
 from broker.log.producer_state import Producer

@@ -58,10 +58,12 @@ async def write_txn_markers(
     appended: list[_Outcome] = []
     for marker in request.body.markers:
         topics: list[m.WritableTxnMarkerTopicResult] = []
-        response.markers.append(
-            m.WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics)
-        )
-        for topic in marker.topics:
+        named = [topic for topic in marker.topics if topic.partition_indexes]
+        if named:  # or there is nothing to answer, so Kafka leaves the producer out
+            response.markers.append(
+                m.WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics)
+            )
+        for topic in named:
             answers: list[m.WritableTxnMarkerPartitionResult] = []
             topics.append(m.WritableTxnMarkerTopicResult(name=topic.name, partitions=answers))
             end = _end_in_groups if topic.name == GROUPS_TOPIC else _end

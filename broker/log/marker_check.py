@@ -2,8 +2,8 @@
 
 A producer of transaction version 2 begins each transaction with a new epoch, and the marker that
 ends one carries the next epoch already (KIP-890). Such a marker is written at most once: when its
-epoch is known here, its transaction has ended. Kafka answers a repeated one with
-INVALID_PRODUCER_EPOCH, which a coordinator cannot tell from being fenced (KAFKA-19999).
+epoch is known here, its transaction has ended. A repeated one counts as success, as in Kafka 4.3: a
+coordinator cannot tell INVALID_PRODUCER_EPOCH from being fenced (KAFKA-19999).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import time
 import uuid
@@ -14,9 +16,12 @@ from confluent_kafka import Consumer, KafkaError
 from confluent_kafka.cimpl import TopicPartition
 
 from bench.apache_kafka import java_command
-from tests.clients.conftest import CreateTopic
+from broker.coordination.internal_topics import partition_for
+from broker.transactions.state import TransactionState
+from tests.clients.conftest import CreateTopic, RunningBroker
 from tests.clients.java_speaker import SHORT_LIVED
 from tests.clients.speaker import TIMEOUT_S
+from tests.clients.test_java_tools import DUMP_LOG, tool
 from tests.clients.transactional import PRODUCERS, ConfluentProducer, TransactionalProducer
 
 pytestmark = pytest.mark.clients
@@ -175,3 +180,25 @@ def test_the_java_client_uses_transaction_version_2(
         "zombie refused",
     ], done.stderr[-3000:]  # fmt: skip
     assert committed(bootstrap, topic, 0, 1) == [[b"one", b"three", b"heir"], [b"two", b"four"]]
+
+
+@pytest.mark.slow
+@pytest.mark.java
+@pytest.mark.skipif(
+    bool(os.environ.get("CLIENT_TEST_BOOTSTRAP")), reason="the files of that broker are not ours"
+)
+def test_kafka_dump_log_reads_our_transaction_log(
+    bootstrap: str, own_broker: RunningBroker, create_topic: CreateTopic
+) -> None:
+    topic, name = create_topic(2), new_id()
+    with producer(ConfluentProducer, bootstrap, name) as client:
+        client.begin()
+        client.send(topic, 1, b"x")
+        client.commit()
+    committed(bootstrap, topic, 1)
+    index = partition_for(name, 50)
+    segment = own_broker.data / f"__transaction_state-{index}" / "00000000000000000000.log"
+    dumped = tool(DUMP_LOG, ["--transaction-log-decoder", "--files", str(segment)])
+    found = re.findall(rf'"{name}".*?"transactionStatus":(\d)', dumped)
+    wanted = ("EMPTY", "ONGOING", "PREPARE_COMMIT", "COMPLETE_COMMIT")
+    assert [TransactionState(int(each)).name for each in found] == list(wanted), dumped

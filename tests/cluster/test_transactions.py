@@ -116,21 +116,25 @@ async def test_every_transaction_is_whole_although_nodes_are_killed(tmp_path: Pa
     async with running(tmp_path, 3, properties=PROPERTIES) as (cluster, processes):
         await create_topic(cluster, "t", partitions=PARTITIONS, replicas=3)
         bootstrap = cluster.bootstrap()
-        writers = [Writer(bootstrap, f"w{number}") for number in range(2)]
-        running_writers = [asyncio.create_task(asyncio.to_thread(each.run)) for each in writers]
+        writers = [Writer(bootstrap, f"w{number}") for number in range(6)]
+        # Threads of their own: the loop's are few, and the cluster is watched with them.
+        threads = [threading.Thread(target=each.run) for each in writers]
+        for thread in threads:
+            thread.start()
         try:
             for node in NODES:
                 before = sum(len(each.committed) for each in writers)
-                await _more(writers, before + 20)
+                await _more(writers, before + 60)
                 await processes.kill(node)
                 await asyncio.sleep(1)
                 await processes.start(node)
                 await until_isr_is(cluster, "t", NODES)
-            await _more(writers, sum(len(each.committed) for each in writers) + 20)
+            await _more(writers, sum(len(each.committed) for each in writers) + 60)
         finally:
             for each in writers:
                 each.stop.set()
-            await asyncio.gather(*running_writers)
+            for thread in threads:
+                await asyncio.to_thread(thread.join)
         seen = [await asyncio.to_thread(stable_values, bootstrap, each) for each in range(3)]
     committed = {value for each in writers for value in each.committed}
     aborted = {value for each in writers for value in each.aborted}

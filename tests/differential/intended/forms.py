@@ -27,10 +27,14 @@ ENTRIES = (
     ),
     *(
         Intended(
-            "produce", "responses[*].partition_responses[*].log_append_time_ms",
+            area, "responses[*].partition_responses[*].log_append_time_ms",
             "A topic that keeps its producers' times has no append time, also not for duplicates.",
-            Kind.FORMS, f"idempotent_producers/{step}", kafka="<time>", ours=-1,
+            Kind.FORMS, step, kafka="<time>", ours=-1,
         )
-        for step in ("the same again", "one of the last five")
+        for area, step in (
+            ("produce", "idempotent_producers/the same again"),
+            ("produce", "idempotent_producers/one of the last five"),
+            ("transactional_produce", "a_transaction/the first again, *"),
+        )
     ),
 )  # fmt: skip

@@ -10,10 +10,26 @@ _ABORTED = (
     " error that ends the client; our broker says that the producer is fenced (KAFKA-20785)."
 )
 
+_USED_AGAIN = (
+    "A transactional batch with the sequence number of an aborted one is refused. Kafka takes it"
+    " for a retry, and acknowledges a record that nobody will read."
+)
+
 ENTRIES = tuple(
     Intended(
         "end_txn", "error_code", _ABORTED, Kind.TRANSACTIONS, step, _SINCE_5,
         kafka="INVALID_TXN_STATE", ours="PRODUCER_FENCED",
     )
     for step in ("of_a_transaction/the other after False", "after_a_timeout/commit True")
+) + tuple(
+    Intended(
+        "transactional_produce", f"responses[*].partition_responses[*].{field}", _USED_AGAIN,
+        Kind.TRANSACTIONS, "a_sequence_that_was_aborted/the same sequence", range(3, 12),
+        kafka=kafka, ours=ours,
+    )
+    for field, kafka, ours in (
+        ("error_code", "NONE", "OUT_OF_ORDER_SEQUENCE_NUMBER"),
+        ("base_offset", 0, -1),
+        ("log_append_time_ms", "<time>", -1),
+    )
 )  # fmt: skip

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
+from broker.api.list_transactions import list_transactions
+from broker.disk.memory import MemoryDisk
 from broker.node import Node
+from broker.protocol import messages as m
+from broker.protocol.apis import ApiKey
 from broker.protocol.batch import iterate_headers
 from broker.protocol.control import read_marker
 from broker.protocol.errors import ErrorCode
 from broker.protocol.records import iterate_records
-from tests.unit.broker.api.nodes import create_topic, running_node
+from tests.unit.broker.api.nodes import StillClock, ask, create_topic, running_node
 from tests.unit.broker.api.transaction_requests import BUMPING_END, TransactionClient
 
 PARTITIONS = {"transaction.state.log.num.partitions": "3"}
@@ -135,3 +140,71 @@ async def test_the_offsets_of_a_group_join_the_transaction() -> None:
         assert topic.topic == "__consumer_offsets"
         assert await client.end(commit=True) == ErrorCode.NONE
         await client.until("CompleteCommit")  # the topic does not exist, so it needs no marker
+
+
+async def test_the_first_producer_makes_the_topic() -> None:
+    async with running_node(PARTITIONS) as node:
+        assert node.transactions.topic is None
+        await TransactionClient(node).find()
+        topic = node.transactions.topic
+        assert topic is not None
+        assert len(topic.partitions) == 3
+        configs = node.metadata.image.topic_configs("__transaction_state")
+        assert configs["cleanup.policy"] == "compact"
+        assert configs["min.insync.replicas"] == "2"
+
+
+async def test_an_open_transaction_and_a_prepared_one_survive_a_restart() -> None:
+    disk = MemoryDisk()
+    names = ("open", "prepared")
+    async with running_node(PARTITIONS, {"data": disk}) as node:
+        await create_topic(node, "t", 2)
+        clients = [TransactionClient(node, name) for name in names]
+        for index, each in enumerate(clients):
+            await each.find()
+            await each.init()
+            await each.add(index)
+            each.write(index, 0)
+        node.transactions._ends.close()  # no marker is sent any more
+        assert await clients[1].end(commit=True) == ErrorCode.NONE
+        assert await clients[1].add(0) == [ErrorCode.CONCURRENT_TRANSACTIONS]
+    async with running_node(PARTITIONS, {"data": disk}) as node:
+        for each in clients:
+            each.node = node
+            await each.find()
+        await clients[1].until("CompleteCommit")
+        assert markers_in(node, 1) == [(True, 0)]
+        assert (await clients[0].described()).transaction_state == "Ongoing"
+        assert await clients[0].end(commit=False) == ErrorCode.NONE
+        await clients[0].until("CompleteAbort")
+
+
+async def listed(node: Node, **asked: Any) -> m.ListTransactionsResponse:
+    body = m.ListTransactionsRequest(**{"state_filters": [], "producer_id_filters": []} | asked)
+    return await list_transactions(node, ask(ApiKey.LIST_TRANSACTIONS, body))
+
+
+async def test_transactions_are_listed_by_what_they_are() -> None:
+    async with client_of_a_node() as (node, client):
+        other = TransactionClient(node, "other")
+        await other.init()
+        await other.add(0)
+
+        async def names(**asked: Any) -> list[str]:
+            answer = await listed(node, **asked)
+            assert answer.error_code == ErrorCode.NONE
+            return sorted(each.transactional_id for each in answer.transaction_states)
+
+        assert await names() == ["other", "tx"]
+        assert await names(state_filters=["Ongoing"]) == ["other"]
+        assert await names(producer_id_filters=[client.producer_id]) == ["tx"]
+        assert await names(transactional_id_pattern="o.*") == ["other"]
+        assert await names(transactional_id_pattern="x") == []
+        clock = node.world.clock
+        assert isinstance(clock, StillClock)
+        clock.time_ms += 5000
+        assert await names(state_filters=["Ongoing"], duration_filter=4999) == ["other"]
+        assert await names(state_filters=["Ongoing"], duration_filter=5000) == []
+        assert (await listed(node, state_filters=["nope"])).unknown_state_filters == ["nope"]
+        refused = await listed(node, transactional_id_pattern="(")
+        assert refused.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+from dataclasses import replace
+from typing import Any
+
+from broker.api.fetch import fetch
 from broker.api.write_txn_markers import write_txn_markers
 from broker.log.record_check import WorkBudget
 from broker.node import Node
@@ -127,3 +133,63 @@ async def test_a_late_marker_of_version_2_does_not_end_the_next_transaction() ->
         write(node, epoch=1)
         assert await end(node, ended) == [ErrorCode.INVALID_PRODUCER_EPOCH]
         assert partition_of(node).log.last_stable_offset == 2
+
+
+async def test_a_partition_that_is_led_elsewhere_is_not_answered_as_done() -> None:
+    """T05: the coordinator has to find the new leader, or the transaction stays open there."""
+    async with running_node() as node:
+        await create_topic(node, "t")
+        write(node)
+        partition_of(node).retire()
+        assert await end(node, marker()) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        assert partition_of(node).log.end_offset == 1
+
+
+async def test_a_fetch_that_waited_for_the_end_of_a_transaction_knows_that_it_was_aborted() -> None:
+    """T07: a list of aborted transactions that is only filled at once misses this one."""
+    async with running_node() as node:
+        await create_topic(node, "t")
+        write(node)
+        asked = m.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+        body = m.FetchRequest(
+            replica_id=-1,
+            max_wait_ms=10_000,
+            min_bytes=1,
+            isolation_level=1,
+            topics=[m.FetchTopic(topic="t", partitions=[asked])],
+        )
+
+        async def read() -> m.FetchResponsePartitionData:
+            answer: Any = fetch(node, ask(ApiKey.FETCH, body, 12))
+            if inspect.isawaitable(answer):
+                answer = await answer
+            part: m.FetchResponsePartitionData = answer.responses[0].partitions[0]
+            return part
+
+        waiting = asyncio.create_task(read())
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        assert await end(node, marker(committed=False)) == [ErrorCode.NONE]
+        part = await waiting
+        assert part.aborted_transactions == [
+            m.AbortedTransaction(producer_id=PRODUCER, first_offset=0)
+        ]
+        assert part.last_stable_offset == 2
+
+
+async def test_a_new_leader_knows_the_open_transaction_before_it_serves_anybody() -> None:
+    """T08: the stable offset never falls back to the high watermark, nor goes back."""
+    async with running_node() as node:
+        await create_topic(node, "t")
+        write(node)
+        partition = partition_of(node)
+        info = partition.info
+        assert info is not None
+        later = info.leader_epoch + 1
+        for leader in (2, node.node_id):
+            info = replace(info, leader=leader, leader_epoch=later, partition_epoch=later)
+            later += 1
+            await partition.become(info)
+            assert partition.log.last_stable_offset == 0
+        assert await end(node, marker()) == [ErrorCode.NONE]
+        assert partition.log.last_stable_offset == 2
