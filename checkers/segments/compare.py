@@ -21,10 +21,15 @@ from checkers.columns import INFO, OK
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.log.facts import POLL, SEND, LogFacts
 from checkers.log.foreign import written_otherwise
+from checkers.log.late_requests import row_of_late_request
 from checkers.log.words import value_text, who
 from checkers.segments.replicas import Replica
 from checkers.segments.truth import Fate, Log, Stored, divergences, logs_of, records_of
 
+_OF_VALUES = ("lost-write", "G1a", "failed-but-stored")
+"""Findings about a value, by its number, and"""
+_OF_ROWS = ("torn-transaction",)
+"""about a transaction, by its row: a late request may explain them."""
 _HARMLESS = (Fate.ABORTED, Fate.OPEN)
 
 
@@ -82,8 +87,17 @@ class Comparison:
 
     def _add(self, type_: str, of: Any, rows: Iterable[int], because: str, **witness: Any) -> None:
         ops = tuple(sorted({self.facts.columns.index_of(row) for row in rows}))
+        writer = -1
+        if type_ in _OF_ROWS:
+            writer = of
+        elif type_ in _OF_VALUES:
+            writer = int(self.facts.values.writer[of])
         finding = Finding(
-            type=type_, ops=ops, because=because, witness={**witness, "by": "segments"}
+            type=type_,
+            ops=ops,
+            because=because,
+            witness={**witness, "by": "segments"},
+            row=row_of_late_request(self.facts, writer) if writer >= 0 else "",
         )
         self.found[type_].setdefault(of, finding)
 
@@ -196,6 +210,8 @@ class Comparison:
         log = self.logs[key]
         if self._good(key, number):
             self.decided["info: stored"] += 1
+        elif self.places[number] and not self._unsettled(log):
+            self.decided["info: aborted"] += 1
         elif self._proves_absence(log, -1):
             self.decided["info: not stored"] += 1
         else:

@@ -1,0 +1,68 @@
+"""Runs with transactions: every workload and client, under faults, and what happens without any."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.history.history import History
+from tests.run.commands import harness
+
+LOCAL = ("--on", "local", "--nodes", "3", "--rate", "80", "--json")
+
+
+def results(said: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(said.stdout)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.clients
+@pytest.mark.parametrize("client", ["confluent", "aiokafka", "native"])
+def test_transactions_of_every_client_survive_a_kill(tmp_path: Path, client: str) -> None:
+    words = ("-w", "txn", "--client", client, "--nemesis", "kill@coordinator", "--seed", "3")
+    limits = ("--time-limit", "15", "--nemesis-interval", "5")
+    said = harness("test", *LOCAL, *words, *limits, cwd=tmp_path)
+    assert said.exit_code == 0, str(said)
+    history = list(History.load(tmp_path / "store" / "latest"))
+    rows = [op.value for op in history if op.f == "transaction"]
+    assert {"committed", "aborted"} <= {each["end"] for each in rows}
+    assert {each["protocol"] for each in rows} <= {1, 2}
+    states = results(said)["figures"]["states"]
+    assert states["transactions-committed"] == sum(each["end"] == "committed" for each in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.clients
+@pytest.mark.parametrize("workload", ["bank", "exactly-once"])
+def test_deals_and_transforms_are_whole_though_clients_die(tmp_path: Path, workload: str) -> None:
+    words = ("-w", workload, "--nemesis", "client:kill,kill", "--seed", "5")
+    limits = ("--time-limit", "15", "--nemesis-interval", "4")
+    said = harness("test", *LOCAL, *words, *limits, cwd=tmp_path)
+    assert said.exit_code == 0, str(said)
+
+
+@pytest.mark.slow
+@pytest.mark.clients
+def test_without_transactions_the_shop_oversells(tmp_path: Path) -> None:
+    words = ("-w", "shop", "--no-transactions", "--nemesis", "client:kill@all", "--seed", "2")
+    limits = ("--time-limit", "15", "--nemesis-interval", "2")
+    said = harness("test", *LOCAL, *words, *limits, cwd=tmp_path)
+    assert said.exit_code == 1, str(said)
+    types = {each["type"] for check in results(said)["checks"] for each in check["anomalies"]}
+    assert "oversold" in types
+    assert "--no-transactions" in (tmp_path / "store" / "latest" / "command.txt").read_text()
+
+
+@pytest.mark.slow
+def test_the_same_seed_makes_the_same_transactions(tmp_path: Path) -> None:
+    words = ("--on", "sim", "-w", "txn", "--nemesis", "kill", "--time-limit", "5", "--seed", "1")
+    found = []
+    for at in ("first", "second"):
+        said = harness("test", *words, "--store", at, "--json", cwd=tmp_path)
+        assert said.exit_code == 0, str(said)
+        found.append((tmp_path / at / "latest" / "history.parquet").read_bytes())
+    assert found[0] == found[1]
