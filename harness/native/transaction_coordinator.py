@@ -8,6 +8,7 @@ later is the defect of the first protocol (KAFKA-17754).
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,6 +45,8 @@ _FIRST_OFFSETS_WITH_MEMBER = 3
 _CONCURRENT_S = 0.02
 """Kafka's clients ask again so soon while the coordinator still ends the last transaction."""
 _NO_ANSWER = "(no answer)"
+_STEPS_KEPT = 1000
+"""Nobody may ask for them."""
 
 
 class TransactionStep(NamedTuple):
@@ -70,7 +73,7 @@ class TransactionCoordinator:
 
     def __init__(self, client: Client, transactional_id: str, timeout_ms: int) -> None:
         self.transactional_id = transactional_id
-        self.steps: list[TransactionStep] = []
+        self.steps: deque[TransactionStep] = deque(maxlen=_STEPS_KEPT)
         self._client = client
         self._timeout_ms = timeout_ms
         self._way = CoordinatorWay(client, transactional_id, TRANSACTION)

@@ -102,8 +102,9 @@ class TransactionalProducer:
         self._error: TransactionFailedError | None = None
 
     def steps(self) -> list[TransactionStep]:
-        """Answers to the requests of transactions since the last call."""
-        taken, self._coordinator.steps = self._coordinator.steps, []
+        """The last answers to requests of transactions, since the last call."""
+        taken = list(self._coordinator.steps)
+        self._coordinator.steps.clear()
         return taken
 
     # A session

@@ -17,7 +17,7 @@ from harness.native.client import Client
 from harness.native.partition_sender import ProducerSettings
 from harness.native.produce_queue import Outcome
 from harness.native.producer import KeyAndValue
-from harness.native.transaction_coordinator import GroupClaim, TransactionStep
+from harness.native.transaction_coordinator import GroupClaim
 from harness.native.transaction_errors import TransactionErrorKind, TransactionFailedError
 from harness.native.transactional import TransactionalProducer
 
@@ -99,10 +99,6 @@ class NativeTransactions:
 
     async def abort(self) -> None:
         await _told(self.producer.abort())
-
-    def steps(self) -> list[TransactionStep]:
-        """What the coordinators answered since the last call."""
-        return [] if self._producer is None else self._producer.steps()
 
     def traffic(self) -> Traffic:
         return Traffic() if self._producer is None else self._producer.meter.take()

@@ -49,6 +49,14 @@ SETTLE_S = 120.0
 READ_BACK_S = 90.0
 """Longer than the time-outs of transactions, after which nothing may be open."""
 
+_COMPACTED = {
+    # Small segments, cleaned often, so that coordinators load logs that have gaps.
+    "transaction.state.log.segment.bytes": "4000",
+    "offsets.topic.segment.bytes": "4000",
+    "log.cleaner.backoff.ms": "1000",
+    "log.cleaner.min.cleanable.ratio": "0.2",
+}
+
 HistoryJudge = Callable[[Sequence[Op]], list[str]]
 """Says what is wrong with a history, one sentence for each finding."""
 
@@ -102,6 +110,8 @@ def draw_schedule(
         )
         more |= draw_transactions(decisions, wanted)
         properties |= transaction_properties(nodes)
+        if decisions.of("swarm_mix", "compacted coordinators").at(0) < 0.5:
+            properties |= _COMPACTED
     schedule = Schedule(
         seed=seed,
         nodes=nodes,
