@@ -51,7 +51,7 @@ class CleanedReplicas:
 
     async def removable_below(self, log: Log) -> int:
         """Tombstones and markers below this offset may be removed once their time is up."""
-        if self._node.config.log_cleaner_removal_rule == _BY_TIME:
+        if self._node.config.reference_log_cleaner_removal_rule == _BY_TIME:
             return NO_LIMIT
         partition = self._node.partitions.find(log.topic, log.partition)
         if partition is None or partition.log is not log or partition.info is None:

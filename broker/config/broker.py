@@ -61,7 +61,7 @@ class BrokerConfig:
     log_flush_offset_checkpoint_interval_ms: int
     log_cleaner_enable: bool
     log_cleaner_backoff_ms: int
-    log_cleaner_removal_rule: str
+    reference_log_cleaner_removal_rule: str
     log_record_validation_enable: bool
     producer_id_expiration_ms: int
     producer_id_expiration_check_interval_ms: int

@@ -50,11 +50,11 @@ PROPERTIES = (
         one_of("org.apache.kafka.common.replica.RackAwareReplicaSelector"),
     ),
     used(
-        "log.cleaner.removal.rule", Kind.STRING, "all-replicas",
+        "reference.log.cleaner.removal.rule", Kind.STRING, "all-replicas",
         "When compaction removes tombstones and transaction markers that are older than "
         "delete.retention.ms: `all-replicas` waits until every assigned replica is compacted "
         "beyond them, `time` does not, as Kafka. Then a replica that was down for longer may "
-        "bring deleted keys and aborted records back. A property of this broker.",
+        "bring deleted keys and aborted records back.",
         one_of("all-replicas", "time"), Update.CLUSTER_WIDE,
     ),
     used(

@@ -47,7 +47,8 @@ _ONLY_OURS = """
     log.message.downconversion.enable log.message.format.version log.record.validation.enable
     metadata.log.segment.min.bytes password.encoder.cipher.algorithm password.encoder.iterations
     password.encoder.key.length password.encoder.keyfactory.algorithm password.encoder.old.secret
-    password.encoder.secret producer.id.expiration.check.interval.ms reference.metrics.listener
+    password.encoder.secret producer.id.expiration.check.interval.ms
+    reference.log.cleaner.removal.rule reference.metrics.listener
     remote.log.index.file.cache.ttl.ms remote.log.manager.task.retry.backoff.max.ms
     remote.log.manager.task.retry.backoff.ms remote.log.manager.task.retry.jitter
     replica.alter.log.dirs.io.max.bytes.per.second reserved.broker.max.id

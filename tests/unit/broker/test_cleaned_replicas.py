@@ -72,7 +72,7 @@ async def test_what_a_replica_reported_holds_while_it_is_away() -> None:
 
 @pytest.mark.parametrize(("rule", "expected"), [("time", NO_LIMIT), ("all-replicas", 0)])
 async def test_the_rule_is_configured(rule: str, expected: int) -> None:
-    async with running_node({"log.cleaner.removal.rule": rule}) as node:
+    async with running_node({"reference.log.cleaner.removal.rule": rule}) as node:
         await create_topic(node, "t", cleanup_policy="compact")
         partition = replicated(node, 1, 2)
         assert await Answers(node, {2: None}).removable_below(partition.log) == expected
