@@ -97,10 +97,13 @@ class GroupMember:
     def _prepare_transform(self, wanted: Mapping[str, Any]) -> Prepared:
         """From the topic for outputs and the value of the first: the oldest inputs, and an output
         for each. A poll, if there is nothing to be transformed. The offsets that go with it are a
-        commit in the background, which ends as the transaction does."""
+        commit in the background, which ends as the transaction does.
+
+        What the group has taken away since the last operation is transformed by its next owner."""
+        news = self._beside()
         found = [(key, offset) for key, offsets in self._taken.items() for offset in offsets]
         if not found:
-            return Prepared(Invocation("poll", [["poll"]]))
+            return Prepared(Invocation("poll", [["poll"]]), news)
         found = found[: wanted["most"]]
         out = [
             [f"{wanted['topic']}-{place_of(key).partition}", [None, wanted["first"] + at]]
@@ -110,7 +113,7 @@ class GroupMember:
         number = self._free_number() or 0
         self._transforming = {**self._who(), "offsets": self.offsets_after(value)}, number
         begun = Beside(self._now_ns() + 1, "invoke", "commit", self._transforming[0], None, number)
-        return Prepared(Invocation("transform", value), (begun,))
+        return Prepared(Invocation("transform", value), (*news, begun))
 
     def offsets_after(self, transform: Mapping[str, Any]) -> dict[str, int]:
         """What a transaction commits that transforms these inputs."""

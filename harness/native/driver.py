@@ -56,6 +56,7 @@ from harness.native.reader import READ_COMMITTED, READ_UNCOMMITTED, FetchSetting
 from harness.native.reading import Reading
 from harness.native.request_log import RequestLog
 from harness.native.settings import ClientSettings
+from harness.native.transaction_coordinator import GroupClaim
 from harness.native.transactions import NativeTransactions, Submit
 from harness.native.versions import versions_of
 
@@ -94,6 +95,7 @@ class NativeDriver:
         self._client_id = client_id
         self.partitioner = OTHERS[settings.batching.partitioner]
         self._client: Client | None = None
+        self._claim: GroupClaim | None = None
 
     async def open(self) -> None:
         settings, given = self._settings, self._surroundings
@@ -268,6 +270,9 @@ class NativeDriver:
         return self._transactions.identity()
 
     async def begin_transaction(self) -> None:
+        # As whom the inputs were polled. A generation that begins meanwhile may have given them to
+        # another member, and then its coordinator refuses this one's offsets (KIP-447).
+        self._claim = self._group.claim() if self._group.is_member else None
         self._transactions.begin()
 
     async def produce_in_transaction(
@@ -276,7 +281,8 @@ class NativeDriver:
         return await self._produced(records, self._transactions.producer.submit)
 
     async def send_offsets(self, offsets: Mapping[str, int]) -> None:
-        await self._transactions.send_offsets(offsets, self._group.claim())
+        assert self._claim is not None, "offsets are those of a member"
+        await self._transactions.send_offsets(offsets, self._claim)
 
     async def commit_transaction(self) -> None:
         await self._transactions.commit()

@@ -109,6 +109,11 @@ class NativeMembership:
             return Membership()
         return Membership(member.generation, member.member_id or None)
 
+    @property
+    def is_member(self) -> bool:
+        """Whether it has subscribed."""
+        return self._member is not None
+
     def claim(self) -> GroupClaim:
         """As whom a transaction commits offsets for the group."""
         member = self._joined()

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from harness.run.simulated import judge_history
 from harness.sim.sweep import Seeds, sweep
 from harness.sim.totals import Totals
 
@@ -38,10 +39,12 @@ def check(
     with capsys.disabled():
         print(f"\n{len(seeds)} seeds:", *totals.lines(), sep="\n  ")  # noqa: T201
     assert not failures, "\n".join(failures)
-    zeros = totals.zeros(groups=setting.groups)
+    zeros = totals.zeros(groups=setting.groups, transactions=setting.transactions)
     assert not zeros, f"no seed exercised {zeros}"
     if not setting.groups:
         vacuous.discard("W-OWN")  # it is about members of groups
+    if not setting.transactions:
+        vacuous -= {"W-TXN", "W-PID", "W-MARK", "W-OPEN"}
     assert not vacuous, f"never had anything to look at: {vacuous}"
 
 
@@ -72,3 +75,13 @@ def test_members_of_groups_come_and_go() -> None:
 def test_three_hundred_seeds_with_groups(capsys: pytest.CaptureFixture[str]) -> None:
     """7 and 14 once found a power loss that leaves other bytes in the coordinator's log."""
     check(list(range(1, 301)), capsys, Seeds(groups=True))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_a_hundred_seeds_with_groups_and_transactions(capsys: pytest.CaptureFixture[str]) -> None:
+    check(
+        list(range(1, 101)),
+        capsys,
+        Seeds(groups=True, transactions=True, judge=judge_history),
+    )

@@ -9,7 +9,6 @@ from harness.run.simulated import judge_history
 from harness.schedule.schedule import Schedule
 from harness.sim.run import draw_schedule, run_schedule
 from harness.sim.transaction_operations import protocol_of
-from harness.sim.verdict import Outcome, verdict
 
 SEEDS = {1: 5, 2: 2}
 """A seed for each protocol."""
@@ -39,13 +38,3 @@ def test_the_same_seed_gives_the_same_run(protocol: int) -> None:
     one, other = (run_schedule(drawn(protocol), judge=judge_history) for _ in range(2))
     assert one.digest == other.digest
     assert one.totals == other.totals
-
-
-@pytest.mark.slow
-@pytest.mark.sweep
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("seed", range(1, 7))
-def test_a_whole_seed_is_valid(seed: int) -> None:
-    schedule = draw_schedule(seed, groups=True, transactions=True)
-    found = verdict(run_schedule(schedule, judge=judge_history))
-    assert found.outcome is not Outcome.INVALID, found.sentences

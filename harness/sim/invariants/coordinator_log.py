@@ -85,7 +85,12 @@ class CoordinatorLog:
             return False  # a power loss has left other bytes there, or none
 
     def _take(self, segment: SeenSegment, position: int, content: bytes) -> None:
-        found, self.problem = read_batches(segment, position, content)
+        found, problem = read_batches(segment, position, content)
+        if len(content) < segment.size - position:
+            problem = f"{segment.path} is shorter than its node says"
+        # A compaction replaces files one by one, and then tells of it: the problem of one segment
+        # is that of the log, whatever stands in the next.
+        self.problem = self.problem or problem
         data = memoryview(content)
         for batch in found:
             start = batch.position - position

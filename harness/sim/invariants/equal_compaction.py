@@ -44,13 +44,17 @@ class EqualCompaction:
     def _compare(self, step: Step, replica: Replica, log: CoordinatorLog) -> str | None:
         if step.scene.decided.was_unclean(replica.key) or step.scene.is_damaged(replica):
             return None
-        for other in step.scene.all_replicas():
-            if other.key != replica.key or other.node == replica.node:
+        for known in step.scene.all_replicas():
+            if known.key != replica.key or known.node == replica.node:
                 continue
-            if step.scene.process(other.node) is None or step.scene.is_damaged(other):
+            # As it is now: its segments may have been replaced since it was last looked at.
+            other = step.scene.look(known.node, known.topic, known.key[1])
+            if not isinstance(other, Replica) or other.key != known.key:
+                continue
+            if step.scene.is_damaged(other):
                 continue
             theirs = self._logs.of(step, other)
-            if theirs.problem is None and other.life == step.scene.life(other.node):
+            if theirs.problem is None:
                 self.looks += 1
                 end = min(replica.high_watermark, other.high_watermark, log.end, theirs.end)
                 problem = _difference(log, theirs, end) or _difference(theirs, log, end)

@@ -75,30 +75,32 @@ class TransactionLog:
 
     def look_again(self, step: Step) -> bool:
         """Reads the coordinators' logs on all nodes; False if one cannot be read at this moment,
-        because its log is being rolled, say. Then nothing can be said."""
+        because its log is rolled or compacted, say. Then nothing can be said."""
         is_whole = True
         for node, index in step.scene.places_of(TRANSACTIONS_TOPIC):
             found = step.scene.look(node, TRANSACTIONS_TOPIC, index)
-            if isinstance(found, Replica):
-                self._read(step, found)
-            else:
-                is_whole = is_whole and not found
+            can_be_read = self._read(step, found) if isinstance(found, Replica) else not found
+            is_whole = is_whole and can_be_read
         return is_whole
 
-    def _read(self, step: Step, replica: Replica) -> None:
+    def _read(self, step: Step, replica: Replica) -> bool:
+        """Whether all is read that a leader has committed."""
         if replica.partition is None or replica.partition.leadership is None:
-            return
+            return True
         if step.scene.decided.was_unclean(replica.key):
-            return
+            return False
         log = self._logs.of(step, replica)
         begin, end = self._ends.get(replica.key, 0), min(replica.high_watermark, log.end)
-        if log.problem is not None or end <= begin:
-            return
+        if log.problem is not None:
+            return False
+        if end <= begin:
+            return True
         first = bisect_left(log.records, begin, key=attrgetter("offset"))
         for record in log.records[first:]:
             if record.offset < end:
                 self._take(record)
         self._ends[replica.key] = end
+        return True
 
     def _take(self, record: LoggedRecord) -> None:
         key, _ = codec.decoder("TransactionLogKey", 0)(memoryview(record.key), 2)
