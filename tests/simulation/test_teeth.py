@@ -8,7 +8,7 @@ import pytest
 
 from broker.coordination import loading
 from broker.coordination.shard import Shard
-from broker.coordination.step import CoordinatorRecord, Now, Reply, Step, Ticket
+from broker.coordination.step import CoordinatorRecord, Machine, Now, Reply, Step, Ticket
 from broker.groups.classic.group import ClassicGroup
 from broker.groups.consumer.group import ConsumerGroup
 from broker.groups.machine import GroupMachine
@@ -133,14 +133,14 @@ def loads_the_last_batch_of_each_read(patch: pytest.MonkeyPatch) -> None:
     async def replay(
         data: memoryview,
         offset: int,
-        apply: Callable[[CoordinatorRecord], None],
+        machine: Machine,
         breather: Breather,
     ) -> int:
         position, header = list(iterate_headers(data))[-1]
         last = data[position : position + header.size]
         for record in iterate_records(last, header, max_bytes=1 << 20):
             assert record.key is not None
-            apply(CoordinatorRecord(record.key, record.value))
+            machine.replay(CoordinatorRecord(record.key, record.value))
         return header.last_offset + 1
 
     patch.setattr(loading, "_replay_batches", replay)
