@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from broker.api.request import Request
 from broker.coordination.keyed_shards import reply_of
+from broker.coordination.step import Now, Step, Ticket, reply
+from broker.groups.machine import GroupMachine
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -30,8 +32,8 @@ async def offset_fetch(node: Node, request: Request[m.OffsetFetchRequest]) -> m.
         asked.append((group, unknown, _ask(node, group, request.body.require_stable)))
     request.will_wait()
     answer = m.OffsetFetchResponse(groups=[])
-    for group, unknown, reply in asked:
-        found = await _found(group, reply)
+    for group, unknown, outcome in asked:
+        found = await _found(group, outcome)
         if by_id:
             _set_ids(node, found)
         if not found.error_code:
@@ -74,12 +76,15 @@ async def _one_group(node: Node, request: Request[m.OffsetFetchRequest]) -> m.Of
 
 
 def _ask(node: Node, group: m.OffsetFetchRequestGroup, require_stable: bool) -> asyncio.Future[Any]:
-    return node.groups.ask(
-        group.group_id,
-        lambda machine, ticket, now: machine.offset_fetch(
-            ticket, group, require_stable=require_stable
-        ),
-    )
+    def run(machine: GroupMachine, ticket: Ticket, now: Now) -> Step:
+        if not node.role.membership.is_in_session:
+            # Another coordinator may have accepted commits since. Only this check can tell: a fetch
+            # of offsets appends nothing that the other replicas would refuse.
+            code = ErrorCode.NOT_COORDINATOR
+            return reply(ticket, KafkaError(code, "the controller has not been heard of lately"))
+        return machine.offset_fetch(ticket, group, require_stable=require_stable)
+
+    return node.groups.ask(group.group_id, run)
 
 
 async def _found(

@@ -11,6 +11,7 @@ from broker.disk.memory import MemoryDisk
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
+from broker.watchers import wait_for_any
 from tests.unit.broker.api.group_requests import (
     ONE_PARTITION,
     commit,
@@ -153,3 +154,18 @@ async def test_offsets_are_deleted_one_by_one() -> None:
         assert await delete_offsets(node, "g", "t", 0, 1, 2) == {0: 0, 1: 0, 2: unknown}
         assert await committed(node) == {}
         assert await delete_offsets(node, "g", "t", 0) == {0: 0}  # the group is still there
+
+
+async def test_a_coordinator_that_may_have_been_replaced_answers_no_fetch_of_offsets() -> None:
+    """It was stopped for longer than its session, say: another one may have taken commits since."""
+    async with running_node(ONE_PARTITION) as node:
+        await create_topic(node, "t")
+        await coordinator_is_ready(node)
+        assert await commit(node, 5) == ErrorCode.NONE
+        assert await committed(node) == {("t", 0): 5}
+        membership = node.role.membership
+        membership._session_ends_s = asyncio.get_running_loop().time()
+        assert (await fetch(node)).error_code == ErrorCode.NOT_COORDINATOR
+        membership.hurry()
+        await wait_for_any([membership.changed], asyncio.get_running_loop().time() + 10)
+        assert await committed(node) == {("t", 0): 5}
