@@ -64,6 +64,7 @@ class Membership:
         self._to_controller = to_controller
         self._heartbeat_s = heartbeat_s
         self._session_s = session_s
+        self._session_begins_s = math.inf
         self._session_ends_s = -math.inf
         self._loop = asyncio.get_running_loop()
         self._timeout_s = timeout_s
@@ -94,14 +95,14 @@ class Membership:
             self._backoff.reset()
             await self._rest()
 
-    @property
-    def is_in_session(self) -> bool:
-        """Whether the controller cannot have replaced this broker for its silence.
+    def is_in_session_since(self, begin_s: float) -> bool:
+        """Whether the controller cannot have fenced this broker between `begin_s` and now.
 
-        The session is counted from when the heartbeat was sent, so it ends here before it ends at
-        the controller. A process that was stopped (SIGSTOP) finds it over when it goes on.
+        A session is counted from when its heartbeat was sent, so it ends here before it ends at the
+        controller. A process that was stopped (SIGSTOP) finds it over when it goes on. The next
+        heartbeat begins another one, even if the controller lets the broker in again at once.
         """
-        return self._loop.time() < self._session_ends_s
+        return self._session_begins_s <= begin_s and self._loop.time() < self._session_ends_s
 
     def hurry(self) -> None:
         """Something happened that the controller waits for."""
@@ -202,5 +203,7 @@ class Membership:
         else:
             self.is_let_in.set()
         if not answer.error_code and not answer.is_fenced:
+            if sent_s >= self._session_ends_s:
+                self._session_begins_s = sent_s
             self._session_ends_s = sent_s + self._session_s
         self.changed.wake()

@@ -9,6 +9,7 @@ from broker.api.request import Request
 from broker.coordination.keyed_shards import reply_of
 from broker.coordination.step import Now, Step, Ticket, reply
 from broker.groups.machine import GroupMachine
+from broker.groups.offsets import delete_record
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -19,6 +20,7 @@ _FIRST_VERSION_WITH_TOP_ERROR = 2
 _FIRST_BATCHED_VERSION = 8
 _FIRST_VERSION_WITH_IDS = 10
 _NONE_COMMITTED = -1
+_NO_PARTITION = ("", -1)
 
 
 async def offset_fetch(node: Node, request: Request[m.OffsetFetchRequest]) -> m.OffsetFetchResponse:
@@ -76,15 +78,18 @@ async def _one_group(node: Node, request: Request[m.OffsetFetchRequest]) -> m.Of
 
 
 def _ask(node: Node, group: m.OffsetFetchRequestGroup, require_stable: bool) -> asyncio.Future[Any]:
-    def run(machine: GroupMachine, ticket: Ticket, now: Now) -> Step:
-        if not node.role.membership.is_in_session:
-            # Another coordinator may have accepted commits since. Only this check can tell: a fetch
-            # of offsets appends nothing that the other replicas would refuse.
-            code = ErrorCode.NOT_COORDINATOR
-            return reply(ticket, KafkaError(code, "the controller has not been heard of lately"))
-        return machine.offset_fetch(ticket, group, require_stable=require_stable)
+    group_id = group.group_id
 
-    return node.groups.ask(group.group_id, run)
+    def run(machine: GroupMachine, ticket: Ticket, now: Now) -> Step:
+        step = machine.offset_fetch(ticket, group, require_stable=require_stable)
+        if not node.groups.leads_for_certain(group_id):
+            # Another coordinator may have accepted commits. The answer waits until the replicas
+            # have taken a record that changes nothing, or is NOT_COORDINATOR.
+            step.records = [delete_record(group_id, *_NO_PARTITION)]
+            step.refused = lambda code, now: reply(ticket, KafkaError(code))
+        return step
+
+    return node.groups.ask(group_id, run)
 
 
 async def _found(

@@ -293,20 +293,22 @@ async def test_a_heartbeat_of_the_life_before_lets_nobody_in() -> None:
 
 
 @in_virtual_time
-async def test_the_session_is_counted_from_the_last_heartbeat_that_was_answered_well() -> None:
+async def test_a_session_is_counted_from_the_last_heartbeat_that_was_answered_well() -> None:
     stage = Stage()
+    membership, loop = stage.membership, asyncio.get_running_loop()
     await asyncio.sleep(0.1)
-    assert not stage.membership.is_in_session, "it has not been let in yet"
+    assert not membership.is_in_session_since(loop.time()), "it has not been let in yet"
     await stage.let_in()
+    begin_s = loop.time()
     await asyncio.sleep(60)
-    assert stage.membership.is_in_session
+    assert membership.is_in_session_since(begin_s)
     stage.beat_error = ErrorCode.NOT_CONTROLLER
     last_s = stage.controller.asked(BEAT)[-1].at_s
-    loop = asyncio.get_running_loop()
     await asyncio.sleep(last_s + SESSION_S - 0.01 - loop.time())
-    assert stage.membership.is_in_session
+    assert membership.is_in_session_since(begin_s)
     await asyncio.sleep(0.02)
-    assert not stage.membership.is_in_session
+    assert not membership.is_in_session_since(begin_s)
     stage.beat_error = ErrorCode.NONE
     await asyncio.sleep(2.0)
-    assert stage.membership.is_in_session
+    assert membership.is_in_session_since(loop.time())
+    assert not membership.is_in_session_since(begin_s), "another session has begun"

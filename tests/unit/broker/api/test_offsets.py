@@ -11,7 +11,6 @@ from broker.disk.memory import MemoryDisk
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
-from broker.watchers import wait_for_any
 from tests.unit.broker.api.group_requests import (
     ONE_PARTITION,
     commit,
@@ -156,16 +155,23 @@ async def test_offsets_are_deleted_one_by_one() -> None:
         assert await delete_offsets(node, "g", "t", 0) == {0: 0}  # the group is still there
 
 
-async def test_a_coordinator_that_may_have_been_replaced_answers_no_fetch_of_offsets() -> None:
+async def test_a_coordinator_that_may_have_been_replaced_proves_that_it_leads() -> None:
     """It was stopped for longer than its session, say: another one may have taken commits since."""
     async with running_node(ONE_PARTITION) as node:
         await create_topic(node, "t")
         await coordinator_is_ready(node)
         assert await commit(node, 5) == ErrorCode.NONE
-        assert await committed(node) == {("t", 0): 5}
+        partition = node.partitions.find("__consumer_offsets", 0)
+        assert partition is not None
+        assert partition.leader is not None
         membership = node.role.membership
-        membership._session_ends_s = asyncio.get_running_loop().time()
-        assert (await fetch(node)).error_code == ErrorCode.NOT_COORDINATOR
-        membership.hurry()
-        await wait_for_any([membership.changed], asyncio.get_running_loop().time() + 10)
         assert await committed(node) == {("t", 0): 5}
+        assert partition.log.end_offset == 1, "within its session it needs no proof"
+        membership._session_begins_s = asyncio.get_running_loop().time()
+        assert await committed(node) == {("t", 0): 5}
+        assert partition.log.end_offset == 2
+        assert await committed(node) == {("t", 0): 5}
+        assert partition.log.end_offset == 2, "one proof lasts for the session"
+        membership._session_begins_s = asyncio.get_running_loop().time()
+        partition.leader.is_under_min_isr = True
+        assert (await fetch(node)).error_code == ErrorCode.NOT_COORDINATOR
