@@ -181,23 +181,21 @@ class BrokerRole:
 
     def _make_membership(self, directory_ids: dict[str, bytes]) -> Membership:
         node, config = self._node, self._node.config
-        directories = self.partitions.directories.values()
+        lives = [each.last_life for each in self.partitions.directories.values()]
         card = Card(
             broker_id=node.node_id,
             cluster_id=node.cluster_id,
             incarnation_id=new_id(node.world.random),
-            endpoints=tuple(
-                Endpoint(name, address.host, address.port)
-                for name, address in node.addresses.items()
-            ),
+            endpoints=tuple(Endpoint(name, *address) for name, address in node.addresses.items()),
             rack=config.broker_rack,
             log_dirs=tuple(directory_ids.values()),
-            last_life=_last_life([each.last_life for each in directories]),
+            last_life=_last_life(lives),
         )
         return Membership(
             card,
             node.to_controller("membership"),
             heartbeat_s=config.broker_heartbeat_interval_ms / 1000,
+            session_s=config.broker_session_timeout_ms / 1000,
             timeout_s=config.controller_quorum_request_timeout_ms / 1000,
             backoff=self._backoff(),
             metadata_offset=lambda: node.metadata.applied_offset,

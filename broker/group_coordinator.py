@@ -78,6 +78,15 @@ class GroupCoordinator:
         """Raises KafkaError(NOT_COORDINATOR) while there is no topic."""
         return self.by_id.partition_of(group_id)
 
+    def leads_for_certain(self, group_id: str) -> bool:
+        """Whether no other broker can have become the group's coordinator for this one's silence.
+
+        If it is false, only an append can tell: the other replicas take none of a deposed leader.
+        """
+        shard = self.shards.find(self.partition_of(group_id))
+        membership = self._node.role.membership
+        return shard is not None and membership.is_in_session_since(shard.led_at_s)
+
     @property
     def topic(self) -> TopicInfo | None:
         return self._node.metadata.image.topic(GROUPS_TOPIC)

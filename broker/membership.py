@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -50,6 +51,7 @@ class Membership:
         to_controller: ToController,
         *,
         heartbeat_s: float,
+        session_s: float,
         timeout_s: float,
         backoff: Backoff,
         metadata_offset: Callable[[], int],
@@ -61,6 +63,10 @@ class Membership:
         self._card = card
         self._to_controller = to_controller
         self._heartbeat_s = heartbeat_s
+        self._session_s = session_s
+        self._session_begins_s = math.inf
+        self._session_ends_s = -math.inf
+        self._loop = asyncio.get_running_loop()
         self._timeout_s = timeout_s
         self._backoff = backoff
         self._metadata_offset = metadata_offset
@@ -88,6 +94,15 @@ class Membership:
                 continue
             self._backoff.reset()
             await self._rest()
+
+    def is_in_session_since(self, begin_s: float) -> bool:
+        """Whether the controller cannot have fenced this broker between `begin_s` and now.
+
+        A session is counted from when its heartbeat was sent, so it ends here before it ends at the
+        controller. A process that was stopped (SIGSTOP) finds it over when it goes on. The next
+        heartbeat begins another one, even if the controller lets the broker in again at once.
+        """
+        return self._session_begins_s <= begin_s and self._loop.time() < self._session_ends_s
 
     def hurry(self) -> None:
         """Something happened that the controller waits for."""
@@ -160,6 +175,7 @@ class Membership:
         self._on_registered()
 
     async def _beat(self, broker_epoch: int) -> None:
+        sent_s = self._loop.time()
         answer: m.BrokerHeartbeatResponse = await self._to_controller.ask(
             ApiKey.BROKER_HEARTBEAT,
             m.BrokerHeartbeatRequest(
@@ -186,4 +202,8 @@ class Membership:
             self.is_let_in.clear()
         else:
             self.is_let_in.set()
+        if not answer.error_code and not answer.is_fenced:
+            if sent_s >= self._session_ends_s:
+                self._session_begins_s = sent_s
+            self._session_ends_s = sent_s + self._session_s
         self.changed.wake()

@@ -21,17 +21,19 @@ _IN, _OUT = "eo-in", "eo-out"
 _GROUP = "eo"
 _PARTITIONS = 4
 _ROLES = 3
-_INPUTS_MAX = 16
-"""Inputs of one transaction, at the most."""
+_INPUTS_MAX = 64
+"""Inputs of one transaction, at the most. With few of them the senders are faster than the workers,
+and the group does not come to the end of the inputs in time."""
 _LEAVES = 1 / 80
 _ASKS = _LEAVES + 1 / 32
-_POLLS = _ASKS + 1 / 2
+_FENCES = _ASKS + 1 / 160
+_POLLS = _FENCES + 1 / 2
 _LEAVE = Invocation("leave")
 
 
 class ExactlyOnce:
     """Workers of a group make one output of each input, and commit the inputs' offsets in the same
-    transaction; they leave and come back. Every third client sends inputs."""
+    transaction; they leave and come back, and fence each other. Every third client sends inputs."""
 
     name = "exactly-once"
     consistency = "each input has one visible output; committed offsets and outputs change together"
@@ -94,6 +96,8 @@ class ExactlyOnce:
             return _LEAVE
         if draw < _ASKS:
             return self._asks()
+        if draw < _FENCES:
+            return self._producers.fence(self._next_worker(client))
         return POLL if draw < _POLLS else self.transform(client, ordinal)
 
     def transform(self, client: int, ordinal: int) -> Invocation:
@@ -106,7 +110,7 @@ class ExactlyOnce:
 
     def drained_keys(self, client: int) -> Sequence[str]:
         """Workers read back, when their group has come to the end of all inputs."""
-        workers = [each for each in range(self._clients) if not _sends(each)]
+        workers = self._workers()
         if client not in workers:
             return ()
         return dealt_out(self._logs.keys, workers.index(client), len(workers))
@@ -118,6 +122,14 @@ class ExactlyOnce:
 
     def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:
         return ()
+
+    def _workers(self) -> list[int]:
+        return [each for each in range(self._clients) if not _sends(each)]
+
+    def _next_worker(self, client: int) -> int:
+        """Whom this worker fences: it may be in the middle of a transaction."""
+        workers = self._workers()
+        return workers[(workers.index(client) + 1) % len(workers)]
 
     def _input(self, client: int, ordinal: int) -> str:
         return self._inputs[int(self._where[client].at(ordinal) * len(self._inputs))]

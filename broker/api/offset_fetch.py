@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from broker.api.request import Request
 from broker.coordination.keyed_shards import reply_of
+from broker.coordination.step import Now, Step, Ticket, reply
+from broker.groups.machine import GroupMachine
+from broker.groups.offsets import delete_record
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -17,6 +20,7 @@ _FIRST_VERSION_WITH_TOP_ERROR = 2
 _FIRST_BATCHED_VERSION = 8
 _FIRST_VERSION_WITH_IDS = 10
 _NONE_COMMITTED = -1
+_NO_PARTITION = ("", -1)
 
 
 async def offset_fetch(node: Node, request: Request[m.OffsetFetchRequest]) -> m.OffsetFetchResponse:
@@ -30,8 +34,8 @@ async def offset_fetch(node: Node, request: Request[m.OffsetFetchRequest]) -> m.
         asked.append((group, unknown, _ask(node, group, request.body.require_stable)))
     request.will_wait()
     answer = m.OffsetFetchResponse(groups=[])
-    for group, unknown, reply in asked:
-        found = await _found(group, reply)
+    for group, unknown, outcome in asked:
+        found = await _found(group, outcome)
         if by_id:
             _set_ids(node, found)
         if not found.error_code:
@@ -74,12 +78,18 @@ async def _one_group(node: Node, request: Request[m.OffsetFetchRequest]) -> m.Of
 
 
 def _ask(node: Node, group: m.OffsetFetchRequestGroup, require_stable: bool) -> asyncio.Future[Any]:
-    return node.groups.ask(
-        group.group_id,
-        lambda machine, ticket, now: machine.offset_fetch(
-            ticket, group, require_stable=require_stable
-        ),
-    )
+    group_id = group.group_id
+
+    def run(machine: GroupMachine, ticket: Ticket, now: Now) -> Step:
+        step = machine.offset_fetch(ticket, group, require_stable=require_stable)
+        if not node.groups.leads_for_certain(group_id):
+            # Another coordinator may have accepted commits. The answer waits until the replicas
+            # have taken a record that changes nothing, or is NOT_COORDINATOR.
+            step.records = [delete_record(group_id, *_NO_PARTITION)]
+            step.refused = lambda code, now: reply(ticket, KafkaError(code))
+        return step
+
+    return node.groups.ask(group_id, run)
 
 
 async def _found(

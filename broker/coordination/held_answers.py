@@ -29,10 +29,18 @@ class HeldAnswers:
         self._waiting: dict[Ticket, Callable[[Any], None]] = {}
         self._held: deque[_Held] = deque()
         self._timer: asyncio.TimerHandle | None = None
+        self._unproven: deque[tuple[int, float]] = deque()
+        self.led_at_s = self._loop.time()
+        """When this node certainly led: the partition was given to it, or the other replicas took
+        an append that it made then."""
 
     def expect(self, ticket: Ticket, replied: Callable[[Any], None]) -> None:
         """`replied` is called in the moment in which the ticket is answered."""
         self._waiting[ticket] = replied
+
+    def appended(self, end_offset: int) -> None:
+        """The log ends there since this moment."""
+        self._unproven.append((end_offset, self._loop.time()))
 
     def hold(self, end_offset: int, replies: list[Reply]) -> None:
         """Answers when the high watermark is at `end_offset`, or that it was not in time."""
@@ -43,6 +51,8 @@ class HeldAnswers:
     def release(self) -> None:
         """The high watermark may have moved."""
         mark, held = self._partition.log.high_watermark, self._held
+        while self._unproven and self._unproven[0][0] <= mark:
+            self.led_at_s = self._unproven.popleft()[1]
         while held and held[0].end_offset <= mark:
             released = held.popleft()
             self._partition.acknowledged(released.end_offset)

@@ -154,6 +154,11 @@ class Shard(Generic[MachineT]):
         """Where the log ended when this memory was made of it."""
         return self._end_offset
 
+    @property
+    def led_at_s(self) -> float:
+        """The last moment in which this node led the partition for certain."""
+        return self._answers.led_at_s
+
     # Steps
 
     def _schedule(self) -> None:
@@ -318,6 +323,7 @@ class Shard(Generic[MachineT]):
 
     def _written(self, replies: list[Reply]) -> None:
         self._end_offset = self.partition.log.end_offset
+        self._answers.appended(self._end_offset)
         self._release_when_committed(replies)
 
     # Answers

@@ -69,19 +69,26 @@ class Unopened:
     ) -> None:
         """Right before the append of a verified batch. Raises KafkaError.
 
-        `adds`: the producer begins each transaction with a new epoch, and so with sequence 0.
+        `adds`: the producer begins each transaction with a new epoch, and so with sequence 0. The
+        marker of its last transaction has that new epoch already, and may be written only now: the
+        coordinator acknowledges a commit before. A marker of this transaction would have a later
+        epoch.
         """
         producer_id, sequence = header.producer_id, header.base_sequence
         known = producers.producers.get(producer_id)
         if known is not None and known.has_open_transaction_in(header.producer_epoch):
             return  # an earlier batch of the same transaction has opened it
         entry = self._entries.get(producer_id)
-        if entry is None or entry.guard is not guard or entry.known is not known:
+        is_over = entry is None or entry.guard is not guard or entry.known is not known
+        if is_over and adds and known is not None:
+            is_over = known.epoch > header.producer_epoch
+        if is_over:
             raise KafkaError(
                 ErrorCode.INVALID_TXN_STATE,
                 f"the transaction of producer {producer_id} has ended while it was verified",
             )
-        lowest = 0 if adds and not (known and known.window) else entry.lowest_sequence
+        is_first = adds and not (known and known.window)
+        lowest = 0 if is_first or entry is None else entry.lowest_sequence
         if sequence > lowest:
             raise KafkaError(
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,

@@ -20,6 +20,7 @@ from tests.virtual_time import in_virtual_time
 
 REGISTER, BEAT = ApiKey.BROKER_REGISTRATION, ApiKey.BROKER_HEARTBEAT
 HEARTBEAT_S = 2.0
+SESSION_S = 9.0
 
 CARD = Card(
     broker_id=4,
@@ -50,6 +51,7 @@ class Stage:
             CARD,
             self.controller.to_controller,
             heartbeat_s=HEARTBEAT_S,
+            session_s=SESSION_S,
             timeout_s=1.0,
             backoff=Backoff(0.1, 1.0, Random(1)),
             metadata_offset=lambda: 77,
@@ -288,3 +290,25 @@ async def test_a_heartbeat_of_the_life_before_lets_nobody_in() -> None:
     stage.membership.begin_harmed_life(b"j" * 16)
     await asyncio.sleep(0.4)
     assert not stage.membership.is_let_in.is_set()
+
+
+@in_virtual_time
+async def test_a_session_is_counted_from_the_last_heartbeat_that_was_answered_well() -> None:
+    stage = Stage()
+    membership, loop = stage.membership, asyncio.get_running_loop()
+    await asyncio.sleep(0.1)
+    assert not membership.is_in_session_since(loop.time()), "it has not been let in yet"
+    await stage.let_in()
+    begin_s = loop.time()
+    await asyncio.sleep(60)
+    assert membership.is_in_session_since(begin_s)
+    stage.beat_error = ErrorCode.NOT_CONTROLLER
+    last_s = stage.controller.asked(BEAT)[-1].at_s
+    await asyncio.sleep(last_s + SESSION_S - 0.01 - loop.time())
+    assert membership.is_in_session_since(begin_s)
+    await asyncio.sleep(0.02)
+    assert not membership.is_in_session_since(begin_s)
+    stage.beat_error = ErrorCode.NONE
+    await asyncio.sleep(2.0)
+    assert membership.is_in_session_since(loop.time())
+    assert not membership.is_in_session_since(begin_s), "another session has begun"

@@ -153,3 +153,25 @@ async def test_offsets_are_deleted_one_by_one() -> None:
         assert await delete_offsets(node, "g", "t", 0, 1, 2) == {0: 0, 1: 0, 2: unknown}
         assert await committed(node) == {}
         assert await delete_offsets(node, "g", "t", 0) == {0: 0}  # the group is still there
+
+
+async def test_a_coordinator_that_may_have_been_replaced_proves_that_it_leads() -> None:
+    """It was stopped for longer than its session, say: another one may have taken commits since."""
+    async with running_node(ONE_PARTITION) as node:
+        await create_topic(node, "t")
+        await coordinator_is_ready(node)
+        assert await commit(node, 5) == ErrorCode.NONE
+        partition = node.partitions.find("__consumer_offsets", 0)
+        assert partition is not None
+        assert partition.leader is not None
+        membership = node.role.membership
+        assert await committed(node) == {("t", 0): 5}
+        assert partition.log.end_offset == 1, "within its session it needs no proof"
+        membership._session_begins_s = asyncio.get_running_loop().time()
+        assert await committed(node) == {("t", 0): 5}
+        assert partition.log.end_offset == 2
+        assert await committed(node) == {("t", 0): 5}
+        assert partition.log.end_offset == 2, "one proof lasts for the session"
+        membership._session_begins_s = asyncio.get_running_loop().time()
+        partition.leader.is_under_min_isr = True
+        assert (await fetch(node)).error_code == ErrorCode.NOT_COORDINATOR

@@ -127,6 +127,24 @@ async def test_a_marker_that_overtakes_the_verification_wins(
         assert (log.end_offset, log.last_stable_offset) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("of_marker", "expected"), [(1, (0, 1)), (2, (ErrorCode.TRANSACTION_ABORTABLE, -1))]
+)
+async def test_a_marker_of_the_transaction_before_ends_nothing_under_version_2(
+    of_marker: int, expected: tuple[int, int]
+) -> None:
+    """The coordinator acknowledges a commit before its markers are written, and each transaction
+    has its own epoch, which the marker before it bears already."""
+    async with running_node() as node:
+        await create_topic(node, "t")
+
+        async def commit() -> None:
+            assert await end(node, marker(epoch=of_marker)) == [0]
+
+        Coordinator(node, ErrorCode.NONE, commit)
+        assert await send(node, epoch=1, version=ADDS) == [expected]
+
+
 async def test_a_verification_of_the_transaction_before_does_not_count() -> None:
     async with running_node() as node:
         await create_topic(node, "t")
