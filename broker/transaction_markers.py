@@ -31,9 +31,13 @@ _REQUESTS_IN_FLIGHT = 5
 """To one broker. A partition whose followers lag holds up all of its request."""
 _RETRY_S = 0.1
 
-_OVERTAKEN = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
-"""The partition has markers or records that only come after this transaction: this coordinator
-is not the coordinator any more."""
+_ENDED_THERE = ErrorCode.INVALID_PRODUCER_EPOCH
+"""The partition has a marker or records of a later epoch, so no transaction of this one is open in
+it. Either another coordinator has taken over, and then the record of the end cannot be committed
+here, or a client has written with a producer id that is not its own. Kafka gives the transaction up
+then, and its transactional id can never be used again."""
+_OVERTAKEN = ErrorCode.TRANSACTION_COORDINATOR_FENCED
+"""The partition has a marker of a later coordinator, which is responsible for this one, too."""
 
 
 class Leaders(Protocol):
@@ -176,13 +180,13 @@ class TransactionMarkers:
             code = codes.get((producer_id, each), ErrorCode.UNKNOWN_SERVER_ERROR)
             if code == ErrorCode.NONE:
                 written.append(each)
-            elif code in _OVERTAKEN:
-                # No further marker and no end: the newer coordinator is responsible for both.
+            elif code in (_ENDED_THERE, _OVERTAKEN):
                 _log.warning(
                     "%s: a marker of %s is refused by %s-%d: %s",
                     outgoing.index, outgoing.transaction.transactional_id, *each, error_name(code),
                 )  # fmt: skip
-                return
+                if code == _ENDED_THERE:
+                    outgoing.waiting.pop(each, None)
             else:
                 again.append(each)
         if written:

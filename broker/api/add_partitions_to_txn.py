@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from broker.api.request import Request
 from broker.api.transaction_codes import for_version
 from broker.coordination.keyed_shards import reply_of
+from broker.metadata.internal_topics import INTERNAL_TOPICS
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.transactions.machine import ProducerPartitions
@@ -82,12 +83,16 @@ async def _ask(
     asked: m.AddPartitionsToTxnTransaction,
     version: int,
 ) -> _Asked:
-    """Nothing is added if one of the partitions does not exist."""
+    """Nothing is added if one of the partitions does not exist, or if a client names one that only
+    brokers write to."""
     outcome = _Asked(asked.topics)
+    is_client = request.version < _FIRST_VERSION_OF_BROKERS
     for name, index in outcome.partitions:
         await request.pause()
         topic = node.metadata.image.topic(name)
-        if topic is None or not 0 <= index < len(topic.partitions):
+        if is_client and name in INTERNAL_TOPICS:
+            outcome.codes[name, index] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        elif topic is None or not 0 <= index < len(topic.partitions):
             outcome.codes[name, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if outcome.codes:
         outcome.code = ErrorCode.OPERATION_NOT_ATTEMPTED

@@ -54,6 +54,8 @@ async def _commit(
     body = request.body
     if not body.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID, "a group needs an id")
+    if body.producer_id < 0:  # no marker would ever end its transaction
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "a producer has no negative id")
     index = node.groups.partition_of(body.group_id)
     partition = _led(node, index)
     support = _support_of(request.version)

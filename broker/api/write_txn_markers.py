@@ -28,6 +28,7 @@ from broker.coordination.step import (
 from broker.groups.machine import GroupMachine
 from broker.log.marker_check import AlreadyEndedError, check_marker
 from broker.log.origin import Origin
+from broker.log.producer_state import NO_EPOCH
 from broker.log.record_check import WorkBudget
 from broker.metadata.internal_topics import GROUPS_TOPIC
 from broker.partition import Partition
@@ -73,6 +74,7 @@ async def write_txn_markers(
                 answer = m.WritableTxnMarkerPartitionResult(partition_index=index)
                 answers.append(answer)
                 try:
+                    _check_producer(marker)
                     partition = partition_to_serve(node, topic.name, index)
                     appended.append((answer, await end(node, marker, partition)))
                 except KafkaError as error:
@@ -135,6 +137,14 @@ async def _end_in_groups(
 def _end_of(marker: m.WritableTxnMarker) -> TransactionEnd:
     producer = TransactionalProducer(marker.producer_id, marker.producer_epoch)
     return TransactionEnd(producer, _marker_of(marker))
+
+
+def _check_producer(marker: m.WritableTxnMarker) -> None:
+    """No producer has a negative id or epoch. The codes are Kafka's."""
+    if marker.producer_epoch < NO_EPOCH:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, f"epoch {marker.producer_epoch}")
+    if marker.producer_id < 0 or marker.producer_epoch == NO_EPOCH:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a marker needs a producer id and epoch")
 
 
 def _check(partition: Partition, marker: m.WritableTxnMarker) -> None:

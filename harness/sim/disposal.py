@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import warnings
 from asyncio import Task, events
+from contextlib import suppress
+from inspect import CORO_CLOSED, getcoroutinestate, iscoroutine
 from typing import Any
 
 from harness.sim.loop import SimLoop
@@ -48,8 +50,17 @@ def _close(task: Task[Any]) -> None:
     task._log_destroy_pending = False  # type: ignore[attr-defined]
     coroutine: Any = task.get_coro()
     for _ in range(_ROUNDS_MAX):
-        try:
-            coroutine.close()
-        except BaseException:  # noqa: S112 - told to end again; nobody is left to be told
-            continue
-        return
+        with suppress(BaseException):  # told to end again; nobody is left to be told
+            _innermost(coroutine).close()
+        if getcoroutinestate(coroutine) == CORO_CLOSED:
+            return
+
+
+def _innermost(coroutine: Any) -> Any:
+    """The one at the end of the chain of awaits. It is closed before those that wait for it: they
+    drop it when they end, and Python complains of a coroutine that awaits while it is dropped."""
+    while True:
+        inner = coroutine.cr_await
+        if not iscoroutine(inner) or getcoroutinestate(inner) == CORO_CLOSED:
+            return coroutine
+        coroutine = inner

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness.errors import EnvironmentFailure
+from harness.errors import EnvironmentFailure, UsageFailure
 
 _TIME = re.compile(r"\d{8}T\d{6}\.\d{3}Z(-\d+)?")
 RUNNING = ".running"
@@ -108,12 +108,17 @@ class Store:
         if re.fullmatch(r"-\d+", said):
             runs = list(self.runs())
             if not 0 < -int(said) <= len(runs):
-                raise EnvironmentFailure(f"there is no run {said}: {self.root} has {len(runs)}")
+                raise UsageFailure(f"there is no run {said}: {self.root} has {len(runs)}")
             return runs[int(said)]
         for path in (Path(said), self.root / said):
             if (path / "plan.json").is_file() or (path / "history").is_dir():
                 return path.resolve()
-        raise EnvironmentFailure(
+        if said == "latest" and (self.root / "current").is_dir():
+            raise UsageFailure(
+                "latest is no run, because none in this store has ended; current is the one that "
+                "was begun last"
+            )
+        raise UsageFailure(
             f"{said} is no run; give its directory, or latest, or -1; harness ls lists them"
         )
 

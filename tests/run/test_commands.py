@@ -46,7 +46,7 @@ def test_whatever_there_is_is_listed(tmp_path: Path) -> None:
 def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
     assert "make one with: harness test" in harness("ls", cwd=tmp_path).out
     said = harness("analyze", "latest", cwd=tmp_path)
-    assert said.exit_code == 255
+    assert said.exit_code == 254
     assert "latest is no run" in said.error
 
 

@@ -69,6 +69,9 @@ def partitions_that_do_not_exist(talk: Talk) -> None:
     unknown = {"name": talk.name(), "partitions": [0]}
     known = {"name": topic.name, "partitions": [0]}
     talk.ask("two topics", **fields | {"v3_and_below_topics": [unknown, known]})
+    internal = {"name": "__transaction_state", "partitions": [0]}
+    talk.ask("internal topic", **fields | {"v3_and_below_topics": [internal, known]})
+    talk.ask("all kinds", **fields | {"v3_and_below_topics": [internal, unknown, known]})
 
 
 @story(ADD, 0, 3)

@@ -90,3 +90,12 @@ def of_nothing(talk: Talk) -> None:
     talk.ask("unknown partition", **markers(stranger, topic.name, 0, 7))
     talk.ask("no partitions", **markers(stranger, topic.name))
     show(talk, topic, "the producer")
+
+
+@story(MARKERS)
+def of_no_producer(talk: Talk) -> None:
+    topic = talk.topic()
+    talk.ask("no producer id", **markers(Producer("x", -1, 0), topic.name, 0))
+    talk.ask("no epoch", **markers(Producer("x", 987_654_322, -1), topic.name, 0))
+    talk.ask("negative epoch", **markers(Producer("x", 987_654_322, -2), topic.name, 0))
+    show(talk, topic, "nobody")

@@ -153,15 +153,41 @@ async def test_a_partition_that_is_gone_needs_no_marker() -> None:
 
 
 @in_virtual_time
-async def test_a_coordinator_that_was_overtaken_stops() -> None:
-    for code in (ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH):
-        cluster = Cluster({("t", 0): 1, ("t", 1): 1})
-        cluster.codes = {("t", 1): code}
-        sender = TransactionMarkers(cluster, cluster.spawn)
-        ending = Ending(10, 0, 1)
-        sender.send(ending.outgoing)
-        await asyncio.sleep(10)
-        assert (len(cluster.sent), ending.times_done) == (1, 0)
+async def test_a_marker_that_a_later_coordinator_has_overtaken_is_not_sent_again() -> None:
+    cluster = Cluster({("t", 0): 1, ("t", 1): 1})
+    cluster.codes = {("t", 1): ErrorCode.TRANSACTION_COORDINATOR_FENCED}
+    sender = TransactionMarkers(cluster, cluster.spawn)
+    ending = Ending(10, 0, 1)
+    sender.send(ending.outgoing)
+    await asyncio.sleep(10)
+    assert (len(cluster.sent), ending.times_done) == (1, 0)
+
+
+@in_virtual_time
+async def test_a_partition_that_refuses_its_marker_does_not_keep_it_from_others() -> None:
+    cluster = Cluster({("t", 0): 1, ("t", 1): 1})
+    cluster.codes = {
+        ("t", 0): ErrorCode.NOT_ENOUGH_REPLICAS,
+        ("t", 1): ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+    }
+    sender = TransactionMarkers(cluster, cluster.spawn)
+    ending = Ending(10, 0, 1)
+    sender.send(ending.outgoing)
+    await asyncio.sleep(0.05)
+    cluster.codes = {}
+    await asyncio.sleep(10)
+    assert list(ending.outgoing.waiting) == [("t", 1)]
+
+
+@in_virtual_time
+async def test_a_transaction_ends_although_a_partition_has_a_later_epoch_of_its_producer() -> None:
+    cluster = Cluster({("t", 0): 1, ("t", 1): 1})
+    cluster.codes = {("t", 1): ErrorCode.INVALID_PRODUCER_EPOCH}
+    sender = TransactionMarkers(cluster, cluster.spawn)
+    ending = Ending(10, 0, 1)
+    sender.send(ending.outgoing)
+    await asyncio.sleep(10)
+    assert (len(cluster.sent), ending.times_done) == (1, 1)
 
 
 @in_virtual_time

@@ -8,6 +8,7 @@ from typing import Any
 
 from broker.api.list_transactions import list_transactions
 from broker.disk.memory import MemoryDisk
+from broker.metadata.internal_topics import INTERNAL_TOPICS, TRANSACTIONS_TOPIC
 from broker.node import Node
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
@@ -120,6 +121,14 @@ async def test_a_partition_that_does_not_exist_keeps_all_out() -> None:
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ]
         assert (await client.described()).transaction_state == "Empty"
+
+
+async def test_a_client_cannot_add_a_topic_of_the_brokers() -> None:
+    async with client_of_a_node() as (_, client):
+        for topic in INTERNAL_TOPICS:
+            assert await client.add(0, topic=topic) == [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+        assert (await client.described()).transaction_state == "Empty"
+        assert await client.add_for(0, topic=TRANSACTIONS_TOPIC) == [ErrorCode.NONE]
 
 
 async def test_verification_adds_nothing() -> None:

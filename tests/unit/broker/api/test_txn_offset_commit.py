@@ -146,6 +146,13 @@ async def test_an_earlier_epoch_is_fenced() -> None:
         assert await fetched(node) == (ErrorCode.NONE, 7)
 
 
+async def test_offsets_of_no_producer_are_refused_without_verification_too() -> None:
+    async with running_node(UNVERIFIED) as node:
+        await ready(node)
+        assert await stage(node, 5, pid=-1, epoch=-1) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+        assert await fetched(node) == (ErrorCode.NONE, -1)
+
+
 async def test_a_generation_needs_its_group() -> None:
     async with running_node(UNVERIFIED) as node:
         await ready(node)

@@ -95,6 +95,16 @@ async def test_each_partition_has_an_answer_of_its_own() -> None:
         ]
 
 
+async def test_a_marker_of_no_producer_is_not_written() -> None:
+    async with running_node() as node:
+        await create_topic(node, "t")
+        for producer_id, epoch in ((-1, -1), (-1, 0), (-2, 0), (PRODUCER, -1), (PRODUCER, -2)):
+            forged = marker(epoch=epoch)
+            forged.producer_id = producer_id
+            assert ErrorCode.NONE not in await end(node, forged)
+        assert partition_of(node).log.end_offset == 0
+
+
 async def test_an_earlier_coordinator_is_fenced() -> None:
     async with running_node() as node:
         await create_topic(node, "t")

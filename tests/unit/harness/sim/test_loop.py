@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 import os
 from collections.abc import Iterator
 
@@ -299,6 +300,35 @@ def test_stubborn_clean_up_is_put_away_in_silence(recwarn: pytest.WarningsRecord
     gc.collect()
     assert seen == []
     assert [str(each.message) for each in recwarn] == []
+
+
+def test_clean_up_below_clean_up_is_put_away_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a run is interrupted: its steps await in `finally`, and so do those they wait for."""
+    loop, complaints = SimLoop(), list[object]()
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+
+    async def waits(depth: int) -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            if depth:
+                await waits(depth - 1)
+
+    async def main() -> None:
+        try:
+            await waits(4)
+        finally:
+            await waits(4)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    loop.call_later(1, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_main(main(), deadline_s=200)
+    dispose(loop)
+    gc.collect()
+    assert complaints == []
 
 
 def test_an_onlooker_looks_right_after_what_runs_now_though_its_life_ends(loop: SimLoop) -> None:

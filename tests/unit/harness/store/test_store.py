@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import EnvironmentFailure
+from harness.errors import EnvironmentFailure, UsageFailure
 from harness.store.store import RUNNING, Store, is_under_way
 
 NOON = datetime(2026, 11, 16, 12, 0, 0, 123_456, tzinfo=UTC)
@@ -22,6 +22,15 @@ def make(store: Store, name: str, at: datetime) -> Path:
     (directory / "plan.json").write_text("{}")
     store.end_run(directory)
     return directory
+
+
+def test_latest_names_the_run_that_was_killed_when_no_other_has_ended(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    directory = store.new_run("queue kill", NOON)
+    (directory / "plan.json").write_text("{}")
+    with pytest.raises(UsageFailure, match="current is the one that was begun last"):
+        store.find("latest")
+    assert store.find("current") == directory
 
 
 def test_a_run_is_named_after_its_kind_and_its_moment(tmp_path: Path) -> None:
@@ -87,7 +96,7 @@ def test_what_is_no_run_is_told(tmp_path: Path, said: str) -> None:
     store = Store(tmp_path)
     make(store, "queue kill", NOON)
     make(store, "queue kill", NOON)
-    with pytest.raises(EnvironmentFailure, match="no run"):
+    with pytest.raises(UsageFailure, match="no run"):
         store.find(said)
 
 
