@@ -67,8 +67,9 @@ def _plain(value: Any) -> Any:
             return [_plain(each) for each in value]
         case None | bool() | int() | float() | str():
             return value
-    names = getattr(type(value), "__slots__", ())
-    return {_camel(name): _plain(getattr(value, name)) for name in names} or str(value)
+        case _:
+            names = getattr(type(value), "__slots__", ())
+            return {_camel(name): _plain(getattr(value, name)) for name in names} or str(value)
 
 
 def _camel(name: str) -> str:
