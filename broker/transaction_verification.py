@@ -1,7 +1,7 @@
 """Asks a transaction's coordinator about partitions before the transaction is opened there.
 
 A transactional batch that arrives late, after its transaction was aborted, would open a transaction
-that no coordinator knows and nobody ever ends: readers of committed records would wait for ever
+that no coordinator knows and none will end: readers of committed records would wait for ever
 (KAFKA-14402). So a leader that has no open transaction of a producer asks the coordinator first
 whether the partition belongs to one (KIP-890). For producers of transaction version 2, which do not
 add partitions themselves, the same request adds it.
