@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from broker.broker_requests import BrokerRequests
 from broker.coordination.internal_topics import partition_for
-from broker.coordination.step import TransactionalProducer
+from broker.coordination.step import ProducerIdAndEpoch
 from broker.metadata.internal_topics import TRANSACTIONS_TOPIC
 from broker.metadata.partition_info import NO_LEADER
 from broker.peers.channel import UnansweredError
@@ -57,7 +57,7 @@ class TransactionVerification:
     async def ask(
         self,
         transactional_id: str,
-        producer: TransactionalProducer,
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
         support: Support,
     ) -> dict[TopicPartition, ErrorCode]:
@@ -78,7 +78,7 @@ class TransactionVerification:
     async def _ask_once(
         self,
         transactional_id: str,
-        producer: TransactionalProducer,
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
         support: Support,
     ) -> dict[TopicPartition, ErrorCode]:
