@@ -16,10 +16,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from broker.broker_requests import BrokerRequests
 from broker.log.compaction import NO_LIMIT
 from broker.log.log import Log
 from broker.partition import Partition
-from broker.peers.broker_channels import BrokerChannels
 from broker.peers.channel import UnansweredError
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
@@ -43,11 +43,7 @@ class CleanedReplicas:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._reported: dict[_Replica, int] = {}
-        self._channels = BrokerChannels(
-            node.world,
-            lambda broker_id: node.role.address_of(broker_id),
-            f"cleaner-of-{node.node_id}",
-        )
+        self._requests = BrokerRequests(node, "cleaner")
 
     async def removable_below(self, log: Log) -> int:
         """Tombstones and markers below this offset may be removed once their time is up."""
@@ -55,7 +51,7 @@ class CleanedReplicas:
             return NO_LIMIT
         partition = self._node.partitions.find(log.topic, log.partition)
         if partition is None or partition.log is not log or partition.info is None:
-            return 0  # a log that is being moved, or that nobody knows yet
+            return 0  # a log that is being moved, or that is not a partition yet
         others = [each for each in partition.info.replicas if each != self._node.node_id]
         if not others:
             return NO_LIMIT
@@ -75,9 +71,6 @@ class CleanedReplicas:
         return self._reported[replica]
 
     async def _ask(self, broker_id: int, partition: Partition) -> int | None:
-        channel = self._channels.to(broker_id)
-        if channel is None:
-            return None
         asked = m.ListOffsetsPartition(
             partition_index=partition.index,
             current_leader_epoch=partition.leader_epoch,
@@ -88,8 +81,8 @@ class CleanedReplicas:
             topics=[m.ListOffsetsTopic(name=partition.topic, partitions=[asked])],
         )
         try:
-            answer: m.ListOffsetsResponse = await channel.ask(
-                ApiKey.LIST_OFFSETS, body, timeout_s=_PATIENCE_S
+            answer: m.ListOffsetsResponse = await self._requests.ask(
+                broker_id, ApiKey.LIST_OFFSETS, body, timeout_s=_PATIENCE_S
             )
         except UnansweredError:
             return None
@@ -97,4 +90,4 @@ class CleanedReplicas:
         return None if found.error_code != ErrorCode.NONE else found.offset
 
     def close(self) -> None:
-        self._channels.close()
+        self._requests.close()

@@ -17,9 +17,9 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from broker.broker_requests import BrokerRequests
 from broker.coordination.shard import ShardState
 from broker.log.breather import Breather
-from broker.peers.broker_channels import BrokerChannels
 from broker.peers.channel import UnansweredError
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
@@ -69,11 +69,7 @@ class GroupFigures(NamedTuple):
 class GroupLag:
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._channels = BrokerChannels(
-            node.world,
-            lambda broker_id: node.role.address_of(broker_id),
-            f"group-lag-of-{node.node_id}",
-        )
+        self._requests = BrokerRequests(node, "group-lag")
         self._lock = asyncio.Lock()
         self._seen = GroupFigures([], {}, 0)
         self._fresh_until = 0.0
@@ -90,7 +86,7 @@ class GroupLag:
             return self._seen
 
     def close(self) -> None:
-        self._channels.close()
+        self._requests.close()
 
     # Committed offsets
 
@@ -136,7 +132,7 @@ class GroupLag:
     # Log ends
 
     async def _log_ends(self, wanted: Iterable[_Partition]) -> dict[_Partition, int]:
-        self._channels.close_old()
+        self._requests.channels.close_old()
         ends: dict[_Partition, int] = {}
         elsewhere: dict[int, list[_Partition]] = {}
         image = self._node.metadata.image
@@ -175,15 +171,12 @@ class GroupLag:
         deadline: float,
         ends: dict[_Partition, int],
     ) -> None:
-        channel = self._channels.to(leader)
-        if channel is None:
-            return
         for start in range(0, len(partitions), _PARTITIONS_AT_ONCE):
             left_s = deadline - asyncio.get_running_loop().time()
             body = _latest_of(partitions[start : start + _PARTITIONS_AT_ONCE])
             try:
-                answer: m.ListOffsetsResponse = await channel.ask(
-                    ApiKey.LIST_OFFSETS, body, timeout_s=max(left_s, 0)
+                answer: m.ListOffsetsResponse = await self._requests.ask(
+                    leader, ApiKey.LIST_OFFSETS, body, timeout_s=max(left_s, 0)
                 )
             except UnansweredError:
                 return

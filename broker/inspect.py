@@ -22,11 +22,11 @@ from broker.inspect_groups import CommittedOffset as CommittedOffset
 from broker.inspect_groups import CoordinatorRecord as CoordinatorRecord
 from broker.inspect_groups import GroupReplay as GroupReplay
 from broker.inspect_groups import OffsetKey as OffsetKey
+from broker.inspect_groups import ProducerIdAndEpoch as ProducerIdAndEpoch
 from broker.inspect_groups import SeenGroup as SeenGroup
 from broker.inspect_groups import SeenGroups as SeenGroups
 from broker.inspect_groups import SeenMember as SeenMember
 from broker.inspect_groups import SeenShard as SeenShard
-from broker.inspect_groups import TransactionalProducer as TransactionalProducer
 from broker.inspect_groups import TransactionEnd as TransactionEnd
 from broker.inspect_groups import group_shard as group_shard
 from broker.inspect_groups import has_topic as has_topic

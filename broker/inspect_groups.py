@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from broker.coordination.shard import ShardState
 from broker.coordination.step import CoordinatorRecord as CoordinatorRecord
-from broker.coordination.step import TransactionalProducer as TransactionalProducer
+from broker.coordination.step import ProducerIdAndEpoch as ProducerIdAndEpoch
 from broker.coordination.step import TransactionEnd as TransactionEnd
 from broker.group_events import CommitDecided as CommitDecided
 from broker.groups.machine import GroupMachine

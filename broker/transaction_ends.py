@@ -25,6 +25,7 @@ _log = logging.getLogger(__name__)
 _RETRY_S = 0.1
 
 _Shard = Shard[TransactionMachine]
+_Key = tuple[_Shard, str, int, int, int]
 
 
 class TransactionEnds:
@@ -34,8 +35,8 @@ class TransactionEnds:
         self._markers = TransactionMarkers(leaders, spawn)
         self._spawn = spawn
         self._looking: dict[_Shard, None] = {}
-        self._sending: dict[tuple[_Shard, str, int, int], None] = {}
-        """Prepared transactions by shard, transactional id, producer id and epoch."""
+        self._sending: dict[_Key, None] = {}
+        """Prepared transactions whose markers are sent, or whose end is being written."""
 
     def step_taken(self, shard: _Shard, step: Step) -> None:
         """One that writes may have prepared a transaction; one that neither writes nor replies may
@@ -77,7 +78,7 @@ class TransactionEnds:
         self._looking.pop(shard, None)
 
     def _send(self, shard: _Shard, transaction: Transaction) -> None:
-        key = (shard, transaction.transactional_id, *transaction.identity)
+        key = _key_of(shard, transaction)
         if key in self._sending:
             return
         self._sending[key] = None
@@ -110,4 +111,9 @@ class TransactionEnds:
                 code = problem.code
             if code:
                 await asyncio.sleep(_RETRY_S)
-        self._sending.pop((shard, transaction.transactional_id, *transaction.identity), None)
+        self._sending.pop(_key_of(shard, transaction), None)
+
+
+def _key_of(shard: _Shard, transaction: Transaction) -> _Key:
+    """With the time of the decision: transactions of the classic version share an identity."""
+    return shard, transaction.transactional_id, *transaction.identity, transaction.updated_ms

@@ -1,6 +1,6 @@
 """Events of a transaction coordinator for a simulator: transitions, markers, fenced producers.
 
-Nothing is computed while nobody listens.
+Nothing is computed without a listener.
 """
 
 from __future__ import annotations

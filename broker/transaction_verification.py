@@ -1,7 +1,7 @@
 """Asks a transaction's coordinator about partitions before the transaction is opened there.
 
 A transactional batch that arrives late, after its transaction was aborted, would open a transaction
-that no coordinator knows and nobody ever ends: readers of committed records would wait for ever
+that no coordinator knows and none will end: readers of committed records would wait for ever
 (KAFKA-14402). So a leader that has no open transaction of a producer asks the coordinator first
 whether the partition belongs to one (KIP-890). For producers of transaction version 2, which do not
 add partitions themselves, the same request adds it.
@@ -17,10 +17,11 @@ from collections.abc import Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from broker.broker_requests import BrokerRequests
 from broker.coordination.internal_topics import partition_for
-from broker.coordination.step import TransactionalProducer
+from broker.coordination.step import ProducerIdAndEpoch
 from broker.metadata.internal_topics import TRANSACTIONS_TOPIC
-from broker.peers.broker_channels import BrokerChannels
+from broker.metadata.partition_info import NO_LEADER
 from broker.peers.channel import UnansweredError
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from broker.node import Node
 
 TopicPartition = tuple[str, int]
-
-_NO_LEADER = -1
 
 
 class Support(Enum):
@@ -47,11 +46,7 @@ class Support(Enum):
 class TransactionVerification:
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._channels = BrokerChannels(
-            node.world,
-            lambda broker_id: node.role.address_of(broker_id),
-            f"transactions-of-{node.node_id}",
-        )
+        self._requests = BrokerRequests(node, "transactions")
 
     def is_needed(self, support: Support) -> bool:
         """Partitions are added for producers of version 2 whatever the configuration says."""
@@ -62,7 +57,7 @@ class TransactionVerification:
     async def ask(
         self,
         transactional_id: str,
-        producer: TransactionalProducer,
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
         support: Support,
     ) -> dict[TopicPartition, ErrorCode]:
@@ -83,7 +78,7 @@ class TransactionVerification:
     async def _ask_once(
         self,
         transactional_id: str,
-        producer: TransactionalProducer,
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
         support: Support,
     ) -> dict[TopicPartition, ErrorCode]:
@@ -122,23 +117,19 @@ class TransactionVerification:
         if topic is None:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         leader = topic.partitions[partition_for(transactional_id, len(topic.partitions))].leader
-        key = ApiKey.ADD_PARTITIONS_TO_TXN
-        answer: m.AddPartitionsToTxnResponse
-        if leader == self._node.node_id:
-            answer = await self._node.ask_own_broker(key, body)
-            return answer
-        channel = None if leader == _NO_LEADER else self._channels.to(leader)
-        if channel is None:
+        if leader == NO_LEADER or not self._requests.knows(leader):
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         try:
             patience_s = self._node.config.request_timeout_ms / 1000
-            answer = await channel.ask(key, body, timeout_s=patience_s)
+            answer: m.AddPartitionsToTxnResponse = await self._requests.ask(
+                leader, ApiKey.ADD_PARTITIONS_TO_TXN, body, timeout_s=patience_s
+            )
         except UnansweredError:
             return ErrorCode.NETWORK_EXCEPTION
         return answer
 
     def close(self) -> None:
-        self._channels.close()
+        self._requests.close()
 
 
 def _for_client(code: ErrorCode, support: Support) -> ErrorCode:

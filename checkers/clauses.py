@@ -71,6 +71,12 @@ WITHOUT = Clause(
     Promise.ALLOWED,
     "Without transactions some of the records that belong together may be written, and others not.",
 )
+VISIBLE_AT_ONCE = Clause(
+    "--no-transactions",
+    lambda contract: not contract.transactions,
+    Promise.ALLOWED,
+    "Without transactions a record can be read before the operation that sends it has ended.",
+)
 SUBSCRIBED = Clause(
     "subscribe",
     lambda contract: contract.subscribe,

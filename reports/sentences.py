@@ -6,11 +6,12 @@ same tomorrow.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from checkers.verdict import Validity
 from harness.doubts import sentence_of
-from harness.store.results import Figures, RunResults, SurvivedFigures
+from harness.store.results import CauseFigures, Figures, RunResults, SurvivedFigures
 from reports.causes import Placed, causes, records_of
 from reports.served import served_sentence
 from reports.skew import skew_sentence
@@ -128,8 +129,21 @@ def findings(results: RunResults) -> list[str]:
     """What was found, by cause."""
     if not results.causes:
         return _by_witnesses(results)
-    lines = [each["sentence"] for each in results.causes[:_CAUSES_MAX]]
+    lines = [each["sentence"] for each in _most_telling(results.causes)]
     return lines + _left(len(results.causes) - _CAUSES_MAX)
+
+
+def _most_telling(found: Sequence[CauseFigures]) -> list[CauseFigures]:
+    """As many as there is room for, in their order: one of every type before a second of any, so
+    that many causes of one type do not hide another type."""
+    types: set[str] = set()
+    of_new_types: list[int] = []
+    for at, each in enumerate(found):
+        if not types.issuperset(each["types"]):
+            of_new_types.append(at)
+        types.update(each["types"])
+    chosen = list(dict.fromkeys([*of_new_types, *range(len(found))]))[:_CAUSES_MAX]
+    return [found[at] for at in sorted(chosen)]
 
 
 def _left(count: int) -> list[str]:

@@ -13,7 +13,7 @@ _ACCOUNTS = 5
 
 class Bank(Ledger):
     """Moves money between accounts, each a partition; a transfer is a transaction of two entries,
-    and whoever reads the accounts finds the same total."""
+    and every reader of the accounts finds the same total."""
 
     name = "bank"
     consistency = "transfers are atomic: what consumers have read of all accounts adds up"

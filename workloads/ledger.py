@@ -61,7 +61,7 @@ class Ledger:
             for part, key in enumerate(keys)
         ]
         if draws[4] < _PAUSES:
-            # Before the last entry: whoever reads meanwhile must see none.
+            # Before the last entry: a consumer that reads meanwhile must see no entry of the deal.
             micro_ops.insert(-1, ["pause", 1 + int(draws[5] * _PAUSE_MS)])
         elif draws[4] < _READS:
             micro_ops.append(["poll"])
@@ -77,7 +77,7 @@ class Ledger:
         return Invocation("send", [["send", key, plain_value(client, ordinal)]])
 
     def drained_keys(self, client: int) -> Sequence[str]:
-        """All of them: whoever has the whole books can say whether they add up."""
+        """All of them: only a process that has read all partitions can compare their entries."""
         return self.logs.keys
 
     def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker.api.request import Request
-from broker.coordination.step import TransactionalProducer
+from broker.coordination.step import ProducerIdAndEpoch
 from broker.log.unopened import Guard
 from broker.partition import Partition
 from broker.protocol import messages as m
@@ -62,9 +62,9 @@ async def verify(
 ) -> dict[Opening, KafkaError]:
     """What the coordinator has against them; one request for all partitions of a producer."""
     support = support_of(request.version)
-    by_producer: dict[TransactionalProducer, list[Opening]] = {}
+    by_producer: dict[ProducerIdAndEpoch, list[Opening]] = {}
     for each in openings:
-        producer = TransactionalProducer(each.header.producer_id, each.header.producer_epoch)
+        producer = ProducerIdAndEpoch(each.header.producer_id, each.header.producer_epoch)
         by_producer.setdefault(producer, []).append(each)
     problems: dict[Opening, KafkaError] = {}
     for producer, some in by_producer.items():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from broker.api.request import Request
 from broker.coordination.keyed_shards import reply_of
-from broker.coordination.step import Now, Step, Ticket, TransactionalProducer, reply
+from broker.coordination.step import Now, ProducerIdAndEpoch, Step, Ticket, reply
 from broker.group_events import tell_of_txn_commit
 from broker.groups.machine import GroupMachine
 from broker.groups.txn_offset_commit import txn_commit_failed
@@ -63,7 +63,7 @@ async def _commit(
     is_open = before is not None and before.has_open_transaction_in(body.producer_epoch)
     is_verified = not is_open and node.verification.is_needed(support)
     if is_verified:
-        producer = TransactionalProducer(body.producer_id, body.producer_epoch)
+        producer = ProducerIdAndEpoch(body.producer_id, body.producer_epoch)
         asked = (GROUPS_TOPIC, index)
         codes = await node.verification.ask(body.transactional_id, producer, [asked], support)
         if codes[asked]:

@@ -18,10 +18,10 @@ from broker.api.request import Request
 from broker.coordination.batches import build_marker
 from broker.coordination.step import (
     Now,
+    ProducerIdAndEpoch,
     Reply,
     Step,
     Ticket,
-    TransactionalProducer,
     TransactionEnd,
     reply,
 )
@@ -135,7 +135,7 @@ async def _end_in_groups(
 
 
 def _end_of(marker: m.WritableTxnMarker) -> TransactionEnd:
-    producer = TransactionalProducer(marker.producer_id, marker.producer_epoch)
+    producer = ProducerIdAndEpoch(marker.producer_id, marker.producer_epoch)
     return TransactionEnd(producer, _marker_of(marker))
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+from broker.cli.dump_coordinators import decoded
 from broker.protocol.batch import BatchHeader
 from broker.protocol.control import read_marker
 from broker.protocol.records import Record
@@ -29,15 +32,17 @@ def batch_fields(header: BatchHeader) -> dict[str, object]:
     }
 
 
-def record_fields(record: Record, header: BatchHeader) -> dict[str, object]:
+def record_fields(record: Record, header: BatchHeader, topic: str) -> dict[str, object]:
     fields: dict[str, object] = {"offset": record.offset, "timestamp": record.timestamp}
     marker = read_marker(record) if header.is_control else None
     if marker is not None:
         fields["endTxnMarker"] = "COMMIT" if marker.committed else "ABORT"
         fields["coordinatorEpoch"] = marker.coordinator_epoch
         return fields
-    fields["key"] = _text(record.key)
-    fields["value"] = _text(record.value)
+    content = decoded(topic, record.key, record.value)
+    key, value = content or (_text(record.key), _text(record.value))
+    fields["key"] = key
+    fields["value"] = value
     fields["headers"] = {_text(name) or "": _text(value) for name, value in record.headers}
     return fields
 
@@ -47,6 +52,8 @@ def shown(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
     return str(value)
 
 

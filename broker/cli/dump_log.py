@@ -30,12 +30,13 @@ _RECORDS_BYTES_MAX = 1 << 30
 def dump_log(place: Path, records: bool, as_json: bool) -> None:
     """Print the batches of one segment, or of all segments in a partition's directory.
 
-    Works on a stopped broker's files, and changes nothing. Exit code 1 says that a file is
-    damaged: a batch is torn, fails its checksum, or its offsets go back.
+    Works on a stopped broker's files, and changes nothing. Records of __consumer_offsets and
+    __transaction_state are decoded. Exit code 1 says that a file is damaged: a batch is torn,
+    fails its checksum, or its offsets go back.
     """
     try:
         names = _segment_names(place)
-        folder = place if place.is_dir() else place.parent
+        folder = (place if place.is_dir() else place.parent).resolve()
         found = asyncio.run(_dump(folder, names, records, as_json))
     except BrokenPipeError:
         raise
@@ -47,11 +48,12 @@ def dump_log(place: Path, records: bool, as_json: bool) -> None:
 
 async def _dump(folder: Path, names: list[str], records: bool, as_json: bool) -> int:
     disk: Disk = FileDisk(str(folder), threads=1)
+    topic = folder.name.rpartition("-")[0]
     damaged = 0
     end_offset = 0
     for name in names:
         file = await disk.open(name)
-        dump = _Dump(name, records, as_json, end_offset)
+        dump = _Dump(name, topic, records, as_json, end_offset)
         try:
             await dump.segment(file)
         finally:
@@ -80,10 +82,13 @@ def _segment_names(place: Path) -> list[str]:
 class _Dump:
     """One segment. `end_offset` is where the ones before it end; offsets only rise."""
 
-    def __init__(self, name: str, records: bool, as_json: bool, end_offset: int) -> None:
+    def __init__(
+        self, name: str, topic: str, records: bool, as_json: bool, end_offset: int
+    ) -> None:
         self.end_offset = end_offset
         self.is_damaged = False
         self._name = name
+        self._topic = topic
         self._records = records
         self._as_json = as_json
 
@@ -108,7 +113,7 @@ class _Dump:
                     batch = memoryview(await read(file, found.position, header.size))
                 try:
                     for record in iterate_records(batch, header, max_bytes=_RECORDS_BYTES_MAX):
-                        self._say(record_fields(record, header), depth=2)
+                        self._say(record_fields(record, header, self._topic), depth=2)
                 except CorruptBatchError as error:
                     self._say_damage(f"batch at {found.position}: {error}", found.position)
         if position < file.size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from broker.coordination.step import CoordinatorRecord, TransactionalProducer, TransactionEnd
+from broker.coordination.step import CoordinatorRecord, ProducerIdAndEpoch, TransactionEnd
 from broker.log.validation import Checked, CheckedBatch
 from broker.protocol.batch import TRANSACTIONAL, read_header
 from broker.protocol.control import EndTransactionMarker, build_marker_batch
@@ -27,7 +27,7 @@ def build_batches(units: list[Unit], bytes_max: int, codec: int, time_ms: int) -
     batches: deque[Checked] = deque()
     batch: list[Record] = []
     size = 0
-    producer: TransactionalProducer | None = None
+    producer: ProducerIdAndEpoch | None = None
     for unit, unit_size in units:
         if batch and (size + unit_size > bytes_max or unit[0].producer != producer):
             batches.append(_built(batch, codec, producer))
@@ -40,7 +40,7 @@ def build_batches(units: list[Unit], bytes_max: int, codec: int, time_ms: int) -
     return batches
 
 
-def _built(batch: list[Record], codec: int, producer: TransactionalProducer | None) -> Checked:
+def _built(batch: list[Record], codec: int, producer: ProducerIdAndEpoch | None) -> Checked:
     if producer is None:
         return _checked(build_batch(batch, codec=codec), None)
     data = build_batch(

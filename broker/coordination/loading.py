@@ -7,8 +7,8 @@ from collections.abc import Callable
 from broker.coordination.step import (
     CoordinatorRecord,
     Machine,
+    ProducerIdAndEpoch,
     TransactionalMachine,
-    TransactionalProducer,
     TransactionEnd,
 )
 from broker.disk.interface import ColdReadError
@@ -82,14 +82,14 @@ async def _replay_batches(
     return offset
 
 
-def _producer_of(header: BatchHeader) -> TransactionalProducer | None:
+def _producer_of(header: BatchHeader) -> ProducerIdAndEpoch | None:
     if not header.is_transactional:
         return None
-    return TransactionalProducer(header.producer_id, header.producer_epoch)
+    return ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
 
 
 def _replay_marker(batch: memoryview, header: BatchHeader, machine: Machine) -> None:
     marker = marker_of(batch, header)
     if marker is not None and isinstance(machine, TransactionalMachine):
-        producer = TransactionalProducer(header.producer_id, header.producer_epoch)
+        producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
         machine.end_transaction(TransactionEnd(producer, marker))

@@ -133,7 +133,7 @@ class Shard(Generic[MachineT]):
         self._schedule()
 
     def tell(self, run: Callable[[MachineT, Now], Step]) -> None:
-        """A step that nobody waits for; also while the shard loads, for afterwards."""
+        """A step without a reply; also while the shard loads, for afterwards."""
         if self.state is not ShardState.CLOSED:
             self._queue.append((lambda machine, _, now: run(machine, now), Ticket(), False))
             self._schedule()

@@ -34,7 +34,7 @@ class Now(NamedTuple):
     """For timestamps that are stored: it may jump."""
 
 
-class TransactionalProducer(NamedTuple):
+class ProducerIdAndEpoch(NamedTuple):
     producer_id: int
     epoch: int
 
@@ -43,7 +43,7 @@ class CoordinatorRecord(NamedTuple):
     key: bytes
     value: bytes | None
     """None: a tombstone."""
-    producer: TransactionalProducer | None = None
+    producer: ProducerIdAndEpoch | None = None
     """Of the transaction that the record is part of: it counts when the transaction commits."""
 
 
@@ -66,7 +66,7 @@ Refused = Callable[[ErrorCode, Now], "Step"]
 class TransactionEnd:
     """A marker: what its producer wrote since its last marker counts from now on, or never."""
 
-    producer: TransactionalProducer
+    producer: ProducerIdAndEpoch
     marker: EndTransactionMarker
 
 

@@ -15,10 +15,10 @@ from broker.coordination.deadlines import Deadlines
 from broker.coordination.step import (
     CoordinatorRecord,
     Now,
+    ProducerIdAndEpoch,
     Reply,
     Step,
     Ticket,
-    TransactionalProducer,
     TransactionEnd,
     in_turn,
     reply,
@@ -260,9 +260,7 @@ class GroupMachine:
             return
         self._replay(kind, key, value, record.producer)
 
-    def _replay(
-        self, kind: int, key: Any, value: Any, producer: TransactionalProducer | None
-    ) -> None:
+    def _replay(self, kind: int, key: Any, value: Any, producer: ProducerIdAndEpoch | None) -> None:
         match kind:
             case records.OFFSET_COMMIT:
                 self._replay_offset(key, value, producer)
@@ -279,7 +277,7 @@ class GroupMachine:
         self,
         key: m.OffsetCommitKey,
         value: m.OffsetCommitValue | None,
-        producer: TransactionalProducer | None,
+        producer: ProducerIdAndEpoch | None,
     ) -> None:
         place = (key.group, key.topic, key.partition)
         if producer is not None and value is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from broker.coordination.step import (
     CoordinatorRecord,
     Now,
+    ProducerIdAndEpoch,
     Reply,
     Step,
     Ticket,
-    TransactionalProducer,
 )
 from broker.groups.group import Group
 from broker.groups.offset_requests import utf16_length
@@ -36,7 +36,7 @@ def txn_offset_commit(
         return Step(replies=[Reply(ticket, txn_commit_failed(body, code))])
     if group is not None:
         group.commit_seen(body.member_id, now)
-    producer = TransactionalProducer(body.producer_id, body.producer_epoch)
+    producer = ProducerIdAndEpoch(body.producer_id, body.producer_epoch)
     written: list[CoordinatorRecord] = []
     answer = m.TxnOffsetCommitResponse(topics=[])
     for topic in body.topics:

@@ -167,10 +167,8 @@ CHECKERS = (
         look=lambda evidence, contract: cycles(
             evidence.facts, ww_deps=contract.ww_deps, exact_polls=contract.exact_polls
         ),
-        rows=(
-            NO_WW,
-            clauses.WW,
-        ),
+        # Not the variants: among them are polls that ended before a send that they show began.
+        rows=(clauses.UNCOMMITTED, clauses.VISIBLE_AT_ONCE, NO_WW, clauses.WW),
         other_rows={
             **{f"G0{suffix}": (_NO_ISOLATION,) for suffix in _SUFFIXES},
             **{f"G1c{suffix}": (NO_WW, clauses.WW) for suffix in _SUFFIXES if suffix},

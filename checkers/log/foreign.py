@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from checkers.checker import Checker, of_facts
-from checkers.clauses import UNCOMMITTED, never
+from checkers.clauses import UNCOMMITTED, VISIBLE_AT_ONCE, never
 from checkers.columns import INFO
 from checkers.findings import SHOWN, Finding, Findings, limited
 from checkers.kernels import fitting
@@ -158,6 +158,7 @@ CHECKERS = (
         look=of_facts(precommitted_reads),
         rows=(
             UNCOMMITTED,
+            VISIBLE_AT_ONCE,
             never(
                 "No poll, its own included, returns a record of a transaction before it commits."
             ),

@@ -3,8 +3,8 @@
 A deal is a transaction that writes one entry to each of several partitions. Transactions promise no
 snapshot: a consumer may have read one entry while the other lies beyond what it has read of that
 partition. So a view counts what it covers: for each partition the offsets from the first to the
-last record that a process was returned. If one entry of a deal is in the view, and the place of
-another is covered, the other must be in the view as well. An entry that nobody was ever returned
+last record that the polls of a process returned. If one entry of a deal is in the view, and the
+place of another is covered, the other must be in the view as well. An entry that no poll returned
 has no place; when everything was read back, it is missing from every view.
 """
 
@@ -27,7 +27,7 @@ from harness.history import kinds
 
 @dataclass(slots=True)
 class _View:
-    """What one process was returned."""
+    """What the polls of one process returned."""
 
     spans: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By key: the first and the last offset."""
@@ -44,7 +44,7 @@ class _Books:
     views: dict[int, _View] = field(default_factory=lambda: defaultdict(_View))
     """By process."""
     places: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    """By deal and part: the key and the offset at which somebody was returned the entry."""
+    """By deal and part: the key and the offset at which a poll returned the entry."""
     sent: dict[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
     """By deal and part: the row of the send, the key and the value."""
     total: int = 0
@@ -155,8 +155,8 @@ def _where(facts: LogFacts, books: _Books, half: _Half, part: int) -> str:
     return f"{value_text(value)} in {key_text(facts, key)}"
 
 
-def _since(half: _Half) -> str:
-    return "nobody was ever returned" if half.process is None else "it was not returned"
+def _not_returned(half: _Half) -> str:
+    return "no poll returned" if half.process is None else "its process read past"
 
 
 def _told_of_bank(facts: LogFacts, books: _Books, half: _Half) -> str:
@@ -164,22 +164,25 @@ def _told_of_bank(facts: LogFacts, books: _Books, half: _Half) -> str:
     names = ("the debit", "the credit")
     return (
         f"the accounts do not add up: of the transfer of {who(facts, writer)}, "
-        f"{who(facts, half.poll)} was returned {names[half.shown]} "
-        f"{_where(facts, books, half, half.shown)}, and {_since(half)} {names[half.missing]} "
-        f"{_where(facts, books, half, half.missing)}; all that was read is off by {books.total}"
+        f"{who(facts, half.poll)} read {names[half.shown]} "
+        f"{_where(facts, books, half, half.shown)}, and {_not_returned(half)} "
+        f"{names[half.missing]} {_where(facts, books, half, half.missing)}; "
+        f"all that was read is off by {books.total}"
     )
 
 
 _PARTS = ("the payment", "the order", "the item")
+_ITEM = 2
 
 
 def _told_of_shop(facts: LogFacts, books: _Books, half: _Half) -> str:
     writer = books.sent[half.deal, half.missing][0]
-    oversold = "oversold: " if half.missing == 2 else ""
+    is_left = half.missing == _ITEM and half.process is None
     return (
-        f"{oversold}of the order of {who(facts, writer)}, {who(facts, half.poll)} was returned "
-        f"{_PARTS[half.shown]} {_where(facts, books, half, half.shown)}, and {_since(half)} "
+        f"of the order of {who(facts, writer)}, {who(facts, half.poll)} read "
+        f"{_PARTS[half.shown]} {_where(facts, books, half, half.shown)}, and {_not_returned(half)} "
         f"{_PARTS[half.missing]} {_where(facts, books, half, half.missing)}"
+        f"{': the item is paid for and still in stock' if is_left else ''}"
     )
 
 

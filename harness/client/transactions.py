@@ -1,7 +1,7 @@
 """Operations of a transactional producer: init-transactions, fence, txn, transform.
 
 A transaction is one operation. It is `ok` if its commit was acknowledged, and `fail` if it is
-certainly aborted, now or later: nobody has asked for a commit of it, and the coordinator ends what
+certainly aborted, now or later: no commit of it was asked for, and the coordinator ends what
 was left open when the time is up or the next producer of the id begins. It is `info` only if a
 commit was asked for and what became of it is not known. Each step, what it was answered and how
 long that took stands in a row of its own beside the operation (`transaction`).

@@ -24,7 +24,7 @@ from harness.native.epoch_member import EpochMember
 from harness.native.errors import ClientError
 from harness.native.member import Member, MemberSettings
 from harness.native.reader import FetchSettings
-from harness.native.transaction_coordinator import GroupClaim
+from harness.native.transaction_requests import GroupClaim
 
 
 class NativeMembership:

@@ -5,7 +5,7 @@
     FENCED      another producer has the transactional id, or the coordinator has ended the
                 transaction because its time was up: this producer is over
     FATAL       the producer is over for another reason
-    UNKNOWN     nobody answered in time: the request may have had its effect
+    UNKNOWN     no answer came in time: the request may have had its effect
 
 The table is Kafka's: what is fatal in one request may be harmless in another.
 """

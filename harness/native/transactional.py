@@ -23,16 +23,16 @@ from harness.client.traffic import Meter
 from harness.native.partition_sender import PartitionSender, ProducerSettings
 from harness.native.produce_queue import Delivered, Failed, Identity, Outcome
 from harness.native.producer import KeyAndValue, batch_of
-from harness.native.transaction_coordinator import (
-    GroupClaim,
-    Slot,
-    TransactionCoordinator,
-    TransactionStep,
-)
 from harness.native.transaction_errors import (
     TransactionErrorKind,
     TransactionFailedError,
     kind_of,
+)
+from harness.native.transaction_requests import (
+    GroupClaim,
+    Slot,
+    TransactionRequests,
+    TransactionStep,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Standing(Enum):
     SPOILED = auto()
     """The transaction can only be aborted."""
     OVER = auto()
-    """Fenced, or nobody knows: `init` begins anew, and fences whoever has the id then."""
+    """Fenced, or the end is not known: only `init` goes on, and fences the owner of the id."""
 
 
 class _TransactionSession:
@@ -58,7 +58,7 @@ class _TransactionSession:
     def __init__(self, producer: TransactionalProducer, identity: Identity) -> None:
         self.transactional_id: str | None = producer.transactional_id
         first, last = _LAST_PRODUCE_OF_FIRST + 1, _ANY_VERSION
-        self.produce_versions = (first, last) if producer.is_second else (0, first - 1)
+        self.produce_versions = (first, last) if producer.uses_protocol_2 else (0, first - 1)
         self._producer = producer
         self._identity = identity
 
@@ -83,14 +83,14 @@ class TransactionalProducer:
     ) -> None:
         self.transactional_id = transactional_id
         self.standing = Standing.NEW
-        self.is_second = False
+        self.uses_protocol_2 = False
         self.current: Identity | None = None
         """Of the current or next transaction; None before `init`."""
         self.meter = Meter()
         self._client = client
         self._settings = settings
         self._lane = lane
-        self._coordinator = TransactionCoordinator(client, transactional_id, timeout_ms)
+        self._requests = TransactionRequests(client, transactional_id, timeout_ms)
         self._senders: dict[Slot, PartitionSender] = {}
         self._outcomes: list[asyncio.Future[Outcome]] = []
         self._wanted: set[Slot] = set()
@@ -103,8 +103,8 @@ class TransactionalProducer:
 
     def steps(self) -> list[TransactionStep]:
         """The last answers to requests of transactions, since the last call."""
-        taken = list(self._coordinator.steps)
-        self._coordinator.steps.clear()
+        taken = list(self._requests.steps)
+        self._requests.steps.clear()
         return taken
 
     # A session
@@ -113,7 +113,7 @@ class TransactionalProducer:
         """Fences all earlier producers of the id, and aborts what they left open."""
         await self._drop_senders()
         self.standing = Standing.OVER
-        self.current, self.is_second = await self._coordinator.init()
+        self.current, self.uses_protocol_2 = await self._requests.init()
         self._forget_transaction()
         self.standing = Standing.READY
         return self.current
@@ -159,7 +159,7 @@ class TransactionalProducer:
                 _TransactionSession(self, self.current),
             )
         self._wanted.add(slot)
-        self._is_begun |= self.is_second
+        self._is_begun |= self.uses_protocol_2
         outcome = sender.submit(batch_of(pairs, timestamps_ms, self._client.now_ms))
         self._outcomes.append(outcome)
         outcome.add_done_callback(self._settled)
@@ -167,7 +167,7 @@ class TransactionalProducer:
 
     async def admit(self, topic: str, partition: int) -> None:
         """Before a batch is sent. All partitions that wait are added by one request."""
-        if self.is_second:
+        if self.uses_protocol_2:
             return
         async with self._adding:
             identity = self._open_identity("the partition was not added")
@@ -175,7 +175,7 @@ class TransactionalProducer:
                 return
             slots = self._wanted - self._added
             try:
-                await self._coordinator.add_partitions(identity, slots)
+                await self._requests.add_partitions(identity, slots)
             except TransactionFailedError as error:
                 self._spoil(error)
                 raise
@@ -184,13 +184,15 @@ class TransactionalProducer:
 
     async def send_offsets(self, offsets: Mapping[Slot, int], claim: GroupClaim) -> None:
         identity = self._open_identity("no offsets can be sent")
-        self._is_begun |= self.is_second
+        self._is_begun |= self.uses_protocol_2
         try:
-            if not self.is_second:
+            if not self.uses_protocol_2:
                 async with self._adding:
-                    await self._coordinator.add_offsets(identity, claim.group)
+                    await self._requests.add_offsets(identity, claim.group)
                 self._is_begun = True
-            await self._coordinator.commit_offsets(identity, claim, offsets, second=self.is_second)
+            await self._requests.commit_offsets(
+                identity, claim, offsets, protocol_2=self.uses_protocol_2
+            )
         except TransactionFailedError as error:
             self._spoil(error)
             raise
@@ -220,14 +222,16 @@ class TransactionalProducer:
         if self._is_begun and not is_forgotten:
             async with self._adding:
                 await self._end(identity, commit=False)
-        if not self.is_second and (is_torn or is_forgotten):
+        if not self.uses_protocol_2 and (is_torn or is_forgotten):
             await self._bump(identity)
         self._forget_transaction()
         self.standing = Standing.READY
 
     async def _end(self, identity: Identity, *, commit: bool) -> None:
         try:
-            after = await self._coordinator.end(identity, commit=commit, second=self.is_second)
+            after = await self._requests.end(
+                identity, commit=commit, protocol_2=self.uses_protocol_2
+            )
         except TransactionFailedError as error:
             self._spoil(error)
             raise
@@ -235,7 +239,7 @@ class TransactionalProducer:
 
     async def _bump(self, identity: Identity) -> None:
         try:
-            after, _ = await self._coordinator.init(identity)
+            after, _ = await self._requests.init(identity)
         except TransactionFailedError as error:
             self._spoil(error)
             raise

@@ -17,8 +17,8 @@ from harness.native.client import Client
 from harness.native.partition_sender import ProducerSettings
 from harness.native.produce_queue import Outcome
 from harness.native.producer import KeyAndValue
-from harness.native.transaction_coordinator import GroupClaim
 from harness.native.transaction_errors import TransactionErrorKind, TransactionFailedError
+from harness.native.transaction_requests import GroupClaim
 from harness.native.transactional import TransactionalProducer
 
 _RECOVERY: dict[TransactionErrorKind, Recovery] = {
@@ -78,7 +78,7 @@ class NativeTransactions:
         producer = self._producer
         if producer is None or producer.current is None:
             return ProducerIdentity()
-        protocol: Literal[1, 2] = 2 if producer.is_second else 1
+        protocol: Literal[1, 2] = 2 if producer.uses_protocol_2 else 1
         return ProducerIdentity(producer.current.producer_id, producer.current.epoch, protocol)
 
     def begin(self) -> None:

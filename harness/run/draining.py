@@ -30,7 +30,7 @@ class Draining(Processes):
     async def drain(self, ends: Mapping[str, int], deadline_ns: int) -> Left:
         """Reads this client's keys from the beginning to their ends, and asks its last questions.
 
-        A log ends at its high watermark: what became of a send that nobody is sure of lies before
+        A log ends at its high watermark: what became of a send with an unknown outcome lies before
         it, and what was acknowledged beyond it is gone. `ends` are for logs that do not tell.
         """
         mine = {key: ends[key] for key in self._workload.drained_keys(self._number) if key in ends}
@@ -145,7 +145,7 @@ class Draining(Processes):
         return {key: max(0, end - reached[key]) for key, end in mine.items()}
 
     async def _close_up(self, deadline_ns: int) -> list[str]:
-        """The workload's last questions; those that nobody answered."""
+        """The workload's last questions; returns those without an answer."""
         questions = self._workload.closing(self._number, self._drawn)
         if questions:
             await self._clock.sleep_until_ns(self._clock.now_ns() + _SETTLE_NS)
@@ -160,13 +160,13 @@ class Draining(Processes):
     ) -> dict[str, tuple[int, int]]:
         """Where each log begins and ends; the history has to know: what retention took is not lost.
 
-        Without any answer nothing is read, and so nobody takes anything for read back.
+        Without any answer nothing is read, and nothing counts as read back.
         """
         told = await self._answered(Invocation("end-offsets", list(ends)), deadline_ns)
         if told is None:
             return {}
         low, high, stable = (told.value.get(part, {}) for part in ("low", "high", "stable"))
-        # Behind the last stable offset an open transaction begins, which nobody is shown.
+        # Behind the last stable offset an open transaction begins: no consumer is shown it.
         bounds = {key: min(stable.get(key, end), end) for key, end in high.items()}
         return {key: (low.get(key, 0), bounds.get(key, end)) for key, end in ends.items()}
 

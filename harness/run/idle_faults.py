@@ -3,7 +3,8 @@
 A fault during which nothing was acknowledged shows that nothing was lost before or after it, and
 nothing about the time in between, which is what the fault was for. That is no doubt where the fault
 left no majority of the nodes alone: such a cluster may refuse everything, and what counts is what
-it remembers. Nor is it one where the faults were too short for the load.
+it remembers. Nor is it one where the faults struck clients, which write nothing while they are
+killed or paused, or where the faults were too short for the load.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ def idle_under_faults(
     strokes = strokes_of(rows, end_ns)
     if not strokes or not len(written_ns) or count_within(written_ns, list(strokes.values())):
         return []
-    struck = {
-        band.name: sum(band.strikes(node) for node in nodes) for band in bands(rows, nodes, end_ns)
+    idle_rightly = {
+        band.name
+        for band in bands(rows, nodes, end_ns)
+        if band.clients or 2 * sum(band.strikes(node) for node in nodes) >= len(nodes)
     }
-    serving = [each for name, each in strokes.items() if 2 * struck.get(name, 0) < len(nodes)]
+    serving = [each for name, each in strokes.items() if name not in idle_rightly]
     force_s = _covered_s([(each.hold_ns, each.end_ns) for each in serving])
     span = (int(written_ns.min()), int(written_ns.max()))
     all_s = _covered_s([(each.hold_ns, each.end_ns) for each in strokes.values()], *span)

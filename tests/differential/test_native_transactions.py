@@ -36,4 +36,4 @@ async def test_kafka_takes_both_protocols() -> None:
     with running_systems([KAFKA]) as (system,):
         for name, pins in stories:
             async with client(system.address, pins) as one, client(system.address, pins) as other:
-                await tell_story(one, other, name, is_second=pins == SECOND)
+                await tell_story(one, other, name, uses_protocol_2=pins == SECOND)

@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 REBALANCE = ROOT / "docs" / "tutorials" / "rebalance.md"
 COMPACTION = ROOT / "docs" / "tutorials" / "compaction.md"
+SHOP = ROOT / "docs" / "tutorials" / "shop.md"
 _PORTS = ("1909", "1919")
 """The page's ports without their last digits, which are the nodes'."""
 
@@ -104,3 +105,29 @@ def test_the_compaction_of_one_key_is_as_the_page_tells_it(tmp_path: Path) -> No
     assert 1 <= int(left) < 50
     assert "offset: 99 " in output
     assert "no record of sky is left" in output
+
+
+def test_the_shop_with_and_without_transactions_is_as_the_page_tells_it(tmp_path: Path) -> None:
+    output = followed(SHOP, tmp_path)
+    lines = output.splitlines()
+    for shown in blocks_of_text(SHOP)[:4]:  # up to the runs, of which the page shows a part
+        assert_in_order(shown, lines)
+    assert "state: Ongoing" in output
+    without = output.index("invalid: ")
+    assert "valid: 20 checkers found no anomaly" in output[:without]
+    assert " oversold" in output[without:].partition("\n")[0]
+    assert "the item is paid for and still in stock" in output[without:]
+    assert "exit code 1" in lines
+    report = (tmp_path / "store" / "latest" / "report.html").read_text()
+    assert "still in stock" in report
+
+
+def blocks_of_text(page: Path) -> list[list[str]]:
+    """What the page says that one sees."""
+    found = re.findall(r"^```text\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [each.splitlines() for each in found]
+
+
+def assert_in_order(shown: list[str], lines: list[str]) -> None:
+    """Whether the lines are among the others, one right after the other."""
+    assert any(lines[at : at + len(shown)] == shown for at in range(len(lines))), (shown, lines)

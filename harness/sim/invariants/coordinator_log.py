@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from broker.inspect import (
     CoordinatorRecord,
+    ProducerIdAndEpoch,
     SeenBatch,
     SeenSegment,
-    TransactionalProducer,
     TransactionEnd,
     read_batches,
 )
@@ -97,7 +97,7 @@ class CoordinatorLog:
             view = data[start : start + batch.size]
             header = read_header(view, 0)
             for each in iterate_records(view, header, max_bytes=_BATCH_BYTES_MAX):
-                producer = TransactionalProducer(header.producer_id, header.producer_epoch)
+                producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
                 if header.is_control:
                     self._take_marker(producer, each)
                 else:
@@ -105,7 +105,7 @@ class CoordinatorLog:
             self.end = batch.last_offset + 1
             self._last = batch
 
-    def _take_record(self, producer: TransactionalProducer | None, record: Record) -> None:
+    def _take_record(self, producer: ProducerIdAndEpoch | None, record: Record) -> None:
         assert record.key is not None, "a record of a compacted topic has a key"
         self.entries.append(CoordinatorRecord(record.key, record.value, producer))
         logged = LoggedRecord(record.offset, record.key, record.value, record.offset)
@@ -115,7 +115,7 @@ class CoordinatorLog:
         else:
             self._staged.setdefault(producer.producer_id, []).append(logged)
 
-    def _take_marker(self, producer: TransactionalProducer, record: Record) -> None:
+    def _take_marker(self, producer: ProducerIdAndEpoch, record: Record) -> None:
         marker = read_marker(record)
         if marker is None:
             return

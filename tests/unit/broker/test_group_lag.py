@@ -165,9 +165,9 @@ async def test_a_channel_to_a_broker_that_left_is_closed(monkeypatch: pytest.Mon
         await create_topic_led_by(node, "elsewhere", 2)
         assert await commit(node, 4, topic="elsewhere") == 0
         assert len(await lags(node)) == 1
-        assert list(node.group_lag._channels._channels) == [2]
+        assert list(node.group_lag._requests.channels._channels) == [2]
         body = m.DeleteTopicsRequest(topics=[m.DeleteTopicState(name="elsewhere")], timeout_ms=1000)
         await delete_topics(node, ask(ApiKey.DELETE_TOPICS, body))
         monkeypatch.setattr(node.role, "address_of", lambda _: None)
         assert await lags(node) == {}
-        assert not node.group_lag._channels._channels
+        assert not node.group_lag._requests.channels._channels

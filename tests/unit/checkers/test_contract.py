@@ -40,6 +40,10 @@ def test_the_safe_contract_promises(anomaly: str) -> None:
         (Contract(min_insync_replicas=1, faults=frozenset({"power"})), "lost-write"),
         (Contract(idempotence=False), "duplicate"),
         (Contract(isolation_level="read_uncommitted"), "G1a"),
+        (Contract(isolation_level="read_uncommitted"), "G1c"),
+        (Contract(transactions=False), "precommitted-read"),
+        (Contract(transactions=False), "G1c"),
+        (Contract(transactions=False), "oversold"),
     ],
 )
 def test_a_weak_configuration_is_judged_by_the_safe_contract_unless_asked(
@@ -51,6 +55,11 @@ def test_a_weak_configuration_is_judged_by_the_safe_contract_unless_asked(
     own = replace(contract, judged_by="configured").ruling(anomaly)
     assert own.promise is Promise.ALLOWED
     assert own.sentence in safe.sentence
+
+
+def test_a_poll_before_the_send_is_never_allowed() -> None:
+    contract = Contract(transactions=False, judged_by="configured")
+    assert contract.ruling("G1c-realtime").promise is Promise.NEVER
 
 
 def test_no_retries_no_duplicates() -> None:

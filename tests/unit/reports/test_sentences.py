@@ -152,3 +152,18 @@ def test_a_summary_tells_the_causes_that_the_run_has_stored() -> None:
     lines = sentences.findings(told)
     assert lines[0] == "n1 was elected at 1.0 s: 4 records are gone"
     assert lines[8:] == ["and 1 more cause; the page of the run shows all of them"]
+
+
+def test_many_causes_of_one_type_do_not_hide_another_type() -> None:
+    types = [*["precommitted-read"] * 12, "oversold"]
+    causes = tuple(
+        CauseFigures(
+            sentence=f"{type_} {at}", types=[type_], findings=1, partition=None, lost=0,
+            lost_is_all=True, elected_ms=None, fault=None,
+        )
+        for at, type_ in enumerate(types)
+    )  # fmt: skip
+    lines = sentences.findings(results(validity=Validity.INVALID, verdicts=(), causes=causes))
+    shown = [f"precommitted-read {at}" for at in range(7)]
+    assert lines[:8] == [*shown, "oversold 12"]
+    assert lines[8:] == ["and 5 more causes; the page of the run shows all of them"]

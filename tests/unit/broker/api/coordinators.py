@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from broker.coordination.step import TransactionalProducer
+from broker.coordination.step import ProducerIdAndEpoch
 from broker.node import Node
 from broker.protocol.errors import ErrorCode
 from broker.transaction_verification import Support, TopicPartition
@@ -26,7 +26,7 @@ class Coordinator:
     async def ask(
         self,
         transactional_id: str,
-        producer: TransactionalProducer,
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
         support: Support,
     ) -> dict[TopicPartition, ErrorCode]:

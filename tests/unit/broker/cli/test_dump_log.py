@@ -4,10 +4,16 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from broker.coordination.step import CoordinatorRecord
+from broker.groups import records as group_records
+from broker.protocol import messages as m
 from broker.protocol.records import Record, build_batch
+from broker.transactions import records as transaction_records
+from broker.transactions.transaction import BUMPING, Transaction
 from tests.unit.broker.cli.conftest import Run
 
 NAME = "00000000000000000000.log"
@@ -53,6 +59,52 @@ def test_records_are_told_when_they_are_wanted(broker: Run, segment: Path) -> No
         (2, "k2", None),
     ]
     assert records[0]["headers"] == {"h": "x", "n": None}
+
+
+def test_records_of_transaction_coordinators_are_decoded(broker: Run, tmp_path: Path) -> None:
+    opened = Transaction(
+        transactional_id="txn-c3", producer_id=7, producer_epoch=2, timeout_ms=6000, updated_ms=10
+    ).with_partitions([("orders", 1), ("payments", 0)], BUMPING, 20)
+    [begun, ended] = dumped(
+        broker,
+        tmp_path / "__transaction_state-4",
+        transaction_records.record(opened),
+        transaction_records.tombstone("txn-c3"),
+    )
+    assert begun["key"] == {"type": "TransactionLog", "transactionalId": "txn-c3"}
+    assert begun["value"]["state"] == "Ongoing"
+    assert (begun["value"]["producerId"], begun["value"]["producerEpoch"]) == (7, 2)
+    assert begun["value"]["partitions"] == ["orders-1", "payments-0"]
+    assert begun["value"]["clientTransactionVersion"] == 2
+    assert (ended["key"], ended["value"]) == (begun["key"], None)
+
+
+def test_records_of_group_coordinators_are_decoded(broker: Run, tmp_path: Path) -> None:
+    key = m.OffsetCommitKey(group="readers", topic="orders", partition=2)
+    value = m.OffsetCommitValue(offset=41, metadata="", commit_timestamp=9)
+    [commit] = dumped(broker, tmp_path / "__consumer_offsets-3", group_records.record(key, value))
+    assert commit["key"] == {
+        "type": "OffsetCommit", "group": "readers", "topic": "orders", "partition": 2,
+    }  # fmt: skip
+    assert commit["value"]["offset"] == 41
+
+
+def test_records_that_no_coordinator_wrote_are_shown_as_bytes(broker: Run, tmp_path: Path) -> None:
+    strange = CoordinatorRecord(b"\xff\xffx", b"?")
+    [record] = dumped(broker, tmp_path / "__transaction_state-4", strange)
+    assert (record["key"], record["value"]) == ("0xffff78", "?")
+
+
+def dumped(broker: Run, folder: Path, *records: CoordinatorRecord) -> list[dict[str, Any]]:
+    """The records of a log that has them in one batch."""
+    folder.mkdir()
+    batch = build_batch(
+        [Record(at, 1000, each.key, each.value) for at, each in enumerate(records)], base_offset=0
+    )
+    (folder / NAME).write_bytes(bytes(batch))
+    ran = broker("dump-log", folder, "--records", "--json")
+    assert ran.code == 0, ran
+    return [line for line in map(json.loads, ran.out.splitlines()) if "key" in line]
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 
 from broker.coordination.step import (
     Now,
+    ProducerIdAndEpoch,
     Step,
     Ticket,
-    TransactionalProducer,
     TransactionEnd,
 )
 from broker.groups.machine import GroupMachine
@@ -36,12 +36,12 @@ def write(groups: GroupMachine, offset: int, producer_id: int | None = None) -> 
     value = m.OffsetCommitValue(
         offset=offset, leader_epoch=-1, metadata="", commit_timestamp=WALL_MS
     )
-    producer = None if producer_id is None else TransactionalProducer(producer_id, 0)
+    producer = None if producer_id is None else ProducerIdAndEpoch(producer_id, 0)
     groups.replay(commit_record("g", "t", 0, value)._replace(producer=producer))
 
 
 def end(groups: GroupMachine, producer_id: int, *, commit: bool = True) -> None:
-    producer = TransactionalProducer(producer_id, 0)
+    producer = ProducerIdAndEpoch(producer_id, 0)
     groups.end_transaction(TransactionEnd(producer, EndTransactionMarker(commit, 0)))
 
 

@@ -23,15 +23,15 @@ from tests.unit.harness.native.client_worlds import HASTY, CuttingNetwork, clien
 from tests.unit.harness.native.transaction_stories import FIRST, SECOND, sent, tell_story, values
 
 
-@pytest.mark.parametrize(("pins", "is_second"), [(FIRST, False), (SECOND, True)])
-async def test_committed_records_are_read_and_no_others(pins: str, is_second: bool) -> None:
+@pytest.mark.parametrize(("pins", "uses_protocol_2"), [(FIRST, False), (SECOND, True)])
+async def test_committed_records_are_read_and_no_others(pins: str, uses_protocol_2: bool) -> None:
     settings = replace(HASTY, versions=versions_of(pins, 0, "c"))
     async with (
         running_node() as node,
         client_of(node.advertised, settings=settings) as client,
         client_of(node.advertised, settings=settings) as other,
     ):
-        await tell_story(client, other, "story", is_second=is_second)
+        await tell_story(client, other, "story", uses_protocol_2=uses_protocol_2)
 
 
 def _cutting(key: ApiKey, direction: Direction, count: int) -> CuttingNetwork:

@@ -10,8 +10,8 @@ from harness.native.client import Client
 from harness.native.coordinator import GroupCoordinator
 from harness.native.produce_queue import Delivered
 from harness.native.reader import LATEST, READ_COMMITTED, READ_UNCOMMITTED, FetchSettings
-from harness.native.transaction_coordinator import GroupClaim
 from harness.native.transaction_errors import TransactionErrorKind, TransactionFailedError
+from harness.native.transaction_requests import GroupClaim
 from harness.native.transactional import TransactionalProducer
 
 FIRST, SECOND = "EndTxn=4", "newest"
@@ -41,12 +41,12 @@ async def sent(
     return [each for each in delivered if isinstance(each, Delivered)]
 
 
-async def tell_story(client: Client, other: Client, name: str, *, is_second: bool) -> None:
+async def tell_story(client: Client, other: Client, name: str, *, uses_protocol_2: bool) -> None:
     """Commits, aborts and offsets, and then another producer of the same id."""
     await client.admin.create_topic(name, partitions=2, replication_factor=1)
     producer = client.transactional_producer(name, timeout_ms=30_000)
     await producer.init()
-    assert producer.is_second is is_second
+    assert producer.uses_protocol_2 is uses_protocol_2
     epochs = [producer.current]
 
     producer.begin()
@@ -60,7 +60,7 @@ async def tell_story(client: Client, other: Client, name: str, *, is_second: boo
     await producer.send_offsets({(name, 0): 9}, GroupClaim(name))
     await producer.abort()
     epochs.append(producer.current)
-    assert len(set(epochs)) == (3 if is_second else 1)
+    assert len(set(epochs)) == (3 if uses_protocol_2 else 1)
 
     # Nothing was sent, so there is nothing for the coordinator to end.
     producer.begin()

@@ -60,10 +60,11 @@ def test_one_write_is_none() -> None:
     [
         (stroke("kill", "kill 1/n1", 10, 20, node="n1"), ("n1",)),
         ([row for n in NODES[:3] for row in stroke("kill", f"kill 1/{n}", 10, 20, node=n)], NODES),
+        (stroke("client", "client:kill 1/c1", 10, 20, client="c1"), NODES),
         (stroke("clock", "clock 1/n1", 10, 10.1, node="n1"), NODES),
         ([], NODES),
     ],
-    ids=["the only node", "a majority", "a moment", "no fault"],
+    ids=["the only node", "a majority", "a client", "a moment", "no fault"],
 )  # fmt: skip
 def test_no_doubt_where_nothing_could_be_expected(rows: list[Op], nodes: tuple[str, ...]) -> None:
     assert doubts(rows, AROUND, nodes) == []

@@ -46,7 +46,7 @@ _CONCURRENT_S = 0.02
 """Kafka's clients ask again so soon while the coordinator still ends the last transaction."""
 _NO_ANSWER = "(no answer)"
 _STEPS_KEPT = 1000
-"""Nobody may ask for them."""
+"""A caller that never asks for them must not cost memory."""
 
 
 class TransactionStep(NamedTuple):
@@ -56,7 +56,7 @@ class TransactionStep(NamedTuple):
     time_s: float
     """When it ended, by the loop."""
     answer: str
-    """Kafka's name of the code, NONE for success, or that nobody answered."""
+    """Kafka's name of the code, NONE for success, or that no answer came."""
 
 
 class GroupClaim(NamedTuple):
@@ -68,8 +68,8 @@ class GroupClaim(NamedTuple):
     instance_id: str | None = None
 
 
-class TransactionCoordinator:
-    """Of one transactional id. One request at a time."""
+class TransactionRequests:
+    """Requests of one transactional id to its coordinator, one at a time."""
 
     def __init__(self, client: Client, transactional_id: str, timeout_ms: int) -> None:
         self.transactional_id = transactional_id
@@ -102,9 +102,9 @@ class TransactionCoordinator:
             self._way, ApiKey.INIT_PRODUCER_ID, body, at_least=at_least, at_most=_LAST_INIT
         )
         identity = Identity(answer.producer_id, answer.producer_epoch)
-        return identity, await self._speaks_second()
+        return identity, await self._speaks_protocol_2()
 
-    async def _speaks_second(self) -> bool:
+    async def _speaks_protocol_2(self) -> bool:
         async def attempt() -> bool:
             connection = await self._way.connection(self._lane)
             level = connection.finalized_features.get(TRANSACTION_VERSION, 0)
@@ -147,7 +147,12 @@ class TransactionCoordinator:
         await self._until_answered(self._way, ApiKey.ADD_OFFSETS_TO_TXN, body)
 
     async def commit_offsets(
-        self, identity: Identity, claim: GroupClaim, offsets: Mapping[Slot, int], *, second: bool
+        self,
+        identity: Identity,
+        claim: GroupClaim,
+        offsets: Mapping[Slot, int],
+        *,
+        protocol_2: bool,
     ) -> None:
         """Asked of the group's coordinator. They count once the transaction is committed."""
         topics: dict[str, list[m.TxnOffsetCommitRequestPartition]] = {}
@@ -173,17 +178,17 @@ class TransactionCoordinator:
         way = self._groups.get(claim.group)
         if way is None:
             way = self._groups[claim.group] = CoordinatorWay(self._client, claim.group, GROUP)
-        first = _LAST_OFFSETS_OF_FIRST + 1 if second else _FIRST_OFFSETS_WITH_MEMBER
+        first = _LAST_OFFSETS_OF_FIRST + 1 if protocol_2 else _FIRST_OFFSETS_WITH_MEMBER
         await self._until_answered(
             way,
             ApiKey.TXN_OFFSET_COMMIT,
             body,
             at_least=first,
-            at_most=None if second else _LAST_OFFSETS_OF_FIRST,
+            at_most=None if protocol_2 else _LAST_OFFSETS_OF_FIRST,
             code_of=_code_of_offsets,
         )
 
-    async def end(self, identity: Identity, *, commit: bool, second: bool) -> Identity:
+    async def end(self, identity: Identity, *, commit: bool, protocol_2: bool) -> Identity:
         """The identity of the next transaction: under the second protocol another epoch."""
         body = m.EndTxnRequest(
             transactional_id=self.transactional_id,
@@ -195,10 +200,10 @@ class TransactionCoordinator:
             self._way,
             ApiKey.END_TXN,
             body,
-            at_least=_LAST_END_OF_FIRST + 1 if second else 0,
-            at_most=None if second else _LAST_END_OF_FIRST,
+            at_least=_LAST_END_OF_FIRST + 1 if protocol_2 else 0,
+            at_most=None if protocol_2 else _LAST_END_OF_FIRST,
         )
-        if second and answer.producer_id >= 0:
+        if protocol_2 and answer.producer_id >= 0:
             return Identity(answer.producer_id, answer.producer_epoch)
         return identity
 
