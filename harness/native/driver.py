@@ -56,7 +56,7 @@ from harness.native.reader import READ_COMMITTED, READ_UNCOMMITTED, FetchSetting
 from harness.native.reading import Reading
 from harness.native.request_log import RequestLog
 from harness.native.settings import ClientSettings
-from harness.native.transaction_coordinator import GroupClaim
+from harness.native.transaction_requests import GroupClaim
 from harness.native.transactions import NativeTransactions, Submit
 from harness.native.versions import versions_of
 
