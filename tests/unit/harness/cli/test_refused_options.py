@@ -86,8 +86,8 @@ def test_no_property_hides_another(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--producer-config transactional.id=x", "use no transactions"),
-        ("--client aiokafka --producer-config transactional_id=x", "use no transactions"),
+        ("--producer-config transactional.id=x", "the workload chooses it"),
+        ("--client aiokafka --producer-config transactional_id=x", "the workload chooses it"),
         ("--producer-config default.topic.config=x", "one by one"),
         ("--producer-config security.protocol=ssl", "listen for plaintext only"),
         ("--client aiokafka --consumer-config security_protocol=SSL", "listen for plaintext only"),
