@@ -27,7 +27,7 @@ _CLIENT_OPTIONS = {
 }
 """Properties that the verdict goes by, by librdkafka's aliases too, and the option for each."""
 _OF_NO_CLIENT = {
-    "transactional.id": "the clients of a run use no transactions",
+    "transactional.id": "workloads of transactions give each client an id of its own",
     "default.topic.config": "give its properties one by one",
 }
 _PLAINTEXT = "plaintext"

@@ -86,8 +86,11 @@ def test_no_property_hides_another(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--producer-config transactional.id=x", "use no transactions"),
-        ("--client aiokafka --producer-config transactional_id=x", "use no transactions"),
+        ("--producer-config transactional.id=x", "give each client an id of its own"),
+        (
+            "--client aiokafka --producer-config transactional_id=x",
+            "give each client an id of its own",
+        ),
         ("--producer-config default.topic.config=x", "one by one"),
         ("--producer-config security.protocol=ssl", "listen for plaintext only"),
         ("--client aiokafka --consumer-config security_protocol=SSL", "listen for plaintext only"),
@@ -97,6 +100,13 @@ def test_clients_that_reach_no_broker_are_refused(
     words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert said in refused(f"--on local {words}", tmp_path / "store", capsys)
+
+
+def test_exactly_once_is_refused_without_transactions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused("--on sim -w exactly-once --no-transactions", tmp_path / "store", capsys)
+    assert "leave --no-transactions out" in told
 
 
 def test_only_the_reference_broker_is_simulated(
