@@ -2,8 +2,8 @@
 
 import asyncio
 import gc
-import sys
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
