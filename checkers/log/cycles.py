@@ -17,7 +17,7 @@ import numpy as np
 from checkers import clauses
 from checkers.arrays import Bools, Ints32, Ints64
 from checkers.checker import Checker
-from checkers.clauses import NO_WW, allowed
+from checkers.clauses import NO_WW, UNCOMMITTED, allowed
 from checkers.findings import SHOWN, Finding, Findings
 from checkers.kernels import fitting
 from checkers.kernels.log import edges_of_reads, reads_before_sends
@@ -168,12 +168,13 @@ CHECKERS = (
             evidence.facts, ww_deps=contract.ww_deps, exact_polls=contract.exact_polls
         ),
         rows=(
+            UNCOMMITTED,
             NO_WW,
             clauses.WW,
         ),
         other_rows={
             **{f"G0{suffix}": (_NO_ISOLATION,) for suffix in _SUFFIXES},
-            **{f"G1c{suffix}": (NO_WW, clauses.WW) for suffix in _SUFFIXES if suffix},
+            **{f"G1c{suffix}": (UNCOMMITTED, NO_WW, clauses.WW) for suffix in _SUFFIXES if suffix},
             **{
                 f"{name}{suffix}": (_NO_SNAPSHOT,)
                 for name in ("G-single-item", "G-nonadjacent-item", "G2-item")

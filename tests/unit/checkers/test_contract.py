@@ -40,6 +40,8 @@ def test_the_safe_contract_promises(anomaly: str) -> None:
         (Contract(min_insync_replicas=1, faults=frozenset({"power"})), "lost-write"),
         (Contract(idempotence=False), "duplicate"),
         (Contract(isolation_level="read_uncommitted"), "G1a"),
+        (Contract(isolation_level="read_uncommitted"), "G1c"),
+        (Contract(isolation_level="read_uncommitted"), "G1c-realtime"),
     ],
 )
 def test_a_weak_configuration_is_judged_by_the_safe_contract_unless_asked(
