@@ -43,7 +43,7 @@ _ONLY_OURS = """
     group.share.initialize.retry.interval.ms group.share.max.groups
     group.share.persister.class.name inter.broker.protocol.version
     leader.imbalance.per.broker.percentage leader.replication.throttled.rate
-    leader.replication.throttled.replicas log.cleaner.removal.rule log.initial.task.delay.ms
+    leader.replication.throttled.replicas log.initial.task.delay.ms
     log.message.downconversion.enable log.message.format.version log.record.validation.enable
     metadata.log.segment.min.bytes password.encoder.cipher.algorithm password.encoder.iterations
     password.encoder.key.length password.encoder.keyfactory.algorithm password.encoder.old.secret
