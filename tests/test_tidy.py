@@ -207,6 +207,17 @@ def test_every_page_has_one_title() -> None:
         assert len(re.findall(r"^# ", text, flags=re.MULTILINE)) == 1, name(path)
 
 
+def test_no_page_has_the_marks_of_a_merge_conflict() -> None:
+    marks = ("<<<<<<< ", ">>>>>>> ")
+    pages = [page for pattern in ("*.md", "*.toml", "*.txt") for page in tracked(pattern)]
+    torn = [
+        page
+        for page in pages
+        if any(line.startswith(marks) for line in page.read_text(errors="replace").splitlines())
+    ]
+    assert torn == []
+
+
 def test_every_link_between_pages_is_alive() -> None:
     dead = []
     for path in tracked("*.md"):

@@ -102,6 +102,8 @@ class TransactionMachine:
                     answer = m.InitProducerIdResponse(
                         producer_id=after.producer_id, producer_epoch=after.producer_epoch
                     )
+                if before is not None and before.is_begun_as(after):
+                    return reply(ticket, answer)  # a repetition: it is written already
                 self._last_epochs[transactional_id] = _LastEpoch(after.identity, last_epoch)
                 return Step(
                     [records.record(after)],

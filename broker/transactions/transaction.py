@@ -73,6 +73,12 @@ class Transaction:
             return LAST_CLIENT_EPOCH
         return self.producer_epoch - 1
 
+    def is_begun_as(self, other: Transaction) -> bool:
+        """Whether the producer of `other` has begun already, and has done nothing since."""
+        return self.state is other.state is TransactionState.EMPTY and (
+            self.identity == other.identity
+        )
+
     # Transitions
 
     def initialised(

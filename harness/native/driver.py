@@ -120,7 +120,7 @@ class NativeDriver:
             poll_s=poll_s,
             auto_commit_s=given.auto_commit_s,
         )
-        self._transactions = NativeTransactions(self._client, self._producer_settings)
+        self._transactions = NativeTransactions(self._client, self._transactional_settings)
         self._choice = PartitionChoice(
             self._client, self.partitioner, settings.metadata_max_age_ms / 1000
         )
@@ -152,6 +152,10 @@ class NativeDriver:
             )
         except ValueError as error:
             raise EnvironmentFailure(f"client {self._client_id} cannot be made: {error}") from None
+
+    def _transactional_settings(self) -> ProducerSettings:
+        """Whatever the run says of acks: a transaction needs a producer id and all replicas."""
+        return replace(self._producer_settings(), acks=ACKS_ALL, idempotent=True)
 
     async def close(self) -> None:
         client, self._client = self._client, None

@@ -97,6 +97,7 @@ def why_no_verdict(plan: Plan) -> str | None:
         or _why_no_part(plan, workload)
         or _why_no_operation(plan, workload)
         or why_unusable(plan, workload)
+        or _why_transactions(plan)
         or _why_too_few_clients(plan, workload)
         or _why_no_connection(plan)
         or _why_no_record(plan, workload)
@@ -143,6 +144,12 @@ def _drawn(plan: Plan, workload: Workload) -> Iterator[Invocation]:
             for ordinal in range(_LOOKED_AT_MAX // plan.concurrency)
         )
         yield from workload.closing(client, 0)
+
+
+def _why_transactions(plan: Plan) -> str | None:
+    if plan.transactions or not transactional_ids(plan):
+        return None
+    return f"-w {plan.workload} is nothing without transactions; leave --no-transactions out"
 
 
 def _why_too_few_clients(plan: Plan, workload: Workload) -> str | None:

@@ -127,3 +127,18 @@ async def test_a_late_end_of_a_transaction_does_not_end_the_next_one() -> None:
     assert here.state is TransactionState.PREPARE_COMMIT
     await until(lambda: here.state is TransactionState.COMPLETE_COMMIT)
     assert here.marked == ["first", "second"]
+
+
+def _initialised(expected: tuple[int, int] | None, machine: TransactionMachine) -> Step:
+    asked = Asked(transactional_id="t", timeout_ms=1000, expected=expected, fresh_id=7)
+    return machine.init_producer_id(Ticket(), asked, Now(0.0, 0))
+
+
+def test_a_repeated_init_producer_id_is_answered_alike_and_written_once() -> None:
+    machine = TransactionMachine(TransactionSettings())
+    for expected in (None, (7, 0)):
+        for record in _initialised(expected, machine).records:
+            machine.replay(record)
+    repeated = _initialised((7, 0), machine)
+    assert repeated.replies[0].response.producer_epoch == 1
+    assert not repeated.records

@@ -1,12 +1,14 @@
 """Requests are found wherever the reads happen to end."""
 
 import asyncio
+import gc
 from random import Random
 
 import pytest
 
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
+from broker.server.client_connection import ClientConnection
 from tests.nodes import create_topic, produce_request, running_node, wait_until, wire
 from tests.unit.broker.log.builders import batch
 
@@ -59,3 +61,27 @@ async def test_every_request_of_a_stream_cut_at_random_is_answered_in_order(seed
                 assert answer.responses[0].partition_responses[0].base_offset == offset
                 offset += 1
         await wait_until(lambda: node.server.memory.used_bytes == 0)
+
+
+async def test_a_request_of_a_client_that_is_gone_already_is_put_away(
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    """The client ends in the turn of the loop in which its request is read."""
+    async with running_node() as node, wire(node) as client:
+        await create_topic(client, "t")
+        received = ClientConnection.received
+
+        def receive_and_end(connection: ClientConnection, count: int) -> None:
+            received(connection, count)
+            connection.closed(None)
+            connection.close()
+
+        monkeypatch.setattr(ClientConnection, "received", receive_and_end)
+        part = m.ListOffsetsPartition(partition_index=0, timestamp=1)
+        topics = [m.ListOffsetsTopic(name="t", partitions=[part])]
+        client.writer.write(
+            client.frame(ApiKey.LIST_OFFSETS, 7, m.ListOffsetsRequest(topics=topics))
+        )
+        assert await client.is_closed()
+    gc.collect()
+    assert [str(each.message) for each in recwarn] == []
