@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from checkers.log.late_requests import CLASSIC_ROW
 from harness.history.history import History
 from tests.run.commands import harness
 
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 LOCAL = ("--on", "local", "--nodes", "3", "--rate", "80", "--json")
 
 
@@ -55,6 +57,33 @@ def test_without_transactions_the_shop_oversells(tmp_path: Path) -> None:
     types = {each for check in results(said)["checks"] for each in check["anomaly-types"]}
     assert "oversold" in types
     assert "--no-transactions" in (tmp_path / "store" / "latest" / "command.txt").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.clients
+@pytest.mark.parametrize(
+    ("words", "allowed"),
+    [
+        (("--client", "native", "--protocol-versions", "EndTxn=4"), ["G1a"]),
+        (("--client", "confluent"), ["G1a"]),
+        (("--client", "native"), []),
+    ],
+)
+def test_a_late_commit_request_hits_the_next_transaction_of_the_classic_protocol_alone(
+    tmp_path: Path, words: tuple[str, ...], allowed: list[str]
+) -> None:
+    """T01 (KAFKA-17754) on real sockets. librdkafka speaks the classic protocol."""
+    plugin = ("--plugin", str(EXAMPLES / "late_end_txn.py"), "-w", "late-end", "--seed", "1")
+    schedule = ("--schedule", str(EXAMPLES / "late-end-txn.json"), "--time-limit", "20")
+    load = ("--on", "local", "--nodes", "3", "--concurrency", "3", "--rate", "30", "--json")
+    said = harness("test", *load, *plugin, *schedule, *words, cwd=tmp_path)
+    assert said.exit_code == 0, str(said)
+    found = results(said)
+    assert found["figures"]["survived"]["faults"] == {"wire": 1}
+    [check] = [each for each in found["checks"] if each["checker"] == "G1a"]
+    assert check["allowed"] == allowed
+    rows = {each["row"] for some in check["anomalies"].values() for each in some}
+    assert rows == ({CLASSIC_ROW.when} if allowed else set())
 
 
 @pytest.mark.slow
