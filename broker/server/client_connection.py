@@ -14,6 +14,7 @@ from inspect import CORO_CREATED, getcoroutinestate
 from struct import Struct
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
+from weakref import ReferenceType, ref
 
 from broker.api.later import Later
 from broker.api.request import CloseConnectionError, Request, Undecoded
@@ -51,7 +52,8 @@ class ClientConnection:
         self._have = 0  # bytes of the buffer that are filled
         self._offered = 0  # bytes of the buffer that the network was offered to fill
         self._busy: tuple[asyncio.Task[None] | None, Endpoint] | None = None
-        self._answer: Coroutine[Any, Any, Any] | None = None  # what the task awaits
+        self._answer: ReferenceType[Coroutine[Any, Any, Any]] | None = None
+        # Weak: only the task that awaits the answer keeps it.
         self._held_since: float | None = None
         self._throttle_ms = 0
         self._replies: list[Buffer | FileSlice] = []
@@ -116,8 +118,9 @@ class ClientConnection:
                 pass  # a `Later`, whose answer is dropped when it comes
             elif endpoint.api.may_be_abandoned:
                 task.cancel()
-                if self._answer is not None and getcoroutinestate(self._answer) == CORO_CREATED:
-                    self._answer.close()  # a task that is cancelled before its first step
+                answer = None if self._answer is None else self._answer()
+                if answer is not None and getcoroutinestate(answer) == CORO_CREATED:
+                    answer.close()  # a task that is cancelled before its first step
             else:
                 self._server.let_finish(task)
         if self._buffer is not None:
@@ -276,7 +279,7 @@ class ClientConnection:
             kind = type(result)
             if kind is CoroutineType:
                 work = self._finish(endpoint, request, result)
-                self._answer = result
+                self._answer = ref(result)
                 self._busy = self._loop.create_task(work), endpoint
             elif kind is Later:
                 self._busy = None, endpoint
