@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker.api.operations import GROUP_OPERATIONS
+from broker.api.portions import asked_in_portions
 from broker.api.request import ELEMENTS_AT_ONCE, Request
 from broker.coordination.keyed_shards import reply_of
 from broker.protocol import messages as m
@@ -18,10 +20,9 @@ if TYPE_CHECKING:
 async def consumer_group_describe(
     node: Node, request: Request[m.ConsumerGroupDescribeRequest]
 ) -> m.ConsumerGroupDescribeResponse:
-    asked = [(each, _ask(node, each) if each else None) for each in request.body.group_ids]
     groups: list[m.ConsumerGroupDescribeResponseDescribedGroup] = []
-    for group_id, each in asked:
-        await request.pause()
+    ask = partial(_ask, node)
+    async for group_id, each in asked_in_portions(request, request.body.group_ids, ask):
         described = await _described(request, group_id, each)
         if request.body.include_authorized_operations and described.error_code == ErrorCode.NONE:
             described.authorized_operations = GROUP_OPERATIONS
@@ -32,6 +33,10 @@ async def consumer_group_describe(
 
 
 def _ask(node: Node, group_id: str) -> asyncio.Future[Any]:
+    if not group_id:
+        refused: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        refused.set_result(KafkaError(ErrorCode.INVALID_GROUP_ID))
+        return refused
     return node.groups.ask(
         group_id, lambda machine, ticket, now: machine.describe_consumer_group(ticket, group_id)
     )
@@ -40,11 +45,9 @@ def _ask(node: Node, group_id: str) -> asyncio.Future[Any]:
 async def _described(
     request: Request[m.ConsumerGroupDescribeRequest],
     group_id: str,
-    asked: asyncio.Future[Any] | None,
+    asked: asyncio.Future[Any],
 ) -> m.ConsumerGroupDescribeResponseDescribedGroup:
     try:
-        if asked is None:
-            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         found: m.ConsumerGroupDescribeResponseDescribedGroup = await reply_of(asked)
     except KafkaError as error:
         return m.ConsumerGroupDescribeResponseDescribedGroup(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from broker.api.portions import asked_in_portions
 from broker.api.request import Request
 from broker.coordination.keyed_shards import reply_of
 from broker.protocol import messages as m
@@ -18,10 +20,9 @@ async def delete_groups(
     node: Node, request: Request[m.DeleteGroupsRequest]
 ) -> m.DeleteGroupsResponse:
     """A group that is named twice is deleted once, and answered once, as in Kafka."""
-    asked = {each: _ask(node, each) for each in dict.fromkeys(request.body.groups_names)}
+    names = list(dict.fromkeys(request.body.groups_names))
     results: list[m.DeletableGroupResult] = []
-    for group_id, each in asked.items():
-        await request.pause()
+    async for group_id, each in asked_in_portions(request, names, partial(_ask, node)):
         try:
             code = await reply_of(each)
         except KafkaError as error:

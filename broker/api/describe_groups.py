@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from broker.api.operations import GROUP_OPERATIONS
+from broker.api.portions import asked_in_portions
 from broker.api.request import Request
 from broker.coordination.keyed_shards import reply_of
 from broker.protocol import messages as m
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 async def describe_groups(
     node: Node, request: Request[m.DescribeGroupsRequest]
 ) -> m.DescribeGroupsResponse:
-    asked = [_ask(node, group_id, request.version) for group_id in request.body.groups]
     groups: list[m.DescribeGroupsResponseDescribedGroup] = []
-    for group_id, each in zip(request.body.groups, asked, strict=True):
-        await request.pause()
+
+    def ask(group_id: str) -> asyncio.Future[Any]:
+        return _ask(node, group_id, request.version)
+
+    async for group_id, each in asked_in_portions(request, request.body.groups, ask):
         try:
             described = await reply_of(each)
         except KafkaError as error:

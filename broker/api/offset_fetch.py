@@ -35,6 +35,7 @@ async def offset_fetch(node: Node, request: Request[m.OffsetFetchRequest]) -> m.
     request.will_wait()
     answer = m.OffsetFetchResponse(groups=[])
     for group, unknown, outcome in asked:
+        await request.pause()
         found = await _found(group, outcome)
         if by_id:
             _set_ids(node, found)
