@@ -48,8 +48,11 @@ async def test_evicted_bytes_are_cold_until_they_are_warmed(files: FileDisk) -> 
         return
     # Asking may make the kernel read ahead, so the first answer is the only sure one.
     assert not file.is_hot(0, MEGABYTE)
-    await file.warm(0, MEGABYTE)
-    assert file.is_hot(0, MEGABYTE)
+    is_hot = False
+    for _ in range(10):  # the kernel may take pages back at any moment
+        await file.warm(0, MEGABYTE)
+        is_hot = is_hot or file.is_hot(0, MEGABYTE)
+    assert is_hot
     file.close()
 
 
