@@ -26,7 +26,7 @@ class Bank(Ledger):
 
     def parties(self, draws: Sequence[float]) -> list[str]:
         """Two different accounts: who pays, and who is paid."""
-        keys = self.logs.keys
+        keys = self._logs.keys
         payer = int(draws[0] * len(keys))
         payee = (payer + 1 + int(draws[1] * (len(keys) - 1))) % len(keys)
         return [keys[payer], keys[payee]]

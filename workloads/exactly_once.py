@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from harness.client.base import Batching, Invocation
+from harness.client.base import Invocation
 from harness.client.group_driver import Strategy, Subscription
 from harness.client.payload import value_of
-from harness.cluster.base import NewTopic
 from harness.cluster.parts import NO_PARTS
 from harness.decisions import Decisions
 from workloads.base import Load, Membership
 from workloads.keys import dealt_out
 from workloads.logs import LOG_CHECKERS, POLL, Logs
 from workloads.producers import Producers
+from workloads.transactional_logs import TransactionalLogs
 
 _IN, _OUT = "eo-in", "eo-out"
 _GROUP = "eo"
@@ -31,7 +31,7 @@ _POLLS = _FENCES + 1 / 2
 _LEAVE = Invocation("leave")
 
 
-class ExactlyOnce:
+class ExactlyOnce(TransactionalLogs):
     """Workers of a group make one output of each input, and commit the inputs' offsets in the same
     transaction; they leave and come back, and fence each other. Every third client sends inputs."""
 
@@ -54,31 +54,16 @@ class ExactlyOnce:
     )
 
     def __init__(self, load: Load) -> None:
-        self._logs = Logs(load, (_IN, _OUT), partitions=_PARTITIONS)
+        # --no-transactions is refused with this workload: nothing could be done without.
+        producers = Producers(replace(load, transactions=True), self.name)
+        super().__init__(Logs(load, (_IN, _OUT), partitions=_PARTITIONS), producers)
         self._inputs = [key for key in self._logs.keys if key.startswith(_IN)]
-        # --no-transactions is for others: here nothing could be done without.
-        self._producers = Producers(replace(load, transactions=True), self.name)
         self._clients = load.clients
         decisions = Decisions(load.seed)
         self._where = [decisions.of("input", f"c{n}") for n in range(load.clients)]
         strategies = get_args(Strategy)
         dice = decisions.of("strategy", _IN)
         self._strategy: Strategy = strategies[int(dice.at(0) * len(strategies))]
-
-    @property
-    def transactional_ids(self) -> Sequence[str]:
-        return self._producers.ids
-
-    @property
-    def expiry_ms(self) -> int:
-        return self._producers.expiry_ms
-
-    @property
-    def topics(self) -> Sequence[NewTopic]:
-        return self._logs.topics
-
-    def batching(self, client: int) -> Batching:
-        return self._logs.batching(client)
 
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
         if _sends(client):

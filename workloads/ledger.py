@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.client.base import Batching, Invocation
+from harness.client.base import Invocation
 from harness.client.entries import AMOUNTS, entry_value, plain_value
-from harness.cluster.base import NewTopic
 from harness.decisions import Decisions
 from workloads.base import Load
 from workloads.logs import LOG_CHECKERS, POLL, Logs
 from workloads.producers import Producers
+from workloads.transactional_logs import TransactionalLogs
 from workloads.txn import TRANSACTION_CHECKERS
 
 _POLLS = 0.4
@@ -22,35 +22,19 @@ _READS = _PAUSES + 0.2
 _PAUSE_MS = 300
 
 
-class Ledger:
+class Ledger(TransactionalLogs):
     """Deals of several entries. Every client reads all partitions from the beginning on."""
 
     def __init__(self, load: Load, name: str, topics: Sequence[str], partitions: int) -> None:
-        self.logs = Logs(load, topics, partitions=partitions)
-        self._producers = Producers(load, name)
+        super().__init__(Logs(load, topics, partitions=partitions), Producers(load, name))
         decisions = Decisions(load.seed)
         self._dice = [decisions.of("deal", f"c{n}") for n in range(load.clients)]
 
-    @property
-    def transactional_ids(self) -> Sequence[str]:
-        return self._producers.ids
-
-    @property
-    def expiry_ms(self) -> int:
-        return self._producers.expiry_ms
-
-    @property
-    def topics(self) -> Sequence[NewTopic]:
-        return self.logs.topics
-
-    def batching(self, client: int) -> Batching:
-        return self.logs.batching(client)
-
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
-        return (*self._producers.opening(client), Invocation("assign", list(self.logs.keys)))
+        return (*self._producers.opening(client), Invocation("assign", list(self._logs.keys)))
 
     def operation(self, client: int, ordinal: int) -> Invocation:
-        draw = self.logs.kinds[client].at(ordinal)
+        draw = self._logs.kinds[client].at(ordinal)
         if draw < _POLLS:
             return POLL
         draws = [self._dice[client].at(ordinal * _DRAWS + at) for at in range(_DRAWS)]
@@ -78,7 +62,7 @@ class Ledger:
 
     def drained_keys(self, client: int) -> Sequence[str]:
         """All of them: only a process that has read all partitions can compare their entries."""
-        return self.logs.keys
+        return self._logs.keys
 
     def closing(self, client: int, ordinal: int) -> Sequence[Invocation]:
         return ()

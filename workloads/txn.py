@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.client.base import Batching, Invocation
+from harness.client.base import Invocation
 from harness.client.payload import value_of
-from harness.cluster.base import NewTopic
 from harness.cluster.parts import NO_PARTS
 from harness.decisions import Decisions
 from workloads.base import Load
 from workloads.logs import LOG_CHECKERS, POLL, Logs
 from workloads.producers import Producers
+from workloads.transactional_logs import TransactionalLogs
 
 TRANSACTION_CHECKERS = (
     "precommitted-read",
@@ -37,7 +37,7 @@ _PAUSE_MS = 800
 _TOO_LONG_MS = 1_500
 
 
-class Txn:
+class Txn(TransactionalLogs):
     """Transactions of sends to several partitions and polls; some are aborted, delayed, slower than
     their time-out, or of a producer that another client fences."""
 
@@ -51,26 +51,11 @@ class Txn:
     checkers = (*LOG_CHECKERS, *TRANSACTION_CHECKERS)
 
     def __init__(self, load: Load) -> None:
-        self._logs = Logs(load, _TOPICS, partitions=_PARTITIONS)
-        self._producers = Producers(load, self.name)
+        logs = Logs(load, _TOPICS, partitions=_PARTITIONS)
+        super().__init__(logs, Producers(load, self.name))
         self._clients = load.clients
         decisions = Decisions(load.seed)
         self._dice = [decisions.of("txn", f"c{n}") for n in range(load.clients)]
-
-    @property
-    def transactional_ids(self) -> Sequence[str]:
-        return self._producers.ids
-
-    @property
-    def expiry_ms(self) -> int:
-        return self._producers.expiry_ms
-
-    @property
-    def topics(self) -> Sequence[NewTopic]:
-        return self._logs.topics
-
-    def batching(self, client: int) -> Batching:
-        return self._logs.batching(client)
 
     def opening(self, client: int, process: int) -> Sequence[Invocation]:
         return (*self._producers.opening(client), *self._logs.opening(client, process))
