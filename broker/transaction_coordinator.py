@@ -22,6 +22,7 @@ from broker.peers.channel import UnansweredError
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.transaction_ends import TransactionEnds
 from broker.transaction_events import tell_of_step
+from broker.transaction_figures import TransactionFigures, count_step, look_at_transactions
 from broker.transactions.initialising import NeedsProducerId
 from broker.transactions.machine import TransactionMachine
 from broker.transactions.settings import TransactionSettings
@@ -77,6 +78,10 @@ class TransactionCoordinator:
             transactional_id, lambda machine, ticket, now: run(machine, ticket, now, fresh_id)
         )
 
+    async def look(self) -> TransactionFigures:
+        """Figures of the transactions that are open, for /metrics."""
+        return await look_at_transactions(self._node)
+
     @property
     def topic(self) -> TopicInfo | None:
         return self._node.metadata.image.topic(TRANSACTIONS_TOPIC)
@@ -113,6 +118,7 @@ class TransactionCoordinator:
         tell_of_step(partition, step)
         shard = self.shards.find(partition.index)
         if shard is not None:
+            count_step(self._node.metrics, shard.machine, step)
             self._ends.step_taken(shard, step)
 
 

@@ -75,13 +75,19 @@ def tell_of_step(partition: Partition, step: Step) -> None:
     for record in step.records:
         _tell_of_record(partition, record, responses)
     for response in responses:
-        if isinstance(response, _REPLIES) and response.error_code in _FENCED:
-            code, kind = ErrorCode(response.error_code).name, type(response).__name__
-            told = f"{kind.removesuffix('Response')}: {code}"
+        told = refusal_of_fenced(response)
+        if told is not None:
             emit("producer_fenced", partition.topic, partition.index, detail=told)
-        elif isinstance(response, ErrorCode) and response in _FENCED:
-            told = f"AddPartitionsToTxn: {response.name}"
-            emit("producer_fenced", partition.topic, partition.index, detail=told)
+
+
+def refusal_of_fenced(response: object) -> str | None:
+    """Request and error, if the response refuses a producer that another one has replaced."""
+    if isinstance(response, _REPLIES) and response.error_code in _FENCED:
+        code, kind = ErrorCode(response.error_code).name, type(response).__name__
+        return f"{kind.removesuffix('Response')}: {code}"
+    if isinstance(response, ErrorCode) and response in _FENCED:
+        return f"AddPartitionsToTxn: {response.name}"
+    return None
 
 
 def _tell_of_record(
@@ -92,7 +98,7 @@ def _tell_of_record(
         emit("transaction_expired", partition.topic, partition.index, detail=transactional_id)
         return
     after = records.decode_value(transactional_id, record.value)
-    decided = TransitionDecided(after, _cause(after, responses))
+    decided = TransitionDecided(after, cause_of(after, responses))
     emit(
         "transaction", partition.topic, partition.index, epoch=after.producer_epoch, detail=decided
     )
@@ -100,7 +106,8 @@ def _tell_of_record(
         emit("transaction_timeout", partition.topic, partition.index, detail=transactional_id)
 
 
-def _cause(after: Transaction, responses: list[object]) -> str:
+def cause_of(after: Transaction, responses: list[object]) -> str:
+    """What led to a transition, by the responses of its step; see `TransitionDecided.cause`."""
     if any(isinstance(each, m.InitProducerIdResponse) for each in responses):
         return "init"
     if any(isinstance(each, m.EndTxnResponse) for each in responses):

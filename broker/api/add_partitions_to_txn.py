@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from broker.api.portions import portions
 from broker.api.request import Request
 from broker.api.transaction_codes import for_version
-from broker.coordination.keyed_shards import reply_of
 from broker.metadata.internal_topics import INTERNAL_TOPICS
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
@@ -40,6 +40,7 @@ async def add_partitions_to_txn(
         topics=body.v3_and_below_topics,
     )
     outcome = await _ask(node, request, asked, CLASSIC)
+    await _take_reply(outcome)
     return m.AddPartitionsToTxnResponse(
         results_by_topic_v3_and_below=await _results(outcome, request)
     )
@@ -48,19 +49,23 @@ async def add_partitions_to_txn(
 async def _for_brokers(
     node: Node, request: Request[m.AddPartitionsToTxnRequest]
 ) -> m.AddPartitionsToTxnResponse:
-    """All are asked before the first one is waited for, so that they share an append."""
-    body = request.body
-    asked = [await _ask(node, request, each, BUMPING) for each in body.transactions]
-    request.will_wait()
-    return m.AddPartitionsToTxnResponse(
-        results_by_transaction=[
-            m.AddPartitionsToTxnResult(
-                transactional_id=each.transactional_id,
-                topic_results=await _results(outcome, request),
+    """A portion is asked before its first answer is waited for, so that it shares an append."""
+    results: list[m.AddPartitionsToTxnResult] = []
+    for portion in portions(request.body.transactions):
+        asked = [await _ask(node, request, each, BUMPING) for each in portion]
+        request.will_wait()
+        for outcome in asked:
+            await _take_reply(outcome)
+        await request.goes_on()
+        for each, outcome in zip(portion, asked, strict=True):
+            await request.pause()
+            results.append(
+                m.AddPartitionsToTxnResult(
+                    transactional_id=each.transactional_id,
+                    topic_results=await _results(outcome, request),
+                )
             )
-            for each, outcome in zip(body.transactions, asked, strict=True)
-        ]
-    )
+    return m.AddPartitionsToTxnResponse(results_by_transaction=results)
 
 
 class _Asked:
@@ -113,21 +118,26 @@ async def _ask(
     return outcome
 
 
+async def _take_reply(asked: _Asked) -> None:
+    if asked.reply is None:
+        return
+    # An error is not raised, because thousands of tracebacks would keep memory.
+    result: KafkaError | ErrorCode | dict[TopicPartition, int] = await asked.reply
+    if isinstance(result, KafkaError):
+        asked.code = result.code
+    elif isinstance(result, dict):
+        asked.codes = result
+    else:
+        asked.code = result
+
+
 async def _results(
     asked: _Asked, request: Request[m.AddPartitionsToTxnRequest]
 ) -> list[m.AddPartitionsToTxnTopicResult]:
     """In the form of the request."""
-    if asked.reply is not None:
-        try:
-            result: ErrorCode | dict[TopicPartition, int] = await reply_of(asked.reply)
-        except KafkaError as error:
-            result = error.code
-        if isinstance(result, dict):
-            asked.codes = result
-        else:
-            asked.code = result
     results: list[m.AddPartitionsToTxnTopicResult] = []
     for topic in asked.topics:
+        await request.pause()
         parts: list[m.AddPartitionsToTxnPartitionResult] = []
         for index in topic.partitions:
             await request.pause()

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker.api.operations import GROUP_OPERATIONS
-from broker.api.portions import asked_in_portions
+from broker.api.portions import answered_in_portions
 from broker.api.request import ELEMENTS_AT_ONCE, Request
-from broker.coordination.keyed_shards import reply_of
+from broker.coordination.keyed_shards import answered
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -22,8 +22,13 @@ async def consumer_group_describe(
 ) -> m.ConsumerGroupDescribeResponse:
     groups: list[m.ConsumerGroupDescribeResponseDescribedGroup] = []
     ask = partial(_ask, node)
-    async for group_id, each in asked_in_portions(request, request.body.group_ids, ask):
-        described = await _described(request, group_id, each)
+    async for group_id, described in answered_in_portions(request, request.body.group_ids, ask):
+        if isinstance(described, KafkaError):
+            described = m.ConsumerGroupDescribeResponseDescribedGroup(
+                error_code=described.code,
+                error_message=request.explain(described),
+                group_id=group_id,
+            )
         if request.body.include_authorized_operations and described.error_code == ErrorCode.NONE:
             described.authorized_operations = GROUP_OPERATIONS
         groups.append(described)
@@ -34,23 +39,7 @@ async def consumer_group_describe(
 
 def _ask(node: Node, group_id: str) -> asyncio.Future[Any]:
     if not group_id:
-        refused: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        refused.set_result(KafkaError(ErrorCode.INVALID_GROUP_ID))
-        return refused
+        return answered(KafkaError(ErrorCode.INVALID_GROUP_ID))
     return node.groups.ask(
         group_id, lambda machine, ticket, now: machine.describe_consumer_group(ticket, group_id)
     )
-
-
-async def _described(
-    request: Request[m.ConsumerGroupDescribeRequest],
-    group_id: str,
-    asked: asyncio.Future[Any],
-) -> m.ConsumerGroupDescribeResponseDescribedGroup:
-    try:
-        found: m.ConsumerGroupDescribeResponseDescribedGroup = await reply_of(asked)
-    except KafkaError as error:
-        return m.ConsumerGroupDescribeResponseDescribedGroup(
-            error_code=error.code, error_message=request.explain(error), group_id=group_id
-        )
-    return found

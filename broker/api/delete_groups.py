@@ -6,9 +6,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from broker.api.portions import asked_in_portions
+from broker.api.portions import answered_in_portions
 from broker.api.request import Request
-from broker.coordination.keyed_shards import reply_of
 from broker.protocol import messages as m
 from broker.protocol.errors import KafkaError
 
@@ -22,11 +21,8 @@ async def delete_groups(
     """A group that is named twice is deleted once, and answered once, as in Kafka."""
     names = list(dict.fromkeys(request.body.groups_names))
     results: list[m.DeletableGroupResult] = []
-    async for group_id, each in asked_in_portions(request, names, partial(_ask, node)):
-        try:
-            code = await reply_of(each)
-        except KafkaError as error:
-            code = error.code
+    async for group_id, reply in answered_in_portions(request, names, partial(_ask, node)):
+        code = reply.code if isinstance(reply, KafkaError) else reply
         results.append(m.DeletableGroupResult(group_id=group_id, error_code=code))
     return m.DeleteGroupsResponse(results=results)
 

@@ -6,9 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from broker.api.operations import GROUP_OPERATIONS
-from broker.api.portions import asked_in_portions
+from broker.api.portions import answered_in_portions
 from broker.api.request import Request
-from broker.coordination.keyed_shards import reply_of
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -24,13 +23,11 @@ async def describe_groups(
     def ask(group_id: str) -> asyncio.Future[Any]:
         return _ask(node, group_id, request.version)
 
-    async for group_id, each in asked_in_portions(request, request.body.groups, ask):
-        try:
-            described = await reply_of(each)
-        except KafkaError as error:
+    async for group_id, described in answered_in_portions(request, request.body.groups, ask):
+        if isinstance(described, KafkaError):
             described = m.DescribeGroupsResponseDescribedGroup(
-                error_code=error.code,
-                error_message=request.explain(error),
+                error_code=described.code,
+                error_message=request.explain(described),
                 group_id=group_id,
                 members=[],
             )

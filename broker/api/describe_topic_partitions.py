@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker.api.cluster_view import leader_of, offline_replicas
+from broker.api.name_order import in_order
 from broker.api.operations import TOPIC_OPERATIONS
 from broker.api.request import Request
 from broker.api.topic_names import check_topic_name
@@ -26,11 +27,12 @@ async def describe_topic_partitions(
     body = request.body
     image = node.metadata.image
     cursor = body.cursor
-    names = sorted({topic.name for topic in body.topics}) or sorted(image.topics)
+    asked = (topic.name for topic in body.topics) if body.topics else list(image.topics)
+    names = await in_order(asked, request)
     if cursor is not None and (
         cursor.partition_index < 0 or (body.topics and cursor.topic_name not in names)
     ):
-        return _wrong_cursor(names)
+        return await _wrong_cursor(names, request)
     first_name = cursor.topic_name if cursor else ""
     room = min(body.response_partition_limit, node.config.max_request_partition_size_limit)
     room = max(room, 1)
@@ -60,15 +62,17 @@ async def describe_topic_partitions(
     return response
 
 
-def _wrong_cursor(names: list[str]) -> m.DescribeTopicPartitionsResponse:
+async def _wrong_cursor(
+    names: list[str], request: Request[m.DescribeTopicPartitionsRequest]
+) -> m.DescribeTopicPartitionsResponse:
     """A cursor that no answer has ever given: its topic is not asked for, or it is negative."""
-    return m.DescribeTopicPartitionsResponse(
-        topics=[
+    response = m.DescribeTopicPartitionsResponse(topics=[], next_cursor=None)
+    for name in names:
+        await request.pause()
+        response.topics.append(
             m.DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=name)
-            for name in names
-        ],
-        next_cursor=None,
-    )
+        )
+    return response
 
 
 def _unknown(name: str) -> m.DescribeTopicPartitionsResponseTopic:

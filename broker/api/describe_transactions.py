@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from broker.api.portions import answered_in_portions
 from broker.api.request import Request
-from broker.coordination.keyed_shards import reply_of
+from broker.coordination.keyed_shards import answered
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 from broker.transactions.listing import description_failed
@@ -18,24 +21,18 @@ async def describe_transactions(
     node: Node, request: Request[m.DescribeTransactionsRequest]
 ) -> m.DescribeTransactionsResponse:
     states: list[m.DescribeTransactionsResponseTransactionState] = []
-    for each in request.body.transactional_ids:
-        await request.pause()
-        states.append(await _described(node, each))
+    ids, ask = request.body.transactional_ids, partial(_ask, node)
+    async for transactional_id, described in answered_in_portions(request, ids, ask):
+        if isinstance(described, KafkaError):
+            described = description_failed(transactional_id, described.code)
+        states.append(described)
     return m.DescribeTransactionsResponse(transaction_states=states)
 
 
-async def _described(
-    node: Node, transactional_id: str
-) -> m.DescribeTransactionsResponseTransactionState:
+def _ask(node: Node, transactional_id: str) -> asyncio.Future[Any]:
     if not transactional_id:
-        return description_failed(transactional_id, ErrorCode.INVALID_REQUEST)
-    try:
-        found: m.DescribeTransactionsResponseTransactionState = await reply_of(
-            node.transactions.by_id.ask(
-                transactional_id,
-                lambda machine, ticket, _: machine.describe_transaction(ticket, transactional_id),
-            )
-        )
-    except KafkaError as error:
-        return description_failed(transactional_id, error.code)
-    return found
+        return answered(KafkaError(ErrorCode.INVALID_REQUEST))
+    return node.transactions.by_id.ask(
+        transactional_id,
+        lambda machine, ticket, _: machine.describe_transaction(ticket, transactional_id),
+    )

@@ -1,15 +1,22 @@
-"""OffsetFetch: how far groups have read, as far as that is certain."""
+"""OffsetFetch: how far groups have read, as far as that is certain.
+
+Up to version 7 a request names one group, and has its own structs for the same things. From version
+8 on it names several.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from broker.api.request import Request
-from broker.coordination.keyed_shards import reply_of
+from broker.api.portions import answered_in_portions
+from broker.api.request import ELEMENTS_AT_ONCE, Request
 from broker.coordination.step import Now, Step, Ticket, reply
 from broker.groups.machine import GroupMachine
-from broker.groups.offsets import delete_record
+from broker.groups.offsets import NO_TOPIC_ID, delete_record
+from broker.groups.read_offsets import GroupAsked, OffsetAnswer, ReadOffsets
 from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode, KafkaError
 
@@ -19,66 +26,31 @@ if TYPE_CHECKING:
 _FIRST_VERSION_WITH_TOP_ERROR = 2
 _FIRST_BATCHED_VERSION = 8
 _FIRST_VERSION_WITH_IDS = 10
-_NONE_COMMITTED = -1
 _NO_PARTITION = ("", -1)
+_NO_MEMBER_EPOCH = -1
+
+_Fetch = Request[m.OffsetFetchRequest]
+_Part = TypeVar("_Part", m.OffsetFetchResponsePartition, m.OffsetFetchResponsePartitions)
 
 
-async def offset_fetch(node: Node, request: Request[m.OffsetFetchRequest]) -> m.OffsetFetchResponse:
+async def offset_fetch(node: Node, request: _Fetch) -> m.OffsetFetchResponse:
     if request.version < _FIRST_BATCHED_VERSION:
         return await _one_group(node, request)
-    by_id = request.version >= _FIRST_VERSION_WITH_IDS
-    asked = []
-    for group in request.body.groups:
-        await request.pause()
-        unknown = _leave_out_unknown(node, group) if by_id else []
-        asked.append((group, unknown, _ask(node, group, request.body.require_stable)))
-    request.will_wait()
+    if request.version >= _FIRST_VERSION_WITH_IDS:
+        await _set_names(node, request)
+    ask = partial(_ask, node, request.body.require_stable)
     answer = m.OffsetFetchResponse(groups=[])
-    for group, unknown, outcome in asked:
-        await request.pause()
-        found = await _found(group, outcome)
-        if by_id:
-            _set_ids(node, found)
-        if not found.error_code:
-            found.topics += unknown
-        answer.groups.append(found)
+    async for group, found in answered_in_portions(request, request.body.groups, ask):
+        code = _error(found)
+        topics = [] if code else await _topics(node, request, group, found)
+        answer.groups.append(
+            m.OffsetFetchResponseGroup(group_id=group.group_id, topics=topics, error_code=code)
+        )
     return answer
 
 
-async def _one_group(node: Node, request: Request[m.OffsetFetchRequest]) -> m.OffsetFetchResponse:
-    """The form that names one group, and has its own structs for the same things."""
-    body = request.body
-    asked = m.OffsetFetchRequestGroup(group_id=body.group_id, topics=None)
-    if body.topics is not None:
-        asked.topics = [
-            m.OffsetFetchRequestTopics(name=each.name, partition_indexes=each.partition_indexes)
-            for each in body.topics
-        ]
-    found = await _found(asked, _ask(node, asked, body.require_stable))
-    if found.error_code and request.version < _FIRST_VERSION_WITH_TOP_ERROR:
-        found.topics = [_failed(each, found.error_code) for each in asked.topics or ()]
-    topics = []
-    for topic in found.topics:
-        await request.pause()
-        topics.append(
-            m.OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=[
-                    m.OffsetFetchResponsePartition(
-                        partition_index=each.partition_index,
-                        committed_offset=each.committed_offset,
-                        committed_leader_epoch=each.committed_leader_epoch,
-                        metadata=each.metadata,
-                        error_code=each.error_code,
-                    )
-                    for each in topic.partitions
-                ],
-            )
-        )
-    return m.OffsetFetchResponse(topics=topics, error_code=found.error_code)
-
-
-def _ask(node: Node, group: m.OffsetFetchRequestGroup, require_stable: bool) -> asyncio.Future[Any]:
+def _ask(node: Node, require_stable: bool, group: GroupAsked) -> asyncio.Future[Any]:
+    """The result is ReadOffsets, or a KafkaError."""
     group_id = group.group_id
 
     def run(machine: GroupMachine, ticket: Ticket, now: Now) -> Step:
@@ -93,60 +65,115 @@ def _ask(node: Node, group: m.OffsetFetchRequestGroup, require_stable: bool) -> 
     return node.groups.ask(group_id, run)
 
 
-async def _found(
-    group: m.OffsetFetchRequestGroup, asked: asyncio.Future[Any]
-) -> m.OffsetFetchResponseGroup:
-    try:
-        found: m.OffsetFetchResponseGroup = await reply_of(asked)
-    except KafkaError as error:
-        code = error.code
-        if code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
-            # As Kafka: consumers before 3.9 do not expect it here, and would not ask again.
-            code = ErrorCode.NOT_COORDINATOR
-        return m.OffsetFetchResponseGroup(group_id=group.group_id, topics=[], error_code=code)
-    return found
+def _error(found: ReadOffsets | KafkaError) -> ErrorCode:
+    if found.code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
+        # As Kafka: consumers before 3.9 do not expect it here, and would not ask again.
+        return ErrorCode.NOT_COORDINATOR
+    return found.code
 
 
-def _leave_out_unknown(
-    node: Node, group: m.OffsetFetchRequestGroup
+async def _set_names(node: Node, request: _Fetch) -> None:
+    """The coordinator knows topics by name. One that does not exist keeps the empty name."""
+    for group in request.body.groups:
+        for topic in group.topics or ():
+            await request.pause()
+            info = node.metadata.image.topic_by_id(topic.topic_id)
+            topic.name = "" if info is None else info.name
+
+
+async def _topics(
+    node: Node, request: _Fetch, group: m.OffsetFetchRequestGroup, found: ReadOffsets
 ) -> list[m.OffsetFetchResponseTopics]:
-    """Names the topics, takes unknown ones out of the request, and returns their answers."""
-    unknown: list[m.OffsetFetchResponseTopics] = []
-    known: list[m.OffsetFetchRequestTopics] = []
-    for topic in group.topics or ():
-        info = node.metadata.image.topic_by_id(topic.topic_id)
-        if info is None:
-            unknown.append(_failed(topic, ErrorCode.UNKNOWN_TOPIC_ID))
-        else:
-            topic.name = info.name
-            known.append(topic)
-    if group.topics is not None:
-        group.topics = known
-    return unknown
+    """With ids, topics that do not exist come last, and one that was deleted since the coordinator
+    was asked is left out."""
+    by_id = request.version >= _FIRST_VERSION_WITH_IDS
+    asked = group.topics
+    if asked is None:
+        asked = _all_topics(request, found, m.OffsetFetchRequestTopics)
+    elif by_id:
+        asked = sorted(asked, key=lambda topic: not topic.name)
+    topics: list[m.OffsetFetchResponseTopics] = []
+    for topic in asked:
+        await request.pause()
+        answer = m.OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id)
+        find: Callable[[int], OffsetAnswer] = partial(found.find, topic.name, topic.topic_id)
+        if by_id and not topic.name:
+            find = _unknown
+        elif by_id:
+            info = node.metadata.image.topic(topic.name)
+            if info is None:
+                continue
+            answer.topic_id = info.topic_id
+        answer.partitions = await _partitions(
+            request, m.OffsetFetchResponsePartitions, topic.partition_indexes, find
+        )
+        topics.append(answer)
+    return topics
 
 
-def _set_ids(node: Node, found: m.OffsetFetchResponseGroup) -> None:
-    """A topic that has none, because it was deleted meanwhile, cannot be told."""
-    answered = []
-    for topic in found.topics:
-        info = node.metadata.image.topic(topic.name)
-        if info is not None:
-            topic.topic_id = info.topic_id
-            answered.append(topic)
-    found.topics = answered
+def _unknown(_: int) -> OffsetAnswer:
+    return OffsetAnswer(error_code=ErrorCode.UNKNOWN_TOPIC_ID)
 
 
-def _failed(topic: m.OffsetFetchRequestTopics, code: int) -> m.OffsetFetchResponseTopics:
-    return m.OffsetFetchResponseTopics(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        partitions=[
-            m.OffsetFetchResponsePartitions(
+class _OneGroup(NamedTuple):
+    group_id: str
+    topics: Sequence[m.OffsetFetchRequestTopic] | None
+    member_id: str | None = None
+    member_epoch: int = _NO_MEMBER_EPOCH
+
+
+async def _one_group(node: Node, request: _Fetch) -> m.OffsetFetchResponse:
+    body = request.body
+    asked = body.topics
+    request.will_wait()
+    found = await _ask(node, body.require_stable, _OneGroup(body.group_id, asked))
+    await request.goes_on()
+    code = _error(found)
+    failed = OffsetAnswer(error_code=code)
+    if code and request.version >= _FIRST_VERSION_WITH_TOP_ERROR:
+        asked = []
+    elif asked is None:
+        asked = [] if code else _all_topics(request, found, m.OffsetFetchRequestTopic)
+    topics: list[m.OffsetFetchResponseTopic] = []
+    for topic in asked:
+        await request.pause()
+        find = (lambda _: failed) if code else partial(found.find, topic.name, NO_TOPIC_ID)
+        parts = await _partitions(
+            request, m.OffsetFetchResponsePartition, topic.partition_indexes, find
+        )
+        topics.append(m.OffsetFetchResponseTopic(name=topic.name, partitions=parts))
+    return m.OffsetFetchResponse(topics=topics, error_code=code)
+
+
+_Topic = TypeVar("_Topic", m.OffsetFetchRequestTopic, m.OffsetFetchRequestTopics)
+
+
+def _all_topics(request: _Fetch, found: ReadOffsets, kind: type[_Topic]) -> list[_Topic]:
+    if sum(len(partitions) for partitions in found.by_topic.values()) > ELEMENTS_AT_ONCE:
+        request.make_wide()
+    return [
+        kind(name=name, partition_indexes=list(partitions))
+        for name, partitions in found.by_topic.items()
+    ]
+
+
+async def _partitions(
+    request: _Fetch,
+    kind: type[_Part],
+    indexes: Sequence[int],
+    find: Callable[[int], OffsetAnswer],
+) -> list[_Part]:
+    parts: list[_Part] = []
+    for index in indexes:
+        await request.pause()
+        each = find(index)
+        parts.append(
+            kind(
                 partition_index=index,
-                committed_offset=_NONE_COMMITTED,
-                metadata="",
-                error_code=code,
+                committed_offset=each.offset,
+                committed_leader_epoch=each.leader_epoch,
+                metadata=each.metadata,
+                error_code=each.error_code,
             )
-            for index in topic.partition_indexes
-        ],
-    )
+        )
+    return parts

@@ -35,7 +35,7 @@ class KeyedShards(Generic[MachineT]):
         try:
             return self._shards.ask(self.partition_of(key), run)
         except KafkaError as error:
-            return _done(error)
+            return answered(error)
 
     def call(self, key: str, run: Run[MachineT], replied: Callable[[Any], None]) -> None:
         """As `ask`, without a future: `replied` gets the reply, or a KafkaError. It may be called
@@ -52,7 +52,7 @@ class KeyedShards(Generic[MachineT]):
             try:
                 asked.append(shard.ask(run))
             except KafkaError as error:
-                asked.append(_done(error))
+                asked.append(answered(error))
         return asked
 
     def partition_of(self, key: str) -> int:
@@ -67,11 +67,17 @@ async def reply_of(asked: asyncio.Future[Any]) -> Any:
     """Raises KafkaError."""
     result = await asked
     if isinstance(result, KafkaError):
-        raise result
+        try:
+            raise result
+        finally:
+            # The error refers to this frame. If the frame referred to the error, only the garbage
+            # collector could free both.
+            del asked, result
     return result
 
 
-def _done(error: KafkaError) -> asyncio.Future[Any]:
+def answered(error: KafkaError) -> asyncio.Future[Any]:
+    """A question that needs no machine: it is refused with this error."""
     outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     outcome.set_result(error)
     return outcome

@@ -34,6 +34,7 @@ from broker.groups.group import Group, GroupClient, GroupKind
 from broker.groups.offset_expiry import OffsetExpiry
 from broker.groups.offsets import CommittedOffsets, committed_of, delete_record, delete_records
 from broker.groups.pending_offsets import OffsetKey, PendingOffsets
+from broker.groups.read_offsets import GroupAsked, read_offsets
 from broker.groups.settings import GroupSettings
 from broker.groups.topics_view import TopicsView
 from broker.groups.txn_offset_commit import txn_offset_commit
@@ -135,14 +136,11 @@ class GroupMachine:
         )
 
     def offset_fetch(
-        self, ticket: Ticket, body: m.OffsetFetchRequestGroup, *, require_stable: bool = False
+        self, ticket: Ticket, body: GroupAsked, *, require_stable: bool = False
     ) -> Step:
-        """Replies with an OffsetFetchResponseGroup."""
+        """Replies with ReadOffsets."""
         group = self.groups.get(body.group_id)
-        return reply(
-            ticket,
-            offset_requests.offset_fetch(self.offsets, self.pending, group, body, require_stable),
-        )
+        return reply(ticket, read_offsets(self.offsets, self.pending, group, body, require_stable))
 
     def offset_delete(self, ticket: Ticket, body: m.OffsetDeleteRequest) -> Step:
         group_id = body.group_id

@@ -7,7 +7,6 @@ from broker.groups.group import Group
 from broker.groups.offsets import (
     NO_EXPIRY,
     CommittedOffsets,
-    Partitions,
     commit_record,
     delete_record,
 )
@@ -17,7 +16,6 @@ from broker.protocol import messages as m
 from broker.protocol.errors import ErrorCode
 
 _FIRST_VERSION_WITH_MEMBER_EPOCH = 9
-_NONE_COMMITTED = -1
 _NO_RETENTION = -1
 
 
@@ -124,71 +122,6 @@ def commit_failed(body: m.OffsetCommitRequest, code: ErrorCode) -> m.OffsetCommi
 def utf16_length(text: str) -> int:
     """The length of a string as Java counts it: Kafka's limit is in characters, not in bytes."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def offset_fetch(
-    offsets: CommittedOffsets,
-    pending: PendingOffsets,
-    group: Group | None,
-    body: m.OffsetFetchRequestGroup,
-    require_stable: bool,
-) -> m.OffsetFetchResponseGroup:
-    """Offsets of an earlier topic of the same name are none, if the client says which it means.
-
-    With `require_stable`, a partition that an open transaction has an offset of is answered with
-    UNSTABLE_OFFSET_COMMIT. Otherwise the offset before that transaction counts.
-    """
-    if group is not None:
-        code = group.check_fetch(body.member_id, body.member_epoch)
-        if code:
-            return m.OffsetFetchResponseGroup(group_id=body.group_id, topics=[], error_code=code)
-    known = offsets.of_group(body.group_id)
-    answer = m.OffsetFetchResponseGroup(group_id=body.group_id, topics=[])
-    if body.topics is None:
-        for name, partitions in known.items():
-            asked = m.OffsetFetchRequestTopics(name=name, partition_indexes=list(partitions))
-            answer.topics.append(_fetched(asked, partitions))
-    else:
-        for topic in body.topics:
-            answer.topics.append(_fetched(topic, known.get(topic.name, {})))
-    if require_stable and pending.has_group(body.group_id):
-        _hide_unstable(answer, pending)
-    return answer
-
-
-def _hide_unstable(answer: m.OffsetFetchResponseGroup, pending: PendingOffsets) -> None:
-    for topic in answer.topics:
-        for at, each in enumerate(topic.partitions):
-            if (answer.group_id, topic.name, each.partition_index) in pending:
-                topic.partitions[at] = m.OffsetFetchResponsePartitions(
-                    partition_index=each.partition_index,
-                    committed_offset=_NONE_COMMITTED,
-                    metadata="",
-                    error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT,
-                )
-
-
-def _fetched(
-    topic: m.OffsetFetchRequestTopics, committed: Partitions
-) -> m.OffsetFetchResponseTopics:
-    partitions: list[m.OffsetFetchResponsePartitions] = []
-    for index in topic.partition_indexes:
-        found = committed.get(index)
-        if found is None or not found.is_of(topic.topic_id):
-            each = m.OffsetFetchResponsePartitions(
-                partition_index=index, committed_offset=_NONE_COMMITTED, metadata=""
-            )
-        else:
-            each = m.OffsetFetchResponsePartitions(
-                partition_index=index,
-                committed_offset=found.offset,
-                committed_leader_epoch=found.leader_epoch,
-                metadata=found.metadata,
-            )
-        partitions.append(each)
-    return m.OffsetFetchResponseTopics(
-        name=topic.name, topic_id=topic.topic_id, partitions=partitions
-    )
 
 
 def offset_delete(

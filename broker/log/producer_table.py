@@ -45,6 +45,12 @@ class ProducerTable:
         return dict(self._open)
 
     @property
+    def oldest_open(self) -> Producer | None:
+        """The producer of the earliest open transaction."""
+        producer_id = next(iter(self._open.values()), None)
+        return None if producer_id is None else self.producers.get(producer_id)
+
+    @property
     def has_unstable(self) -> bool:
         """Whether a transaction is open, or its end not known to be replicated."""
         return bool(self._open or self._undecided_above)

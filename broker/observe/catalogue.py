@@ -74,6 +74,13 @@ LOGS = (
     MetricInfo("kafka_log_log_logstartoffset", _G, _PARTITION, "First offset that can be read."),
     MetricInfo("kafka_log_log_logendoffset", _G, _PARTITION, "Offset that comes next."),
     MetricInfo("kafka_log_log_numlogsegments", _G, _PARTITION, "Segments of a partition's log."),
+    MetricInfo(
+        "kafka_cluster_partition_laststableoffsetlag",
+        _G,
+        _PARTITION,
+        "Records below the high watermark that readers of committed records have to wait for, "
+        "because a transaction is open.",
+    ),
 )
 
 REQUESTS = MetricInfo(
@@ -114,6 +121,13 @@ REPLICAS = (
         "Partitions that are offline because their disk failed or is full.",
     ),
     MetricInfo(
+        "kafka_server_replicamanager_partitionswithlatetransactionscount",
+        _G,
+        _NONE,
+        "Partitions led whose oldest open transaction had no record for transaction.max.timeout.ms "
+        "and 5 minutes.",
+    ),
+    MetricInfo(
         "kafka_log_logmanager_offlinelogdirectorycount", _G, _NONE, "Log directories offline."
     ),
     MetricInfo(
@@ -152,6 +166,34 @@ GROUP_OFFSETS_LEFT_OUT = MetricInfo(
     _G,
     _NONE,
     "Committed offsets that are not exported, because a node exports 10,000 at most.",
+)
+
+TRANSACTIONS_OPEN = MetricInfo(
+    "reference_transactions_open",
+    _G,
+    ("state",),
+    "Transactions that this node coordinates: `ongoing`, or `prepared`, which are decided and wait "
+    "for their markers.",
+)
+OLDEST_TRANSACTION = MetricInfo(
+    "reference_transaction_oldest_open_seconds",
+    _G,
+    _NONE,
+    "Age of the oldest of them; 0 if there is none.",
+)
+TRANSACTIONS_ENDED = MetricInfo(
+    "reference_transactions_ended",
+    _C,
+    ("how",),
+    "Transactions that this node has decided: `commit` and `abort` by their producer, `timeout` "
+    "and `new_producer` by the coordinator, which aborts them.",
+)
+PRODUCERS_FENCED = MetricInfo(
+    "reference_transaction_producers_fenced",
+    _C,
+    _NONE,
+    "Requests that this node refused as coordinator, because another producer has replaced their "
+    "own or its epoch is over.",
 )
 
 CONNECTIONS = MetricInfo(
@@ -203,6 +245,10 @@ CATALOGUE = (
     GROUP_OFFSET,
     GROUP_LAG,
     GROUP_OFFSETS_LEFT_OUT,
+    TRANSACTIONS_OPEN,
+    OLDEST_TRANSACTION,
+    TRANSACTIONS_ENDED,
+    PRODUCERS_FENCED,
     CONNECTIONS,
     CONNECTIONS_REFUSED,
     REQUEST_MEMORY,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from broker.group_lag import GroupFigures, GroupOffset
     from broker.node import Node
     from broker.partition import Partition
+    from broker.transaction_figures import TransactionFigures
 
 __all__ = ["CONTENT_TYPE", "NodeCollector", "exposition"]
 
 _SAMPLES_IN_A_PIECE = 500
 _QUANTILES = (0.5, 0.75, 0.95, 0.99, 0.999)
+_LATE_MARGIN_MS = 5 * 60_000
+"""Kafka's margin beyond transaction.max.timeout.ms, in which a coordinator ends what timed out."""
 Sample = tuple[tuple[str, ...], float]
 
 
@@ -34,8 +38,9 @@ async def exposition(node: Node) -> bytes:
     """Made in pieces: a scrape of many thousand partitions must not hold up the requests."""
     pieces: list[bytes] = []
     groups = await node.group_lag.look()
+    transactions = await node.transactions.look()
     name = None
-    for part in NodeCollector(node, groups).collect():
+    for part in NodeCollector(node, groups, transactions).collect():
         text = generate_latest(_One(part))
         # A family's HELP and TYPE stand once, before its first sample.
         pieces.append(text if part.name != name else text.split(b"\n", 2)[2])
@@ -60,16 +65,19 @@ class NodeCollector:
     A family with many samples comes in several parts, one after the other.
     """
 
-    def __init__(self, node: Node, groups: GroupFigures) -> None:
-        """`groups` is looked up before, because other nodes may have to be asked."""
+    def __init__(self, node: Node, groups: GroupFigures, transactions: TransactionFigures) -> None:
+        """Groups and transactions are looked up before: it takes requests to other nodes, or
+        pauses."""
         self._node = node
         self._group_figures = groups
+        self._transaction_figures = transactions
 
     def collect(self) -> Iterator[Metric]:
         yield from self._topics()
         yield from self._requests()
         yield from self._replicas()
         yield from self._groups()
+        yield from self._transactions()
         yield from self._connections()
         yield from self._process()
         yield from self._logs()
@@ -107,12 +115,14 @@ class NodeCollector:
         offline_led = sum(each.log.failure is not None for each in led)
         # Those without a log here, because its directory could not be read or found no room.
         absent = max(0, len(own) - len(partitions))
+        max_timeout_ms = node.config.transaction_max_timeout_ms
         values = (
             len(partitions),
             len(led) - offline_led,
             sum(_lacks_replicas(each) for each in led),
             sum(_is_under_min_isr(each) for each in led),
             sum(each.log.failure is not None for each in partitions) + absent,
+            sum(_has_late_transaction(each, max_timeout_ms) for each in led),
             sum(directory.is_offline for directory in directories),
             int(node.controller.is_active),
             sum(info.leader < 0 for info in infos) + offline_led,
@@ -131,6 +141,17 @@ class NodeCollector:
             catalogue.GROUP_LAG, ((_labels_of(each), lag) for each, lag in found.lags())
         )
         yield _family(catalogue.GROUP_OFFSETS_LEFT_OUT, [((), found.left_out)])
+
+    def _transactions(self) -> Iterator[Metric]:
+        found, metrics = self._transaction_figures, self._node.metrics
+        states = [(("ongoing",), found.ongoing), (("prepared",), found.prepared)]
+        yield _family(catalogue.TRANSACTIONS_OPEN, states)
+        yield _family(catalogue.OLDEST_TRANSACTION, [((), found.oldest_s)])
+        endings = asdict(metrics.transaction_endings)
+        yield _family(
+            catalogue.TRANSACTIONS_ENDED, [((how,), count) for how, count in endings.items()]
+        )
+        yield _family(catalogue.PRODUCERS_FENCED, [((), metrics.producers_fenced)])
 
     def _connections(self) -> Iterator[Metric]:
         server = self._node.server
@@ -183,7 +204,8 @@ def _topic_figures(counts: TopicMetrics) -> tuple[int, ...]:
 
 def _log_figures(partition: Partition) -> tuple[int, ...]:
     log = partition.log
-    return log.size_bytes, log.start_offset, log.end_offset, len(log.segments)
+    unstable = log.high_watermark - log.last_stable_offset
+    return log.size_bytes, log.start_offset, log.end_offset, len(log.segments), unstable
 
 
 def _labels_of(offset: GroupOffset) -> tuple[str, ...]:
@@ -194,6 +216,19 @@ def _is_under_min_isr(partition: Partition) -> bool:
     """Of a partition that this node leads; its own replica counts while its log is online."""
     in_sync = 0 if partition.info is None else len(partition.info.isr)
     return in_sync - (partition.log.failure is not None) < partition.log.config.min_insync_replicas
+
+
+def _has_late_transaction(partition: Partition, max_timeout_ms: int) -> bool:
+    """Whether the oldest open transaction had no record for longer than any may be open.
+
+    Its coordinator has ended it, or does not know it. The time is that of this process: it begins
+    anew when the broker starts, but no clock and no timestamp of a client can change it.
+    """
+    producer = partition.log.producers.oldest_open
+    if producer is None:
+        return False
+    silent_ms = partition.log.uptime_ms() - producer.seen_ms
+    return silent_ms > max_timeout_ms + _LATE_MARGIN_MS
 
 
 def _lacks_replicas(partition: Partition) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker.observe.histogram import LatencyHistogram
@@ -31,6 +32,19 @@ class TopicMetrics:
         self.failed_produce_requests = 0
         self.fetch_requests = 0
         self.failed_fetch_requests = 0
+
+
+@dataclass(slots=True)
+class TransactionEndings:
+    """How the transactions that a node coordinates were decided."""
+
+    commit: int = 0
+    abort: int = 0
+    """By their producer."""
+    timeout: int = 0
+    """Aborted by the coordinator, because they were open for too long."""
+    new_producer: int = 0
+    """Aborted by the coordinator, because another producer began with their id."""
 
 
 class ProcessFigures(NamedTuple):
@@ -64,6 +78,8 @@ class Metrics:
         self.throttled = 0
         self.loop_lag = LatencyHistogram()
         self.process_figures = process_figures
+        self.transaction_endings = TransactionEndings()
+        self.producers_fenced = 0
 
     def request_done(self, api_key: int, elapsed_s: float) -> None:
         self.latencies[api_key].observe(elapsed_s)

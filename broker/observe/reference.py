@@ -42,6 +42,26 @@ When a group gets another coordinator, the label `instance` changes. Use
 `max by (group, topic, partition) (reference_group_records_lag)`, as the rules in
 [alerts.yml](../alerts.yml) do: one for a lag above a limit, and one for a lag that grows.
 
+## Transactions that hang
+
+A transaction that stays open stops every reader of committed records at its first offset:
+`kafka_cluster_partition_laststableoffsetlag` is the number of records that such readers wait for,
+per partition. There are two reasons, and a rule in [alerts.yml](../alerts.yml) for each:
+
+* The coordinator knows the transaction and has not ended it.
+  `reference_transaction_oldest_open_seconds` grows beyond the time-out of the producer. While
+  `reference_transactions_open{state="prepared"}` stays above 0, a partition takes no marker.
+* No coordinator knows the transaction, so no time-out ends it.
+  `kafka_server_replicamanager_partitionswithlatetransactionscount` counts the partitions that have
+  one. [`broker transactions find-hanging`](transactions.md) names it, and `abort` ends it. The
+  count begins anew when a broker starts.
+
+The coordinator of a transactional id exports what is open, and counts what it decides in
+`reference_transactions_ended_total` and whom it refuses in
+`reference_transaction_producers_fenced_total`. Counters begin at 0 when a broker starts; sum the
+rates of all nodes. Batches that a partition refuses for their epoch are in
+`kafka_network_requestmetrics_errors_total{request="PRODUCE", error="INVALID_PRODUCER_EPOCH"}`.
+
 ## All metrics
 
 | metric | kind | labels | meaning |

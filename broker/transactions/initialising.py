@@ -88,23 +88,30 @@ def _may_go_on(before: Transaction, producer_id: int, epoch: int) -> bool:
 def _next_epoch(
     before: Transaction, last_epoch: int, asked: Asked, now_ms: int
 ) -> Initialised | ErrorCode | NeedsProducerId:
-    expected_epoch = None if asked.expected is None else asked.expected[1]
-    goes_on = expected_epoch is not None
-    present = [before.producer_epoch]
-    if before.producer_epoch == EPOCH_MAX:
-        present.append(last_epoch)  # an abort by the coordinator has taken the last one
-    if before.is_exhausted and (expected_epoch is None or expected_epoch in present):
+    expected = None if asked.expected is None else asked.expected[1]
+    if expected is not None and expected != before.producer_epoch != NO_EPOCH:
+        if expected != last_epoch or last_epoch == NO_EPOCH:
+            return ErrorCode.PRODUCER_FENCED
+        if before.state is TransactionState.EMPTY:
+            # A repetition: the first answer was lost.
+            return Initialised(
+                before.initialised(
+                    before.producer_id, before.producer_epoch, asked.timeout_ms, now_ms
+                ),
+                last_epoch,
+            )
+        if before.epoch_before_end != expected and before.producer_epoch != EPOCH_MAX:
+            # The producer has used the epoch that it was given, so it had the answer, and this is
+            # a copy of the request that comes late.
+            return ErrorCode.PRODUCER_FENCED
+        # The end of the transaction took the present epoch for its markers. A marker that is still
+        # on the way must not end the next transaction of the producer (KIP-890): it needs another.
+    last = NO_EPOCH if expected is None else expected
+    if before.is_exhausted:
         if asked.fresh_id is None:
             return NEEDS_PRODUCER_ID
-        after = before.initialised(asked.fresh_id, 0, asked.timeout_ms, now_ms)
-        return Initialised(after, NO_EPOCH if expected_epoch is None else expected_epoch)
-    if goes_on and before.producer_epoch not in (NO_EPOCH, expected_epoch):
-        if expected_epoch != last_epoch or last_epoch == NO_EPOCH:
-            return ErrorCode.PRODUCER_FENCED
-        # A repetition: the first answer was lost.
-        epoch, last = before.producer_epoch, last_epoch
-    else:
-        epoch, last = before.producer_epoch + 1, before.producer_epoch if goes_on else NO_EPOCH
+        return Initialised(before.initialised(asked.fresh_id, 0, asked.timeout_ms, now_ms), last)
+    epoch = before.producer_epoch + 1
     return Initialised(
         before.initialised(before.producer_id, epoch, asked.timeout_ms, now_ms), last
     )

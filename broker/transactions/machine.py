@@ -183,6 +183,10 @@ class TransactionMachine:
                     lambda code, _: reply(ticket, m.EndTxnResponse(error_code=code)),
                 )
 
+    def open_transactions(self) -> list[Transaction]:
+        """Those that are ongoing or prepared."""
+        return [self.transactions[each] for each in (*self._ongoing, *self._prepared)]
+
     # Markers
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -49,16 +50,20 @@ class ConfluentProducer:
         self._producer.begin_transaction()
 
     def send(self, topic: str, partition: int, value: bytes) -> None:
-        errors: list[Any] = []
+        reports: list[Any] = []
 
         def delivered(error: Any, _: Any) -> None:
-            if error is not None:
-                errors.append(error)
+            reports.append(error)
 
         self._producer.produce(topic, value, partition=partition, on_delivery=delivered)
-        self._producer.flush(TIMEOUT_S)
-        if errors:
-            raise KafkaException(errors[0])
+        # Not flush: when a producer is fenced, flush calls `delivered` after the fatal error was
+        # set as Python's exception, and ends with a SystemError (confluent-kafka 2.16).
+        deadline = time.monotonic() + TIMEOUT_S
+        while not reports and time.monotonic() < deadline:
+            self._producer.poll(0.1)
+        assert reports, f"no report of a record in {TIMEOUT_S} s"
+        if reports[0] is not None:
+            raise KafkaException(reports[0])
 
     def commit(self) -> None:
         self._producer.commit_transaction(TIMEOUT_S)

@@ -89,8 +89,8 @@ def during_its_own_transaction(talk: Talk) -> None:
     add(talk, producer, topic.name, 0)
     talk.ask("an older epoch", **go_on(producer.with_epoch(5)))
     settle(talk, producer.transactional_id)
-    talk.ask("its own epoch", **go_on(producer))
-    talk.ask("the next one", **go_on(producer.with_epoch(1)))
+    given = talk.ask("its own epoch", **go_on(producer))
+    talk.ask("the next one", **go_on(producer.with_epoch(given.producer_epoch)))
 
 
 @story(INIT)

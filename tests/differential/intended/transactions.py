@@ -15,6 +15,12 @@ _USED_AGAIN = (
     " for a retry, and acknowledges a record that nobody will read."
 )
 
+_EPOCH_OF_MARKERS = (
+    "The coordinator has aborted the transaction of a producer that goes on. Kafka gives it the"
+    " epoch of the abort's markers; our broker gives it the next one, so that no marker that comes"
+    " late can end its next transaction."
+)
+
 ENTRIES = tuple(
     Intended(
         "end_txn", "error_code", _ABORTED, Kind.TRANSACTIONS, step, _SINCE_5,
@@ -31,5 +37,16 @@ ENTRIES = tuple(
         ("error_code", "NONE", "OUT_OF_ORDER_SEQUENCE_NUMBER"),
         ("base_offset", 0, -1),
         ("log_append_time_ms", "<time>", -1),
+    )
+) + tuple(
+    Intended(
+        "init_transactional", "producer_epoch", _EPOCH_OF_MARKERS, Kind.TRANSACTIONS, step,
+        range(3, 6), kafka=kafka, ours=kafka + 1,
+    )
+    for step, kafka in (
+        ("during_its_own_transaction/its own epoch", 1),
+        ("during_its_own_transaction/the next one", 2),
+        ("after_a_timeout/with its epoch", 1),
+        ("after_a_timeout/a new one", 2),
     )
 )  # fmt: skip

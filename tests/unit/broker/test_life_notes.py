@@ -13,13 +13,20 @@ from broker.log.log_directory import CLEAN_SHUTDOWN
 from broker.node import Node
 from broker.partition import Partition
 from broker.protocol.errors import KafkaError
-from tests.nodes import wait_until
+from tests.nodes import PATIENCE_S, wait_until
 from tests.unit.broker.api.nodes import create_topic, running_node
 from tests.unit.broker.led_partition import append
 
 
 def two_disks() -> dict[str, MemoryDisk]:
     return {"a": MemoryDisk(), "b": MemoryDisk()}
+
+
+async def wait_for_life(disk: MemoryDisk, expected: Life) -> None:
+    """Disks are written to one after the other."""
+    async with asyncio.timeout(PATIENCE_S):
+        while await read_life(disk, "monday") != expected:  # noqa: ASYNC110 - no event says so
+            await asyncio.sleep(0.002)
 
 
 async def fail_to_flush(node: Node, disk: MemoryDisk, error: int = errno.EIO) -> Partition:
@@ -108,7 +115,7 @@ async def test_a_life_is_vouched_for_again_when_all_its_logs_are_back() -> None:
         await wait_until(lambda: not node.role.life_notes.is_taken_back)
         assert node.role.broker_epoch == epoch
         for disk in disks.values():
-            assert await read_life(disk, "monday") == Life(epoch, is_unharmed=True)
+            await wait_for_life(disk, Life(epoch, is_unharmed=True))
 
 
 async def test_a_full_disk_casts_no_doubt() -> None:

@@ -25,6 +25,8 @@ from broker.coordination.shard import Shard, ShardState
 from broker.coordination.surroundings import ShardSettings, Surroundings
 from broker.groups.group import GroupClient
 from broker.groups.machine import GroupMachine
+from broker.groups.offsets import NO_TOPIC_ID
+from broker.groups.read_offsets import ReadOffsets
 from broker.groups.settings import GroupSettings
 from broker.log.truncation import truncate_to
 from broker.protocol import messages as m
@@ -221,14 +223,13 @@ class Story:
             topics=[topic],
         )
 
-        def words(answer: m.OffsetFetchResponseGroup) -> str:
-            if answer.error_code:
-                return ErrorCode(answer.error_code).name
+        def words(found: ReadOffsets) -> str:
+            if found.code:
+                return found.code.name
+            offsets = {each: found.find(TOPIC, NO_TOPIC_ID, int(each)).offset for each in indexes}
             return " ".join(
-                f"{each.partition_index}={each.committed_offset}"
-                if each.committed_offset >= 0
-                else f"{each.partition_index} has none"
-                for each in answer.topics[0].partitions
+                f"{each}={offset}" if offset >= 0 else f"{each} has none"
+                for each, offset in offsets.items()
             )
 
         return lambda machine, ticket, now: machine.offset_fetch(ticket, body), words

@@ -7,6 +7,7 @@ from typing import Any
 
 from broker.api.offset_commit import offset_commit
 from broker.api.offset_fetch import offset_fetch
+from broker.api.portions import PORTION
 from broker.disk.memory import MemoryDisk
 from broker.protocol import messages as m
 from broker.protocol.apis import ApiKey
@@ -123,6 +124,38 @@ async def test_several_groups_are_fetched_at_once_by_topic_ids() -> None:
         gone = (-1, ErrorCode.UNKNOWN_TOPIC_ID)
         assert told == [[(5, 0), (-1, 0)], [gone, gone]]
         assert [topic.topic_id for topic in second.topics] == [topic_id]
+
+
+async def test_more_groups_than_are_asked_at_once_are_answered_in_their_order() -> None:
+    async with running_node(ONE_PARTITION) as node:
+        await create_topic(node, "t")
+        await coordinator_is_ready(node)
+        assert await commit(node, 5, "g1") == 0
+        assert await commit(node, 6, f"g{2 * PORTION}") == 0
+        names = [f"g{each}" for each in range(2 * PORTION + 1)]
+        topic = m.OffsetFetchRequestTopics(name="t", partition_indexes=[0])
+        body = m.OffsetFetchRequest(
+            groups=[m.OffsetFetchRequestGroup(group_id=each, topics=[topic]) for each in names]
+        )
+        groups = (await offset_fetch(node, ask(ApiKey.OFFSET_FETCH, body, 9))).groups
+        assert [each.group_id for each in groups] == names
+        offsets = {each.group_id: each.topics[0].partitions[0].committed_offset for each in groups}
+        assert {name: each for name, each in offsets.items() if each >= 0} == {
+            "g1": 5,
+            f"g{2 * PORTION}": 6,
+        }
+
+
+async def test_the_form_of_one_group_names_all_its_topics_if_none_is_named() -> None:
+    async with running_node(ONE_PARTITION) as node:
+        await create_topic(node, "t")
+        await coordinator_is_ready(node)
+        assert await commit(node, 5) == 0
+        body = m.OffsetFetchRequest(group_id="g", topics=None)
+        answer = await offset_fetch(node, ask(ApiKey.OFFSET_FETCH, body, 7))
+        [topic] = answer.topics
+        [part] = topic.partitions
+        assert (topic.name, part.partition_index, part.committed_offset) == ("t", 0, 5)
 
 
 async def test_who_coordinates_nothing_says_so_in_every_form() -> None:

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from broker.api.add_partitions_to_txn import add_partitions_to_txn
 from broker.api.list_transactions import list_transactions
+from broker.api.portions import PORTION
 from broker.disk.memory import MemoryDisk
 from broker.metadata.internal_topics import INTERNAL_TOPICS, TRANSACTIONS_TOPIC
 from broker.node import Node
@@ -129,6 +131,30 @@ async def test_a_client_cannot_add_a_topic_of_the_brokers() -> None:
             assert await client.add(0, topic=topic) == [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
         assert (await client.described()).transaction_state == "Empty"
         assert await client.add_for(0, topic=TRANSACTIONS_TOPIC) == [ErrorCode.NONE]
+
+
+async def test_more_transactions_than_are_asked_at_once_are_answered_in_their_order() -> None:
+    async with client_of_a_node() as (node, client):
+        names = [f"x{each}" for each in range(2 * PORTION)] + [client.transactional_id, ""]
+        body = m.AddPartitionsToTxnRequest(
+            transactions=[
+                m.AddPartitionsToTxnTransaction(
+                    transactional_id=each,
+                    producer_id=client.producer_id,
+                    producer_epoch=client.epoch,
+                    topics=[m.AddPartitionsToTxnTopic(name="t", partitions=[0])],
+                )
+                for each in names
+            ]
+        )
+        answer = await add_partitions_to_txn(node, ask(ApiKey.ADD_PARTITIONS_TO_TXN, body, 5))
+        results = answer.results_by_transaction
+        assert [each.transactional_id for each in results] == names
+        codes = [
+            each.topic_results[0].results_by_partition[0].partition_error_code for each in results
+        ]
+        assert codes[-2:] == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
+        assert ErrorCode.NONE not in codes[:-2]
 
 
 async def test_verification_adds_nothing() -> None:

@@ -75,6 +75,80 @@ async def test_a_handler_of_a_wide_request_pauses(key: ApiKey) -> None:
         assert [part.partition_index for part in topic.partitions] == list(range(WIDE))
 
 
+def offsets_of_topics(by_id: bool) -> m.OffsetFetchRequest:
+    if not by_id:
+        return m.OffsetFetchRequest(
+            group_id="g", topics=[m.OffsetFetchRequestTopic(name="t")] * WIDE
+        )
+    topics = [m.OffsetFetchRequestTopics(topic_id=b"?" * 16)] * WIDE
+    return m.OffsetFetchRequest(groups=[m.OffsetFetchRequestGroup(group_id="g", topics=topics)])
+
+
+def quorums(topics: int, partitions: int) -> m.DescribeQuorumRequest:
+    parts = [m.DescribeQuorumRequestPartitionData()] * partitions
+    return m.DescribeQuorumRequest(
+        topics=[m.DescribeQuorumRequestTopicData(topic_name="t", partitions=parts)] * topics
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "body"),
+    [
+        (ApiKey.OFFSET_FETCH, 1, offsets_of_topics(by_id=False)),
+        (ApiKey.OFFSET_FETCH, 10, offsets_of_topics(by_id=True)),
+        (
+            ApiKey.OFFSET_FETCH,
+            10,
+            m.OffsetFetchRequest(groups=[m.OffsetFetchRequestGroup(group_id="g")] * WIDE),
+        ),
+        (
+            ApiKey.ADD_PARTITIONS_TO_TXN,
+            5,
+            m.AddPartitionsToTxnRequest(transactions=[m.AddPartitionsToTxnTransaction()] * WIDE),
+        ),
+        (
+            ApiKey.ADD_PARTITIONS_TO_TXN,
+            3,
+            m.AddPartitionsToTxnRequest(
+                v3_and_below_topics=[m.AddPartitionsToTxnTopic(name="t")] * WIDE
+            ),
+        ),
+        (
+            ApiKey.DESCRIBE_TRANSACTIONS,
+            0,
+            m.DescribeTransactionsRequest(transactional_ids=["x"] * WIDE),
+        ),
+        (ApiKey.DESCRIBE_GROUPS, 6, m.DescribeGroupsRequest(groups=["g"] * WIDE)),
+        (ApiKey.DESCRIBE_QUORUM, 2, quorums(WIDE, 0)),
+        (ApiKey.DESCRIBE_QUORUM, 2, quorums(1, WIDE)),
+    ],
+)
+async def test_a_handler_pauses_for_elements_that_cannot_be_found(
+    key: ApiKey, version: int, body: object
+) -> None:
+    async with unconnected_node() as node:
+        request = ask(key, body, version)
+        request.breather = Breather()
+        answer = asyncio.ensure_future(API_TABLE[key].handler(node, request))
+        pauses = 0
+        while not answer.done():
+            await asyncio.sleep(0)
+            pauses += 1
+        await answer
+        assert pauses >= WIDE // CALLS_PER_SLICE
+
+
+async def test_a_sentence_about_a_quorum_is_not_repeated_for_every_partition() -> None:
+    async with running_node() as node, wire(node) as client:
+        answer = await client.ask(ApiKey.DESCRIBE_QUORUM, 2, quorums(1, WIDE))
+        [topic] = answer.topics
+        assert {each.error_code for each in topic.partitions} == {
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        }
+        assert len(topic.partitions) == WIDE
+        assert 0 < sum(each.error_message is not None for each in topic.partitions) < 1000
+
+
 async def test_one_element_too_many_closes_the_connection_with_a_line_that_says_why(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
