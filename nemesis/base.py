@@ -85,7 +85,7 @@ def _nothing_read() -> Mapping[str, int]:
     return {}
 
 
-def _not_told(fault: Fault, node: Node) -> None:
+def _not_told(fault: Fault, what: Node | Mapping[str, int]) -> None:
     pass
 
 
@@ -113,6 +113,8 @@ class Scene:
     """By key (`t-0`), the offset below which no client reads again."""
     on_back: Callable[[Fault, Node], None] = _not_told
     """Called when a node runs again while the fault that took it down continues."""
+    on_answers: Callable[[Fault, Mapping[str, int]], None] = _not_told
+    """Called with the answers to the requests that a message fault hit, before it is healed."""
     damaged: set[str] = field(default_factory=set)
     """Nodes that lost data and are not back in every ISR."""
     unsafe_faults: bool = False

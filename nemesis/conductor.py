@@ -31,6 +31,8 @@ Note = Callable[[str, Any], None]
 WHAT_CLUSTERS_DO = (EnvironmentFailure, OSError)
 """Errors expected from a cluster under faults; they are recorded and never crash the run."""
 _LOOK_AGAIN_MS = 500.0
+_LATE_MS = 1000.0
+"""Lateness that is no reason to skip a short fault."""
 _HEAL_ATTEMPTS = 3
 _HEAL_AGAIN_AFTER_S = 2.0
 
@@ -47,6 +49,7 @@ class Conductor:
         """`ground` is None for a stored schedule."""
         self.scene = scene
         scene.on_back = self._write_back
+        scene.on_answers = self._write_answers
         self._ground = ground
         self.outcomes: list[FaultOutcome] = []
         """One for every fault begun, and one for every moment without a fault."""
@@ -167,6 +170,12 @@ class Conductor:
     async def _fault(self, nemesis: Nemesis, fault: Fault, *, is_played: bool = False) -> None:
         await self._sleep_until(fault.at_ms)
         outcome = FaultOutcome(nemesis=nemesis.name, moment=fault.name, fault=fault)
+        late_ms = self._now_ms() - fault.at_ms
+        if fault.for_ms is not None and late_ms > max(fault.for_ms, _LATE_MS):
+            # The load may be over: a fault that begins now would be healed unnoticed.
+            outcome.was_alone = not self.scene.in_force
+            self._skip(outcome, f"it was due {late_ms / 1000:.1f} s before and would be over")
+            return
         self.outcomes.append(outcome)
         self.scene.begin(fault)
         self._menders[fault.name] = nemesis
@@ -241,6 +250,10 @@ class Conductor:
 
     def _write_back(self, fault: Fault, node: Node) -> None:
         self._write("back", self._menders[fault.name].name, {"fault": fault.name, "back": node})
+
+    def _write_answers(self, fault: Fault, answers: Mapping[str, int]) -> None:
+        name = self._menders[fault.name].name
+        self._write("answered", name, {"fault": fault.name, "answers": dict(answers)})
 
     async def heal_all(self) -> None:
         """Heal every fault, start every node and verify; what remains is a doubt.

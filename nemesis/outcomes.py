@@ -34,7 +34,7 @@ class FaultOutcome:
     missed: str = ""
     """Reason why it did not take hold."""
     skipped: str = ""
-    """Reason why there was no target."""
+    """Reason why there was no target, or no time left."""
     was_alone: bool = True
     """Whether no other fault was in force that could have been the reason."""
     not_healed: str = ""

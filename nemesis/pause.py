@@ -25,9 +25,17 @@ class Pauses(OfProcesses):
         node, process = fault.node, the(scene.cluster.process)
         if not await process.is_running(node):
             raise NothingToStrikeError(f"{node} cannot be paused: it is down")
-        await process.pause(node)
-        if not await process.is_paused(node):
-            raise FaultMissedError(f"{node} still runs after it was paused")
+        try:
+            await process.pause(node)
+            if not await process.is_paused(node):
+                raise FaultMissedError(f"{node} still runs after it was paused")
+        except FaultMissedError:
+            # Faults of other nemeses are injected side by side; a kill may come in between.
+            if not scene.is_held_down(node, but=fault):
+                raise
+            raise NothingToStrikeError(
+                f"{node} cannot be paused: another fault took it down meanwhile"
+            ) from None
         return f"every thread of {node} is stopped"
 
     async def heal(self, scene: Scene, fault: Fault) -> None:

@@ -6,7 +6,7 @@ An edge from n1 to n2 means that packets of n1 arrive at n2. All functions are p
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import permutations
+from itertools import islice, permutations
 from random import Random
 from typing import TypeAlias
 
@@ -17,6 +17,9 @@ from harness.schedule.faults import CLIENTS
 from nemesis.targets import majority_of
 
 Graph: TypeAlias = nx.DiGraph
+
+_GROUPS_TRIED = 10_000
+"""Bound on the groups of nodes to look at; a cut of many disjoint pairs has exponentially many."""
 
 
 def complete(hosts: Iterable[Node]) -> Graph:
@@ -100,6 +103,21 @@ def without(hosts: Iterable[Node], links: Iterable[Link]) -> Graph:
     graph = complete(hosts)
     graph.remove_edges_from(links)
     return graph
+
+
+def leaves_a_majority(
+    nodes: Sequence[Node], cut: Iterable[Collection[Node]], struck: Collection[Node]
+) -> bool:
+    """Whether more than half of the nodes are not struck and reach each other in both directions.
+
+    `cut` are pairs of hosts whose link is cut in one direction or both. A bridge leaves such a
+    majority, its middle and one half. A ring of majorities leaves none: each node reaches a
+    majority, but not one whose nodes all reach each other.
+    """
+    graph = nx.complete_graph([node for node in nodes if node not in struck])
+    graph.remove_edges_from(tuple(pair) for pair in cut if len(pair) == 2)
+    groups = islice(nx.find_cliques(graph), _GROUPS_TRIED)
+    return any(2 * len(group) > len(nodes) for group in groups)
 
 
 def cut_links(graph: Graph) -> tuple[Link, ...]:

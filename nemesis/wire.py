@@ -99,8 +99,11 @@ class WireFaults:
 
     async def heal(self, scene: Scene, fault: Fault) -> None:
         """The last wire fault heals all, because a removed fault cannot be added again by name."""
+        wire = the(scene.cluster.wire)
+        if answers := await wire.answers(fault.name):
+            scene.on_answers(fault, answers)
         if not scene.others(fault, TamperMessages):
-            await the(scene.cluster.wire).heal()
+            await wire.heal()
 
 
 def _shown(fault: TamperMessages) -> str:

@@ -6,8 +6,10 @@
 The schedule delays one EndTxn request, a commit. The client gives it up after 2 s and sends it
 again, which succeeds. The first one arrives while the producer is in its next transaction, which it
 will abort. Under the classic protocol of transactions both have the same epoch, so the late request
-commits that one (KAFKA-17754). Without --protocol-versions the client speaks protocol 2, and the
-late request is refused.
+commits that one (KAFKA-17754): readers see records of a transaction that its producer aborted, and
+the contract allows it. Without --protocol-versions the client speaks protocol 2. The same late
+commit has the epoch of a transaction that is over, and the coordinator refuses it. The row
+`answered-wire` of the history shows how the late request was answered: NONE or PRODUCER_FENCED.
 """
 
 from collections.abc import Sequence

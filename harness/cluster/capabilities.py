@@ -224,6 +224,10 @@ class Wire(Protocol):
         """How many messages it took hold of. While that is 0 the fault has proved nothing."""
         ...
 
+    async def answers(self, name: str) -> dict[str, int]:
+        """How brokers answered the requests that it took hold of, by the name of the error."""
+        ...
+
     async def heal(self) -> None:
         """No message is touched any more; the counts stay."""
         ...

@@ -78,6 +78,10 @@ class ProxiedWire:
     async def hits(self, name: str) -> int:
         return int((await self._tell({"hits": name}))["hits"])
 
+    async def answers(self, name: str) -> dict[str, int]:
+        answers: dict[str, int] = (await self._tell({"answers": name}))["answers"]
+        return answers
+
     async def heal(self) -> None:
         while self._in_force:
             await self._tell({"remove": self._in_force[-1]})

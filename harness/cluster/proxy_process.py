@@ -8,6 +8,7 @@ answers each line with one:
     {"add": {...}}                      a message fault
     {"remove": "name"}
     {"hits": "name"}                    answered by {"hits": 3}
+    {"answers": "name"}                 answered by {"answers": {"NONE": 2, "PRODUCER_FENCED": 1}}
 
 At the end of its input it ends, and every connection with it.
 """
@@ -64,6 +65,8 @@ class ProxyProcess:
                 self._proxy.add(fault_from_json(fault))
             case {"remove": name}:
                 self._proxy.remove(name)
+            case {"answers": name}:
+                return {"answers": self._proxy.answers(name)}
             case {"hits": name}:
                 if name not in self._proxy.known:
                     raise MessageFaultError(f"there never was a fault called {name!r}")

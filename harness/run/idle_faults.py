@@ -1,15 +1,18 @@
 """Whether a run wrote anything while its faults were in force.
 
 A fault during which nothing was acknowledged shows that nothing was lost before or after it, and
-nothing about the time in between, which is what the fault was for. That is no doubt where the fault
-left no majority of the nodes alone: such a cluster may refuse everything, and what counts is what
-it remembers. Nor is it one where the faults struck clients, which write nothing while they are
-killed or paused, or where the faults were too short for the load.
+nothing about the time in between, which is what the fault was for. That is no doubt where the
+faults of that moment together left no majority of the nodes alone: such a cluster may refuse
+everything, and what counts is what it remembers. A partition strikes the nodes outside the largest
+group of nodes that still reach each other, not every node that one of its links names. It is no
+doubt either where clients were struck, which write nothing while they are killed, paused or cut
+off, or where the faults were too short for the load.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +21,9 @@ from harness.cluster.capabilities import Node
 from harness.doubts import Doubt, DoubtKind
 from harness.history.op import Op
 from harness.run.survived import count_within, strokes_of
-from reports.faults import bands
+from harness.schedule.faults import CLIENTS
+from nemesis.topology import leaves_a_majority
+from reports.faults import Band, bands
 
 _DUE_MIN = 20
 """Writes that would have been acknowledged in the time of the faults, at the rate of the rest."""
@@ -35,22 +40,50 @@ def idle_under_faults(
     strokes = strokes_of(rows, end_ns)
     if not strokes or not len(written_ns) or count_within(written_ns, list(strokes.values())):
         return []
-    idle_rightly = {
-        band.name
-        for band in bands(rows, nodes, end_ns)
-        if band.clients or 2 * sum(band.strikes(node) for node in nodes) >= len(nodes)
+    found = bands(rows, nodes, end_ns)
+    # The proof of a cut link is a measurement that takes seconds on a busy machine, while the link
+    # is already cut. Other faults are proven when they act.
+    force = {
+        each.name: (each.begin_ns if each.links else strokes[each.name].hold_ns, each.end_ns)
+        for each in found
+        if each.name in strokes
     }
-    serving = [each for name, each in strokes.items() if name not in idle_rightly]
-    force_s = _covered_s([(each.hold_ns, each.end_ns) for each in serving])
+    serving = _serving(found, force, nodes)
+    force_s = sum(end_ns - begin_ns for begin_ns, end_ns, _ in serving) / 1e9
     span = (int(written_ns.min()), int(written_ns.max()))
-    all_s = _covered_s([(each.hold_ns, each.end_ns) for each in strokes.values()], *span)
-    calm_s = (span[1] - span[0]) / 1e9 - all_s
+    calm_s = (span[1] - span[0]) / 1e9 - _covered_s(force.values(), *span)
     due = len(written_ns) * force_s / calm_s if calm_s > 0 else 0.0
     if due < _DUE_MIN:
         return []
-    kinds = ", ".join(sorted({each.kind for each in serving}))
+    kinds = ", ".join(sorted({strokes[name].kind for *_, names in serving for name in names}))
     detail = f"in {force_s:.1f} s, in which {due:,.0f} would be usual"
     return [Doubt(DoubtKind.NO_WRITES_IN_FAULTS, kinds, detail)]
+
+
+def _serving(
+    found: Sequence[Band], force: dict[str, tuple[int, int]], nodes: Sequence[Node]
+) -> list[tuple[int, int, list[str]]]:
+    """Times in which faults were in force (their names) that left clients and a majority alone."""
+    edges = sorted(
+        {edge for span in force.values() for edge in span}
+        | {edge for each in found for edge in (each.begin_ns, each.end_ns)}
+    )
+    serving = []
+    for begin_ns, end_ns in pairwise(edges):
+        names = [name for name, span in force.items() if span[0] <= begin_ns and end_ns <= span[1]]
+        present = [each for each in found if each.begin_ns <= begin_ns and end_ns <= each.end_ns]
+        if names and _leaves_enough_alone(present, nodes):
+            serving.append((begin_ns, end_ns, names))
+    return serving
+
+
+def _leaves_enough_alone(present: Sequence[Band], nodes: Sequence[Node]) -> bool:
+    if any(each.clients for each in present):
+        return False
+    links = {link for each in present for link in each.links}
+    unreachable = {node for link in links if CLIENTS in link for node in link - {CLIENTS}}
+    struck = {node for each in present for node in each.nodes} | unreachable
+    return leaves_a_majority(nodes, links, struck)
 
 
 def _covered_s(spans: Iterable[tuple[int, int]], from_ns: int = 0, to_ns: int = 2**63) -> float:

@@ -27,6 +27,9 @@ class PlaceWire:
     async def hits(self, name: str) -> int:
         return self._faults.hits(name)
 
+    async def answers(self, name: str) -> dict[str, int]:
+        return self._faults.answers(name)
+
     async def heal(self) -> None:
         while self._added:
             name = self._added.pop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ from broker.protocol.schema import Struct
 from broker.protocol.schema_text import schema
 from harness.wire.message import Message
 
+_NAMES = {int(each): each.name for each in ErrorCode}
 _ERROR = ("error_code", "partition_error_code")
 
 
@@ -21,6 +23,16 @@ def can_carry_error(reply: Message) -> bool:
         return False
     body, version = reply.decode()
     return _count(body, _reply_places(reply.api_key, version)) > 0
+
+
+def errors_in(reply: Message) -> tuple[str, ...]:
+    """Names of the errors in a reply, each once; NONE alone if it has no other."""
+    if reply.body is None:
+        return ()
+    body, version = reply.decode()
+    codes = set(_codes(body, _reply_places(reply.api_key, version)))
+    names = sorted(_name_of(code) for code in codes if code)
+    return tuple(names) if names or not codes else (ErrorCode.NONE.name,)
 
 
 def error_reply(reply: Message, code: ErrorCode) -> bytes:
@@ -61,6 +73,19 @@ def _count(value: Any, places: _Places) -> int:
     return len(places.errors) + sum(
         _count(each, inner) for name, inner in places.inner for each in _each(getattr(value, name))
     )
+
+
+def _codes(value: Any, places: _Places) -> Iterator[int]:
+    for name in places.errors:
+        yield getattr(value, name)
+    for name, inner in places.inner:
+        for each in _each(getattr(value, name)):
+            yield from _codes(each, inner)
+
+
+def _name_of(code: int) -> str:
+    """A broker of a later version may know errors that we do not."""
+    return _NAMES.get(code, f"error {code}")
 
 
 def _put(value: Any, places: _Places, code: ErrorCode) -> None:

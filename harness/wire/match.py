@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from broker.protocol.apis import ApiKey
 from broker.protocol.errors import ErrorCode
 from broker.protocol.schema_text import schema
-from harness.wire.error_reply import can_carry_error, error_reply
+from harness.wire.error_reply import can_carry_error, error_reply, errors_in
 from harness.wire.message import Direction, Message
 from harness.wire.names import TopicNameOf
 from harness.wire.topic_ids import TopicIds
@@ -105,6 +106,8 @@ class Matcher:
     group: str | None = None
     topic: str | None = None
     partition: int | None = None
+    committed: bool | None = None
+    """Of an EndTxn: whether it commits or aborts."""
     nth: int | None = None
     """Passes over the first n - 1 messages that match the rest; counted for each fault.
 
@@ -120,6 +123,10 @@ class Matcher:
         if self.direction not in (None, "request", "reply"):
             raise MessageFaultError(
                 f"direction is {self.direction!r}", hint="try 'request' or 'reply'"
+            )
+        if self.committed is not None and self.api_keys != (ApiKey.END_TXN,):
+            raise MessageFaultError(
+                "only an EndTxn says whether it commits", hint="match api 'EndTxn', too"
             )
         if self.nth is not None and self.nth < 1:
             raise MessageFaultError(
@@ -163,6 +170,10 @@ class Matcher:
             return False
         if group is not None and group not in message.names.groups:
             return False
+        if self.committed is not None:
+            asked = message if message.is_request else message.request
+            if asked is None or asked.body is None or asked.body.committed != self.committed:
+                return False
         if self.topic is None and self.partition is None:
             return True
         return message.names.has_topic(self.topic, self.partition, topic_name_of)
@@ -214,6 +225,8 @@ class FaultCount:
 
     matched: int = 0
     hit: int = 0
+    answers: Counter[str] = field(default_factory=Counter)
+    """How brokers answered the requests that it hit: errors by name, NONE for success."""
 
 
 class MessageFaults:
@@ -261,6 +274,8 @@ class MessageFaults:
         """
         if self._asks_for_topics:
             self._topic_ids.learn(message)
+        if message.request is not None and message.request.hit_by:
+            self._note_answer(message, message.request)
         faults = self._by_api.get(message.api_key, self._for_any_api)
         if not faults or message.is_surplus:
             return ()
@@ -272,6 +287,19 @@ class MessageFaults:
     def hits(self, name: str) -> int:
         """How many messages the fault has taken hold of."""
         return self._counts[name].hit
+
+    def answers(self, name: str) -> dict[str, int]:
+        """How brokers answered the requests that the fault hit, by the name of the error.
+
+        A request that was dropped has no answer. One that was duplicated has that to the original.
+        Empty for a fault that was never added.
+        """
+        return dict(self._counts.get(name, FaultCount()).answers)
+
+    def _note_answer(self, reply: Message, request: Message) -> None:
+        for error in errors_in(reply):
+            for name in request.hit_by:
+                self._counts[name].answers[error] += 1
 
     def _topic_name_of(self, topic_id: bytes) -> str | None:
         return self._given_name_of(topic_id) or self._topic_ids.name_of(topic_id)
@@ -290,6 +318,8 @@ class MessageFaults:
         if self._number(fault, count, message) < (fault.matcher.nth or 1):
             return False
         count.hit += 1
+        if message.is_request:
+            message.hit_by += (fault.name,)
         return True
 
     def _number(self, fault: MessageFault, count: FaultCount, message: Message) -> int:

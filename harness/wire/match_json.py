@@ -25,6 +25,7 @@ from harness.wire.match import (
 from harness.wire.message import name_of_api
 
 _NUMBERS = ("partition", "nth")
+_BOOLEANS = ("committed",)
 _KINDS = ("delay", "drop", "duplicate", "error")
 
 
@@ -96,6 +97,10 @@ def _matcher(data: Any, where: str) -> Matcher:
     for name, value in known.items():
         if name in _NUMBERS:
             _whole_number(value, name, where)
+        elif name in _BOOLEANS:
+            if not isinstance(value, bool):
+                hint = "it takes true or false"
+                raise MessageFaultError(f"{name} is {value!r}", where=where, hint=hint)
         elif name != "api":
             _string(known, name, where)
         elif not _are_apis(value if isinstance(value, list) else [value]):

@@ -40,6 +40,8 @@ class Message:
     """Of a reply: what it answers."""
     is_surplus: bool = False
     """A reply to a copy of a request that we made ourselves: its client must not see it."""
+    hit_by: tuple[str, ...] = ()
+    """Of a request: names of the message faults that took hold of it."""
     session_topics: Topics | None = None
     """Of a fetch in a session: what it reads, though it may name little of that itself."""
     _body: Any = field(default=_UNREAD, repr=False)

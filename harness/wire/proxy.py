@@ -86,6 +86,9 @@ class Proxy:
     def hits(self, name: str) -> int:
         return self._faults.hits(name)
 
+    def answers(self, name: str) -> dict[str, int]:
+        return self._faults.answers(name)
+
     async def _accept(self, front: _Front) -> None:
         loop = asyncio.get_running_loop()
         while True:

@@ -21,6 +21,9 @@ WINDOW_BYTES = 512 << 10
 """So much may wait in a line before its sender has to wait, too."""
 
 _LINGER_NOT = struct.pack("ii", 1, 0)
+_END_AFTER_S = 0.5
+"""Time between a delayed message and the end of its stream. A broker that reads both at once obeys
+the request and sends no reply, so nothing would show how it answered."""
 _OVER: bytes | None = None
 """In a line: the sender has closed its half, nothing follows."""
 
@@ -166,6 +169,8 @@ class _Way:
         rest = self._frames.rest()
         if rest:
             self._offer(rest)
+        if self._line:
+            self._due_s += _END_AFTER_S
         self._put(_OVER, 0.0)
 
     def hold_back(self, is_full: bool) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from random import Random
 
 import pytest
 
 from harness.cluster.errors import NoAnswerError
 from harness.doubts import sentence_of
+from harness.schedule.faults import Fault
+from nemesis.base import Moment, Scene
 from nemesis.kill import Kills
 from tests.unit.nemesis.scenes import Stage, a_moment, on_stage
 from tests.unit.nemesis.test_conductor import conductor_of
@@ -68,3 +71,37 @@ async def test_a_skipped_moment_is_noted_by_the_name_of_its_nemesis_alone(stage:
     conductor = conductor_of(stage, "kill@n7")
     await conductor.strike([a_moment("kill@n7", for_ms=100.0)])
     assert [f for f, _ in stage.notes] == ["start-kill"]
+
+
+@pytest.mark.parametrize(("takes_s", "is_late"), [(2, False), (6, True)])
+def test_a_fault_whose_time_is_over_before_it_begins_is_skipped(
+    takes_s: int, is_late: bool
+) -> None:
+    """A machine that is too slow would inject it after the load, and heal it at once."""
+    choose = Kills.choose
+
+    async def slowly(self: Kills, scene: Scene, moment: Moment, dice: Random) -> tuple[Fault, ...]:
+        await asyncio.sleep(takes_s)
+        return await choose(self, scene, moment, dice)
+
+    @on_stage(3)
+    async def story(stage: Stage) -> None:
+        conductor = conductor_of(stage, "kill:n2")
+        with pytest.MonkeyPatch.context() as sabotage:
+            sabotage.setattr(Kills, "choose", slowly)
+            await conductor.strike([a_moment("kill:n2", at_ms=1000.0, for_ms=5000.0)])
+        (outcome,) = conductor.outcomes
+        assert bool(outcome.proof) != is_late
+        assert stage.scene.in_force == {}
+        doubt = "kill:n2 injected no fault: it was due 6.0 s before and would be over"
+        assert [*map(sentence_of, conductor.doubts)] == ([doubt] if is_late else [])
+        assert [fault.name for fault in conductor.faults] == ["kill:n2 1/n2"]
+
+    story()
+
+
+@on_stage(3)
+async def test_a_short_fault_may_be_late(stage: Stage) -> None:
+    conductor = conductor_of(stage, "kill:n2")
+    await conductor.strike([a_moment("kill:n2", at_ms=-900.0, for_ms=10.0)])
+    assert conductor.doubts == []

@@ -104,6 +104,30 @@ async def test_a_pause_that_stops_nobody_is_missed(stage: Stage) -> None:
     await named("pause").heal(stage.scene, dead)
 
 
+@on_stage(3)
+async def test_a_pause_is_skipped_if_a_kill_comes_in_between(stage: Stage) -> None:
+    scene, suspend = stage.scene, NodeProcess.pause
+    kill, pause = (kind(name=kind.__name__, at_ms=0.0, node="n1") for kind in (Kill, Pause))
+    scene.in_force |= {each.name: each for each in (kill, pause)}
+
+    async def killed_first(process: NodeProcess) -> None:
+        await process.kill()
+        await suspend(process)
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(NodeProcess, "pause", killed_first)
+    try:
+        with pytest.raises(NothingToStrikeError, match="another fault took it down meanwhile"):
+            await named("pause").inject(scene, pause)
+        await stage.process.start("n1")
+        # Without a kill in force nobody knows why the process has ended.
+        scene.end(kill)
+        with pytest.raises(FaultMissedError, match="ended before it could be paused"):
+            await named("pause").inject(scene, pause)
+    finally:
+        patch.undo()
+
+
 # restart
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from harness.cluster.errors import FaultMissedError
@@ -24,6 +28,26 @@ async def test_every_action_meets_a_message(stage: Stage) -> None:
         assert proof.endswith(f"{fault.match['direction']}, {variant})")
         assert await stage.wire.hits(fault.name) > 0
         await mend(stage, text, [fault])
+
+
+@on_stage(3)
+async def test_answers_to_late_requests_are_told_when_they_are_healed(stage: Stage) -> None:
+    stage.keep_busy()
+    told: list[Any] = []
+    stage.scene.on_answers = lambda fault, answers: told.append((fault.name, dict(answers)))
+    late = TamperMessages(
+        name="late",
+        at_ms=0.0,
+        for_ms=5000.0,
+        match={"api": "Produce", "direction": "request"},
+        action={"kind": "delay", "seconds": 0.5},
+    )
+    await WireFaults().inject(stage.scene, late)
+    await asyncio.sleep(2)
+    await WireFaults().heal(stage.scene, late)
+    assert told == [("late", {"NONE": 1})]
+    await WireFaults().heal(stage.scene, replace(late, name="never injected"))
+    assert len(told) == 1
 
 
 @on_stage(3)

@@ -139,6 +139,39 @@ def test_the_nth_counts_only_what_matches_the_rest() -> None:
     assert faults.hits("late") == 1
 
 
+def test_a_commit_is_told_from_an_abort() -> None:
+    commit, abort = (
+        request(ApiKey.END_TXN, 5, m.EndTxnRequest(transactional_id="tx-7", committed=each))
+        for each in (True, False)
+    )
+    for wanted in (True, False):
+        faults = drop(api="EndTxn", committed=wanted)
+        assert [bool(faults.decide(each)) for each in (commit, abort)] == [wanted, not wanted]
+    answered = drop(api="EndTxn", direction="reply", committed=True)
+    watched = tracker()
+    for is_commit in (True, False):
+        asked = m.EndTxnRequest(transactional_id="tx-7", committed=is_commit)
+        watched.request(request_frame(ApiKey.END_TXN, 5, asked))
+        seen = watched.reply(reply_frame(ApiKey.END_TXN, 5, m.EndTxnResponse()))
+        assert bool(answered.decide(seen)) == is_commit
+    for api in (None, "Produce", ["EndTxn", "Produce"]):
+        with pytest.raises(MessageFaultError, match="only an EndTxn says whether it commits"):
+            Matcher(api=api, committed=True)
+
+
+def test_answers_to_requests_that_were_hit_are_counted_by_error() -> None:
+    matcher = Matcher(api="EndTxn", direction="request")
+    faults = MessageFaults([MessageFault("late", matcher, Delay(1), times=2)])
+    watched = tracker()
+    codes = (ErrorCode.PRODUCER_FENCED, ErrorCode.NONE, ErrorCode.INVALID_TXN_STATE)
+    for code in codes:  # the third one is not hit
+        faults.decide(watched.request(request_frame(ApiKey.END_TXN, 5, m.EndTxnRequest())))
+        answer = m.EndTxnResponse(error_code=int(code))
+        faults.decide(watched.reply(reply_frame(ApiKey.END_TXN, 5, answer)))
+    assert faults.answers("late") == {"PRODUCER_FENCED": 1, "NONE": 1}
+    assert faults.answers("never added") == {}
+
+
 def test_a_fault_stops_after_its_times() -> None:
     for times, nth, expected in ((1, None, "x..."), (2, 2, ".xx."), (None, 2, ".xxx")):
         fault = MessageFault("f", Matcher(nth=nth), Drop(), times=times)

@@ -29,6 +29,7 @@ FAULTS = [
         ReplaceByError(ErrorCode.NOT_COORDINATOR),
         times=None,
     ),
+    MessageFault("commit", Matcher(api="EndTxn", committed=False), Delay(2.5)),
     MessageFault("either", Matcher(api=("Heartbeat", "ConsumerGroupHeartbeat"), nth=2), Drop()),
 ]
 
@@ -72,6 +73,7 @@ def fault(**changes: Any) -> dict[str, Any]:
         ([fault(match={"topik": "t"})], "'f', match: unknown field 'topik'; known are api"),
         ([fault(match={"topic": 3})], "'f', match: topic is 3; it takes a string"),
         ([fault(match={"nth": "3"})], "'f', match: nth is '3'; it takes a whole number"),
+        ([fault(match={"api": "EndTxn", "committed": 1})], "committed is 1; it takes true or fa"),
         ([fault(match={"nth": 0})], "'f', match: nth is 0; the first"),
         ([fault(action={"kind": "explode"})], "'f', action: no action is called 'explode'; try"),
         ([fault(action="drop")], "'f', action: no action is called 'drop'"),

@@ -92,6 +92,17 @@ async def test_what_follows_a_delayed_message_waits_behind_it() -> None:
         assert play.broker.numbers == [3, 1, 2]
 
 
+async def test_the_answer_to_a_late_request_is_seen_though_its_client_is_gone() -> None:
+    async with stage() as play:
+        matcher = Matcher(api="Heartbeat", direction="request")
+        play.proxy.add(MessageFault("late", matcher, Delay(0.2)))
+        client = await play.client()
+        client.send(heartbeat(1))
+        client.writer.close()
+        await until(lambda: play.proxy.answers("late") == {"NONE": 1})
+        assert play.broker.numbers == [1]
+
+
 @pytest.mark.parametrize("after_s", [0.0, 0.05])
 async def test_the_copy_of_a_request_arrives_and_its_reply_goes_to_nobody(after_s: float) -> None:
     async with stage() as play:
