@@ -11,6 +11,7 @@ from checkers.contract import Clause, Contract
 from checkers.findings import Findings
 
 if TYPE_CHECKING:
+    from checkers.cuts.projection import Gone
     from checkers.log.facts import LogFacts
     from checkers.segments.replicas import Replica
     from checkers.stored import StoredHistory
@@ -35,9 +36,11 @@ class Evidence:
         replicas: tuple[Replica, ...] = (),
         calm: Mapping[str, Any] | None = None,
         facts: LogFacts | None = None,
+        gone: Gone | None = None,
     ) -> None:
         self.history = history
         self._facts = facts
+        self._gone = gone
         self.replicas = replicas
         """What brokers stored: the ground truth of a log."""
         self.calm = calm
@@ -50,7 +53,7 @@ class Evidence:
             from checkers.log.facts import LogFacts
             from checkers.stored import columns_of
 
-            self._facts = LogFacts(columns_of(self.history))
+            self._facts = LogFacts(columns_of(self.history), gone=self._gone)
         return self._facts
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from checkers.contract import Contract
 
 if TYPE_CHECKING:
+    from checkers.cuts.projection import Gone
     from checkers.segments.replicas import Replica
     from checkers.stored import StoredHistory
     from checkers.verdict import Verdict
@@ -33,6 +34,8 @@ class Question:
     """Configurations that a search may visit before it gives up and says so."""
     replicas: tuple[Replica, ...] = ()
     """What brokers have stored, the ground truth of a log."""
+    gone: Gone | None = None
+    """Records of a larger history that the given one is a part of (checkers/cuts)."""
 
 
 MODELS: dict[str, str] = {

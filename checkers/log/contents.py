@@ -110,7 +110,7 @@ def _two_values(facts: LogFacts, slot: int, spoken: list[tuple[int, int]]) -> Fi
         witness={
             "key": columns.key_of(key),
             "offset": offset,
-            "index": int(facts.slots.rank[slot]),
+            "index": facts.rank_at(slot, key),
             "values": [of_number(facts, number) for number in sorted(firsts)],
         },
     )

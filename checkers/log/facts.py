@@ -39,6 +39,7 @@ from checkers.parts import at_once, in_halves
 from harness.history import kinds
 
 if TYPE_CHECKING:
+    from checkers.cuts.projection import Gone
     from checkers.log.jumps import Jumps
 
 SEND, POLL = 1, 2
@@ -63,8 +64,10 @@ def _moves(columns: Columns) -> Ints8:
 
 
 class LogFacts:
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, *, gone: Gone | None = None) -> None:
+        """`gone`: records of a larger history that this one is a part of (checkers/cuts)."""
         self.columns = columns
+        self._gone = gone
         self.key_count = len(columns.history.keys)
         self.number = np.empty(columns.elements.op.size, np.int32)
         self.survey = survey(columns, self.key_count, self.number)
@@ -271,6 +274,25 @@ class LogFacts:
         if self._slot_offsets is not None:
             return int(self._slot_offsets[slot])
         return int(slot - self.shift[key])
+
+    def rank_at(self, slot: int, key: int) -> int:
+        """The rank of a slot in the log, and in that of the larger history if there is one."""
+        rank = int(self.slots.rank[slot])
+        if self._gone is None or rank < 0:
+            return rank
+        mine = range(int(self.slots.start[key]), int(self.slots.start[key + 1]))
+        held = np.flatnonzero(self.slots.held[mine.start : mine.stop] >= 0) + mine.start
+        kept = np.array([self.offset_at(one, key) for one in held.tolist()], np.int64)
+        offset = np.array([self.offset_at(slot, key)], np.int64)
+        return rank + int(self._gone.below(key, offset, kept)[0])
+
+    def rank_of(self, number: int) -> int:
+        """The rank of a value, by the last slot that it stands for; -1 if it is not in the log."""
+        rank, key = int(self.values.index[number]), int(self.values.key[number])
+        if self._gone is None or rank < 0:
+            return rank
+        begin, end = int(self.slots.start[key]), int(self.slots.start[key + 1])
+        return self.rank_at(begin + int(np.argmax(self.slots.rank[begin:end] == rank)), key)
 
     @cached_property
     def floors(self) -> Ints64:

@@ -140,12 +140,12 @@ def _findings(facts: LogFacts, jumps: Jumps, kind: int, type_: str, nothing: str
 
 
 def _told(facts: LogFacts, type_: str, before: int, after: int) -> Finding:
-    columns, index = facts.columns, facts.values.index
+    columns = facts.columns
     rows = [columns.row_of(element) for element in (before, after)]
     values = [columns.value_of(element) for element in (before, after)]
     offsets = [int(columns.elements.offset[element]) for element in (before, after)]
     key = int(columns.elements.key[after])
-    delta = int(index[facts.number[after]] - index[facts.number[before]])
+    delta = facts.rank_of(int(facts.number[after])) - facts.rank_of(int(facts.number[before]))
     ops = tuple(dict.fromkeys(columns.index_of(row) for row in rows))
     polled = type_.endswith(("skip", "poll")) and "send" not in type_
     verb = "polled" if polled else "sent"

@@ -33,7 +33,7 @@ def _examined(evidence: Evidence, contract: Contract) -> dict[str, Findings]:
 
 
 def kafka(history: History | StoredHistory, question: Question) -> Verdict:
-    evidence = Evidence(history, replicas=question.replicas)
+    evidence = Evidence(history, replicas=question.replicas, gone=question.gone)
     findings = _examined(evidence, question.contract)
     if question.replicas:
         findings[SEGMENTS] = all_checkers()[SEGMENTS].look(evidence, question.contract)

@@ -48,6 +48,7 @@ def transaction(process: int, *steps: Any, protocol: int | None = 1, end: str = 
 
 UNANSWERED = (["begin", "ok", 0], ["send", "_MSG_TIMED_OUT", 3000], ["abort", "ok", 5])
 SLOW = (["begin", "ok", 0], ["send", "ok", 4], ["abort", "ok", 2600])
+LATE_COMMIT = (["begin", "ok", 0], ["send", "ok", 48], ["commit", "ok", 2135])
 ANSWERED = (["begin", "ok", 0], ["send", "ok", 4], ["commit", "ok", 30])
 
 
@@ -55,7 +56,7 @@ def verdict(name: str, *operations: Any, contract: Contract | None = None) -> Ve
     return check(told(*operations), contract or Contract(), [name])[0]
 
 
-@pytest.mark.parametrize("steps", [UNANSWERED, SLOW])
+@pytest.mark.parametrize("steps", [UNANSWERED, SLOW, LATE_COMMIT])
 @pytest.mark.parametrize(
     ("name", "story"), [("torn-transaction", TORN), ("G1a", ABORTED), ("lost-write", LOST)]
 )
@@ -76,10 +77,11 @@ def test_under_protocol_1_a_late_request_may_hit_the_next_transaction(
     [
         transaction(0, *ANSWERED),
         transaction(0, *UNANSWERED, protocol=2),
+        transaction(0, *LATE_COMMIT, protocol=2, end="committed"),
         transaction(0, *UNANSWERED, protocol=None),
         transaction(5, *UNANSWERED),
     ],
-    ids=["all answered", "protocol 2", "unknown protocol", "of another producer"],
+    ids=["all answered", "protocol 2", "late commit", "unknown protocol", "of another producer"],
 )
 @pytest.mark.parametrize(
     ("name", "story"), [("torn-transaction", TORN), ("G1a", ABORTED), ("lost-write", LOST)]
