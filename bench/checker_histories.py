@@ -105,11 +105,14 @@ class Rows:
         )
 
 
-def log_history(records: int, seed: int = 1, *, planted: bool = False) -> Tables:
-    """`records` that are sent or polled: a third is sent, each is polled by two consumers."""
+def log_history(records: int, seed: int = 1, *, planted: bool = False, hot: float = 0.0) -> Tables:
+    """`records` that are sent or polled: a third is sent, each is polled by two consumers. `hot` is
+    the share of them that the first log has beyond its own."""
     dice = np.random.default_rng(seed)
     ops = max(PARTITIONS, records // 3 // SENDS)
     key = dice.integers(0, PARTITIONS, ops)
+    if hot:
+        key = np.where(dice.random(ops) < hot, 0, key)
     chance = dice.random(ops)
     kind = np.where(chance < 0.02, schema.INFO, np.where(chance < 0.03, schema.FAIL, schema.OK))
     applied = (kind == schema.OK) | ((kind == schema.INFO) & (dice.random(ops) < 0.5))

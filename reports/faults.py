@@ -61,7 +61,7 @@ def bands(rows: Iterable[Op], nodes: Sequence[str], end_of_all_ns: int) -> list[
                 band.clients.append(value["client"])
             links = value.get("links")
             if isinstance(links, list) and not band.nodes:
-                band.links = frozenset(frozenset(link) for link in links if _is_link(link))
+                band.links |= frozenset(frozenset(link) for link in links if _is_link(link))
                 band.sides = _sides(band.links, nodes)
             band.label = _label(band, links, value)
         elif stroke_of(value.get("fault")) in found:

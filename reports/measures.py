@@ -81,8 +81,8 @@ def reading(calls: Calls) -> Reading:
         records, acks = own[is_record], own[~is_record & is_ok[own]]
         acked_at, offsets = time_ns[elements.row[acks]], elements.offset[acks]
         read_at = _first_read(offsets, elements.offset[records], time_ns[elements.row[records]])
-        unread += _behind(ends, acked_at, offsets, time_ns[elements.row[records]],
-                          elements.offset[records])  # fmt: skip
+        unread += behind(ends, acked_at, offsets, time_ns[elements.row[records]],
+                         elements.offset[records])  # fmt: skip
         was_read = read_at != _NEVER
         # Of two that were acknowledged at one offset, only one can have been read.
         partitions.append(Partition(key, len(acks), len(np.unique(offsets[was_read]))))
@@ -110,7 +110,7 @@ def _first_read(acked: Ints, read: Ints, read_ns: Ints) -> Ints:
     return found
 
 
-def _behind(ends: Ints, acked_ns: Ints, acked: Ints, read_ns: Ints, read: Ints) -> Floats:
+def behind(ends: Ints, acked_ns: Ints, acked: Ints, read_ns: Ints, read: Ints) -> Floats:
     """How many offsets were acknowledged beyond what anybody had read, at each of these times."""
     return np.maximum(_reached(ends, acked_ns, acked) - _reached(ends, read_ns, read), 0.0)
 

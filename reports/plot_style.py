@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 STAND_INS = {
@@ -53,3 +54,13 @@ def node_legend(axis: Any) -> None:
         axis.legend(handles, labels, loc="lower right", bbox_to_anchor=(1.0, 0.98),
                     ncols=min(len(drawn), 9), frameon=False, fontsize=8, handlelength=1.2,
                     borderaxespad=0.0, columnspacing=1.0)  # fmt: skip
+
+
+def for_page(svg: str) -> str:
+    """The SVG of a figure as it stands inside a page, in the page's colours."""
+    svg = svg[svg.index("<svg") :]
+    for stand_in, variable in STAND_INS.items():
+        svg = svg.replace(stand_in, variable)
+    # Width and height are the page's affair.
+    return re.sub(r'(<svg[^>]*?) (?:width|height)="[^"]*pt"', r"\1", re.sub(
+        r'(<svg[^>]*?) (?:width|height)="[^"]*pt"', r"\1", svg, count=1), count=1)  # fmt: skip

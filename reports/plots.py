@@ -7,7 +7,6 @@ gives the same bytes.
 from __future__ import annotations
 
 import io
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from reports.clocks import Points
 from reports.faults import Band
 from reports.leading import Leading
 from reports.measures import Rates
-from reports.plot_style import BAND, FAIL_LINE, INFO_LINE, INK, OK_LINE, STAND_INS, STYLE, titled
+from reports.plot_style import BAND, FAIL_LINE, INFO_LINE, INK, OK_LINE, STYLE, for_page, titled
 
 # A cloud is a picture, so it has colours of its own that can be read on both.
 _CLOUDS = (
@@ -84,7 +83,7 @@ def over_time(measured: Measured, bands: Sequence[Band]) -> str:
         out = io.StringIO()
         figure.savefig(out, format="svg", transparent=True, dpi=110,
                        metadata={"Date": None, "Creator": None})  # fmt: skip
-    return _for_page(out.getvalue())
+    return for_page(out.getvalue())
 
 
 def _placed(figure: Any, heights: Sequence[float]) -> list[Any]:
@@ -128,15 +127,6 @@ def _plots(measured: Measured) -> Iterator[_Plot]:
 
 def _end_s(calls: Calls) -> float:
     return max(calls.end_of_all_ns / 1e9, 0.001)
-
-
-def _for_page(svg: str) -> str:
-    svg = svg[svg.index("<svg") :]
-    for stand_in, variable in STAND_INS.items():
-        svg = svg.replace(stand_in, variable)
-    # Width and height are the page's affair.
-    return re.sub(r'(<svg[^>]*?) (?:width|height)="[^"]*pt"', r"\1", re.sub(
-        r'(<svg[^>]*?) (?:width|height)="[^"]*pt"', r"\1", svg, count=1), count=1)  # fmt: skip
 
 
 def _latency(axis: Any, calls: Calls) -> None:

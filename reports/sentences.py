@@ -173,6 +173,17 @@ def _by_witnesses(results: RunResults) -> list[str]:
     return lines
 
 
+def _unpublished(figures: Figures) -> str | None:
+    topic = figures.get("history_topic")
+    if topic is None or not topic["not_published"]:
+        return None
+    why = f": {topic['why']}" if topic["why"] else ""
+    return (
+        f"history topic: {topic['not_published']:,} records of a history of {topic['rows']:,} rows "
+        f"were not published to {topic['topic']}{why}"
+    )
+
+
 def summary(results: RunResults, directory: Path | str) -> list[str]:
     """The verdict, what was found with what it breaks, and how to have it all again."""
     lines = [verdict(results), *(f"  {line}" for line in findings(results))]
@@ -191,6 +202,9 @@ def summary(results: RunResults, directory: Path | str) -> list[str]:
     skew = skew_sentence({key: each["acknowledged"] for key, each in partitions.items()})
     if skew:
         lines.append(f"  skew: {skew}")
+    unpublished = _unpublished(results.figures)
+    if unpublished:
+        lines.append(f"  {unpublished}")
     served = served_sentence(results.figures.get("served_again", []))
     if served:
         lines.append(f"  {served}")

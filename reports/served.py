@@ -14,6 +14,7 @@ from statistics import median
 
 import numpy as np
 
+from harness.history.op import BACKGROUND, BACKGROUND_AT_ONCE
 from harness.history.operations import OPERATIONS
 from harness.history.schema import OK
 from harness.store.results import ServedFigures
@@ -33,7 +34,12 @@ def served_again(calls: Calls, bands: Sequence[Band], clients: int) -> list[Serv
     """
     answered = [code for code, name in enumerate(calls.rows.names) if name in _ANSWERED]
     asked = np.flatnonzero(np.isin(calls.f, answered))
-    number = calls.process[asked] % clients
+    processes = calls.process[asked]
+    # A commit in the background is the client's own, whatever the number of its process.
+    foreground = np.where(
+        processes < BACKGROUND, processes, (processes - BACKGROUND) // BACKGROUND_AT_ONCE
+    )
+    number = foreground % clients
     of_client = [asked[number == client] for client in range(clients)]
     found: list[ServedFigures] = []
     for end_ns, fault, label in sorted(_ends(bands)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-_HOT = 2.0
+HOT = 2.0
 """A partition with so many times the even share of its topic is hot."""
-_HOT_SHARE = 0.75
+HOT_SHARE = 0.75
 """Or with such a share, where there are too few partitions for that."""
 
 
@@ -31,7 +31,7 @@ def hot_partitions(counts: Mapping[str, int]) -> list[HotPartition]:
         whole = sum(own.values())
         for key, count in own.items():
             share = count / whole if whole else 0.0
-            if len(own) > 1 and share > min(_HOT * even, _HOT_SHARE):
+            if len(own) > 1 and share > min(HOT * even, HOT_SHARE):
                 found.append(HotPartition(key, topic, share, even))
     return sorted(found, key=lambda each: (-each.share, each.key))
 

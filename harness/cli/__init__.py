@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import click
 
+from harness.cli.analyze import analyze
 from harness.cli.check import check
 from harness.cli.compare import compare
 from harness.cli.exits import (
@@ -16,11 +17,19 @@ from harness.cli.exits import (
     exit_code_of,
     with_notes,
 )
+from harness.cli.lake import lake
+from harness.cli.lake_check import lake_check
+from harness.cli.lake_compact import lake_compact
+from harness.cli.lake_figures import lake_tables
+from harness.cli.lake_ingest import lake_ingest
+from harness.cli.lake_live import lake_live
+from harness.cli.lake_sql import lake_sql
+from harness.cli.lake_trends import lake_trends
 from harness.cli.listing import list_checkers, list_nemeses, list_workloads
 from harness.cli.report import report
 from harness.cli.serve import serve
 from harness.cli.sim import sim
-from harness.cli.stored import analyze, ls, replay
+from harness.cli.stored import ls, replay
 from harness.cli.suite import suite
 from harness.cli.systems import systems
 from harness.cli.testing import run_test
@@ -48,12 +57,18 @@ for _command in (
     sim,
     heal,
     doctor,
+    lake,
     systems,
     list_workloads,
     list_nemeses,
     list_checkers,
 ):
     cli.add_command(_command)
+
+for _command in (
+    *(lake_ingest, lake_check, lake_compact, lake_tables, lake_trends, lake_sql, lake_live),
+):
+    lake.add_command(_command)
 
 
 def main(argv: list[str] | None = None) -> NoReturn:

@@ -59,6 +59,19 @@ class KeyDistribution(click.ParamType[str]):
         return value
 
 
+class HistoryTopicAddress(click.ParamType[str]):
+    """history@kafka-1:9092,kafka-2:9092: a topic, and where its cluster is found."""
+
+    name = "topic@host:port"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}@[^\s,@]+:\d+(,[^\s,@]+:\d+)*", value):
+            self.fail(
+                f"{value!r} is no topic with an address; try history@127.0.0.1:9092", param, ctx
+            )
+        return value
+
+
 class Property(click.ParamType[tuple[str, str]]):
     name = "key=value"
 
@@ -159,6 +172,9 @@ _OPTIONS = (
     click.option("--invariants", type=click.Choice(INVARIANTS), default="all", show_default=True,
                  help="Invariants that --on sim checks after every step; off judges by the "
                  "history alone."),
+    click.option("--history-topic", type=HistoryTopicAddress(), metavar="TOPIC@HOST:PORT,...",
+                 help="Publish the history to this topic while the run goes on, outside "
+                 "the cluster under test."),
     click.option("--unsafe-faults", is_flag=True,
                  help="Ignore the budget of faults that destroy data; loss is not judged then."),
 )  # fmt: skip

@@ -1,13 +1,15 @@
-"""harness analyze, replay, ls: what can be done with runs that are over."""
+"""harness replay, ls: what can be done with runs that are over."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
+from harness.cli.pruning import prune, prune_options, wants_pruning
 from harness.cli.testing import STORE, carry_out, tell
 from harness.errors import EnvironmentFailure
 
@@ -19,46 +21,17 @@ STORE_OPTION = click.option(
     show_default=True,
     help="Directory that keeps the runs.",
 )
-_PLUGIN = click.option(
+PLUGIN = click.option(
     "--plugin", multiple=True, metavar="FILE|MODULE", help="Plugin of the run; repeatable."
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-@click.command("analyze", context_settings={"ignore_unknown_options": True})
-@click.argument("run", default="latest")
-@STORE_OPTION
-@click.option("--contract", type=click.Choice(("safe", "configured")),
-              help="Contract to judge by, instead of the run's own.")  # fmt: skip
-@_PLUGIN
-@_JSON
-def analyze(
-    run: str, store_root: Path, contract: str | None, plugin: tuple[str, ...], as_json: bool
-) -> int:
-    """Judge a stored run again, by the present checkers.
-
-    RUN is a directory, latest, or -1, -2 as in Jepsen.
-    """
-    from harness.plugins import load_plugins
-    from harness.run.judging import judge_again
-    from harness.run.plan import Plan
-    from harness.store.store import Store
-
-    load_plugins(plugin)
-    directory = Store(store_root).find(run)
-    plan = Plan.load(directory / "plan.json")
-    if contract is not None:
-        plan = replace(plan, contract=contract)
-    outcome = judge_again(directory, plan)
-    tell(outcome, as_json=as_json)
-    return outcome.exit_code
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.command("replay", context_settings={"ignore_unknown_options": True})
 @click.argument("run", default="latest")
 @STORE_OPTION
-@_PLUGIN
-@_JSON
+@PLUGIN
+@JSON
 def replay(run: str, store_root: Path, plugin: tuple[str, ...], as_json: bool) -> int:
     """Repeat a stored run: the same operations, and the same faults at the same times.
 
@@ -78,7 +51,7 @@ def replay(run: str, store_root: Path, plugin: tuple[str, ...], as_json: bool) -
         raise EnvironmentFailure(
             f"{directory} has no schedule.json: the run ended before its faults; try another run"
         )
-    plan = replace(Plan.load(directory / "plan.json"), schedule=str(schedule))
+    plan = replace(Plan.load(directory / "plan.json"), schedule=str(schedule), history_topic=None)
     outcome = carry_out(plan, store_root, is_silent=as_json, has_color=True)
     tell(outcome, as_json=as_json)
     return outcome.exit_code
@@ -86,13 +59,23 @@ def replay(run: str, store_root: Path, plugin: tuple[str, ...], as_json: bool) -
 
 @click.command("ls")
 @STORE_OPTION
-@_JSON
-def ls(store_root: Path, as_json: bool) -> int:
-    """List the stored runs, the newest last."""
+@prune_options
+@JSON
+@click.pass_context
+def ls(context: click.Context, /, store_root: Path, as_json: bool, **pruning: Any) -> int:
+    """List the stored runs, the newest last.
+
+    With --prune, remove old ones: all but the newest of --keep, as far as they are --older-than
+    that. It shows what it would remove and asks; without a terminal it removes nothing unless --yes
+    says so. Runs that are under way stay.
+    """
     from harness.history.json_text import readable
     from harness.store.store import Store
 
-    rows = [_row(directory) for directory in Store(store_root).runs()]
+    store = Store(store_root)
+    if wants_pruning(context, pruning):
+        return prune(store, as_json=as_json, **pruning)
+    rows = [_row(directory) for directory in store.runs()]
     if as_json:
         click.echo(json.dumps(rows))
         return 0

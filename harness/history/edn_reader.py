@@ -13,7 +13,7 @@ from typing import Any
 from harness.history.collected import Collected
 from harness.history.errors import HistoryError
 from harness.history.json_text import DEPTH_MAX, encode
-from harness.history.jsonl import Unexpected, op_of
+from harness.history.jsonl import SetAside, Unexpected, op_of
 from harness.history.op import Op
 from harness.history.tables import Tables
 
@@ -85,6 +85,24 @@ class Forms:
         if len(self._frames) > 1:
             closes = _CLOSES[frame.opened[0]]
             raise Unexpected(f"expected {closes} for line {frame.line}, found the end of the file")
+
+    @property
+    def open_since(self) -> int | None:
+        """The line in which a form begins that is not closed; None if there is none."""
+        inner = self._frames[self._outer :]
+        return inner[0].line if inner else self.line if self._torn else None
+
+    @property
+    def _outer(self) -> int:
+        """How many frames are around operations: a file may have one vector around all of them."""
+        return 2 if len(self._frames) > 1 and self._frames[1].is_sequence else 1
+
+    def give_up(self) -> None:
+        """Forms that are not closed end here, but for a vector around all of them."""
+        del self._frames[self._outer :]
+        self._torn = ""
+        for frame in self._frames:
+            frame.tag, frame.skips = "", 0
 
     def _take(self, kind: str, token: str) -> Iterator[Any]:
         frame = self._frames[-1]
@@ -183,11 +201,13 @@ def _unescaped(match: re.Match[str]) -> str:
     return _ESCAPES[code]
 
 
-def read_edn(path: Path) -> Tables:
+def read_edn(path: Path, set_aside: SetAside | None = None) -> Tables:
+    """With `set_aside`, forms that are no operation go there and the rest is read."""
     collected = Collected()
+    errors = "strict" if set_aside is None else "backslashreplace"
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            for op in _ops(file, path):
+        with path.open(encoding="utf-8-sig", errors=errors) as file:
+            for op in _ops(file, path, set_aside):
                 collected.add(op)
     except OSError as error:
         raise HistoryError(f"it cannot be read ({error.strerror})", str(path)) from error
@@ -196,18 +216,34 @@ def read_edn(path: Path) -> Tables:
     return collected.tables(str(path))
 
 
-def _ops(lines: Iterable[str], path: Path) -> Iterator[Op]:
+def _ops(lines: Iterable[str], path: Path, set_aside: SetAside | None) -> Iterator[Op]:
+    def refuse(error: Unexpected, text: str) -> None:
+        if set_aside is None:
+            raise HistoryError(str(error), f"{path}, line {forms.line}") from None
+        set_aside(forms.open_since or forms.line, str(error), text)
+        forms.give_up()
+
     index, time_ns = -1, 0
     forms = Forms()
-    try:
-        for line in lines:
+    for line in lines:
+        if set_aside is not None and line.startswith("{") and forms.open_since is not None:
+            # Each operation begins a line, so the one before was cut.
+            refuse(Unexpected("expected the end of an operation, found the next one"), "")
+        try:
             for form in forms.feed(line):
-                op = op_of(_fields(form), index, time_ns)
+                try:
+                    op = op_of(_fields(form), index, time_ns)
+                except Unexpected as error:
+                    refuse(error, line.strip())
+                    continue
                 index, time_ns = op.index, op.time_ns
                 yield op
+        except Unexpected as error:
+            refuse(error, line.strip())
+    try:
         forms.end()
     except Unexpected as error:
-        raise HistoryError(str(error), f"{path}, line {forms.line}") from None
+        refuse(error, "")
 
 
 def _fields(form: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from json import JSONDecoder
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +21,9 @@ _FIELDS = frozenset(
     ("index", "time", "process", "type", "f", "value", "error", "node", "timestamps")
 )
 _PROCESS_MAX = 2**31 - 1
+
+SetAside = Callable[[int, str, str], None]
+"""Receives the number of a line, what is wrong with it, and what stands there."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -44,10 +47,11 @@ def write_jsonl(history: Iterable[Op], path: Path) -> None:
     """A row at a time: of a long history little is in memory."""
     with path.open("w", encoding="utf-8") as file:
         for op in history:
-            file.write(encode(_object(op)) + "\n")
+            file.write(encode(fields_of(op)) + "\n")
 
 
-def _object(op: Op) -> dict[str, Any]:
+def fields_of(op: Op) -> dict[str, Any]:
+    """One line, before it is encoded."""
     fields: dict[str, Any] = {
         "index": op.index,
         "time": op.time_ns,
@@ -67,21 +71,22 @@ def _object(op: Op) -> dict[str, Any]:
     return fields
 
 
-def read_jsonl(path: Path) -> Tables:
+def read_jsonl(path: Path, set_aside: SetAside | None = None) -> Tables:
+    """With `set_aside`, lines that are no operation go there and the rest is read."""
     keys = JsonKeys()
     collected = Collected(keys)
     try:
         with path.open("rb") as file:
             if file.read(len(BOM_UTF8)) != BOM_UTF8:
                 file.seek(0)
-            for op in _ops(file, path):
+            for op in _ops(file, path, set_aside):
                 collected.add(op)
     except OSError as error:
         raise HistoryError(f"it cannot be read ({error.strerror})", str(path)) from error
     return keys.resolved(collected.tables(str(path)))
 
 
-def _ops(file: IO[bytes], path: Path) -> Iterator[Op]:
+def _ops(file: IO[bytes], path: Path, set_aside: SetAside | None) -> Iterator[Op]:
     index, time_ns = -1, 0
     for number, line in enumerate(file, 1):
         if line.isspace():
@@ -89,7 +94,10 @@ def _ops(file: IO[bytes], path: Path) -> Iterator[Op]:
         try:
             op = op_of(_fields(line), index, time_ns)
         except Unexpected as error:
-            raise HistoryError(str(error), f"{path}, line {number}") from None
+            if set_aside is None:
+                raise HistoryError(str(error), f"{path}, line {number}") from None
+            set_aside(number, str(error), line.decode(errors="replace").strip())
+            continue
         index, time_ns = op.index, op.time_ns
         yield op
 

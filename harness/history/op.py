@@ -15,18 +15,18 @@ NEMESIS: Final = -1
 BACKGROUND: Final = 1 << 30
 """Processes from this number on do what a client left to its library: a commit that nobody waits
 for overlaps other operations of its client, so it is a process of its own."""
-_BACKGROUND_AT_ONCE: Final = 1000
+BACKGROUND_AT_ONCE: Final = 1000
 
 
 def background_process(process: int, number: int) -> int:
     """Process number of the background operation `number` of a client's process."""
-    assert 0 <= number < _BACKGROUND_AT_ONCE
-    return BACKGROUND + process * _BACKGROUND_AT_ONCE + number
+    assert 0 <= number < BACKGROUND_AT_ONCE
+    return BACKGROUND + process * BACKGROUND_AT_ONCE + number
 
 
 def foreground_process(process: int) -> int:
     """The client's own process, of a background process as of itself."""
-    return process if process < BACKGROUND else (process - BACKGROUND) // _BACKGROUND_AT_ONCE
+    return process if process < BACKGROUND else (process - BACKGROUND) // BACKGROUND_AT_ONCE
 
 
 Key = str | int

@@ -16,6 +16,8 @@ from harness.history.trusted import refuse_dictionary, refuse_indices, refuse_ty
 
 ROW_GROUP_ROWS = 1 << 20
 
+_SMALL_BYTES = 1 << 20
+
 _GROWING = ("index", "time", "op", "offset", "value", "id", "timestamp")
 _TORN = b"torn"
 """In the metadata of ops: the chunks that it was made from had no end."""
@@ -105,9 +107,15 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         # A pipe would be waited for.
         raise HistoryError("it is no regular file", str(path))
     try:
-        table = pq.read_table(
-            path, columns=columns, memory_map=False, page_checksum_verification=True
-        )
+        if path.stat().st_size < _SMALL_BYTES:
+            # Plans for many files and threads take longer than the reading itself.
+            file = pq.ParquetFile(path, memory_map=False, page_checksum_verification=True)
+            with file:
+                table = file.read(columns=columns, use_threads=False)
+        else:
+            table = pq.read_table(
+                path, columns=columns, memory_map=False, page_checksum_verification=True
+            )
     except (pa.ArrowException, OSError) as error:
         raise HistoryError(
             f"it cannot be read as Parquet ({error})",

@@ -7,7 +7,7 @@ import logging
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from checkers import all_checkers, check
 from checkers.checker import Evidence, Need
 from checkers.cluster.availability import AVAILABILITY
 from checkers.contract import Contract
+from checkers.cuts.projection import Gone
 from checkers.verdict import Validity, Verdict
 from harness.doubts import Doubt, DoubtKind
 from harness.history.errors import HistoryError
@@ -32,7 +33,7 @@ from harness.run.stage import racks_of
 from harness.run.survived import survived
 from harness.run.workload import deletes, timestamp_type, workload_of
 from harness.store.inside import DamagedError, MissingError, refuse_strangers, write_inside
-from harness.store.results import Figures, NotJudged, to_json
+from harness.store.results import Figures, NotJudged, RunResults, to_json
 from harness.store.stored_run import RESULTS, read_results
 from reports import sentences
 from reports.calls import Calls
@@ -62,6 +63,60 @@ _OF_HISTORY = (DoubtKind.TOO_FEW_WRITES, DoubtKind.NO_WRITES_IN_FAULTS, DoubtKin
 """Doubts that are found anew when a stored run is judged again."""
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a history and its plan say, without the files of a run."""
+
+    verdicts: tuple[Verdict, ...]
+    not_judged: tuple[NotJudged, ...]
+    doubts: tuple[Doubt, ...]
+    """Those that the run had before, and those about its history."""
+
+
+def unreadable(error: Exception) -> Verdict:
+    """The verdict on a history that cannot be read."""
+    return Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class PartOf:
+    """What is known of a larger history, of which only a part is judged (checkers/cuts)."""
+
+    gone: Gone
+    written_ns: npt.NDArray[np.int64]
+    """Times of all writes that went well."""
+    end_ns: int
+
+
+def judge_history(
+    history: History,
+    plan: Plan,
+    doubts: Sequence[Doubt],
+    figures: Figures,
+    part_of: PartOf | None = None,
+) -> Judged:
+    """Apply the workload's checkers and the contract; figures are empty if the run did not end."""
+    if history.is_torn:
+        doubts = [*doubts, Doubt(DoubtKind.TORN)]
+    names, not_judged = _to_ask(plan, doubts, history)
+    calm = figures.get("calm")
+    if calm is not None:  # the run reached its calm phase
+        names.append(AVAILABILITY)
+    gone = None if part_of is None else part_of.gone
+    verdicts = check(Evidence(history, calm=calm, gone=gone), contract_of(plan), names)
+    if part_of is None:
+        times_ns = np.asarray(history.ops["time"])
+        written_ns = times_ns[_are_writes(history)]
+        end_ns = int(times_ns[-1]) if len(times_ns) else 0
+    else:
+        written_ns, end_ns = part_of.written_ns, part_of.end_ns
+    doubts = [*doubts, *_too_few(max(0, written_ns.size - _in_calm(figures)))]
+    if figures:
+        nodes = tuple(racks_of(plan))
+        doubts = [*doubts, *idle_under_faults(_nemesis_rows(history), written_ns, nodes, end_ns)]
+    return Judged(tuple(verdicts), tuple(not_judged), tuple(doubts))
+
+
 def judge(
     directory: Path,
     plan: Plan,
@@ -70,35 +125,22 @@ def judge(
     more: Sequence[Verdict] = (),
 ) -> Outcome:
     """Write results.json and summary.txt beside the history. `more` are verdicts of invariants."""
-    not_judged: list[NotJudged] = []
     try:
         refuse_strangers(directory, PARQUET, CHUNKS)
         history = History.load(directory)
     except (HistoryError, DamagedError) as error:
-        verdicts = [Verdict(checker="history", validity=Validity.UNKNOWN, why=str(error))]
+        judged = Judged((unreadable(error),), (), tuple(doubts))
     else:
-        if history.is_torn:
-            doubts = [*doubts, Doubt(DoubtKind.TORN)]
-        names, not_judged = _to_ask(plan, doubts, history)
-        calm = figures.get("calm")
-        if calm is not None:  # the run reached its calm phase
-            names.append(AVAILABILITY)
-        verdicts = check(Evidence(history, calm=calm), contract_of(plan), names)
-        is_write = _are_writes(history)
-        doubts = [*doubts, *_too_few(max(0, int(is_write.sum()) - _in_calm(figures)))]
+        judged = judge_history(history, plan, doubts, figures)
         if figures:  # the run finished
-            nemesis, times_ns = _nemesis_rows(history), np.asarray(history.ops["time"])
-            end_ns = int(times_ns[-1]) if len(times_ns) else 0
-            written_ns, nodes = times_ns[is_write], tuple(racks_of(plan))
-            doubts = [*doubts, *idle_under_faults(nemesis, written_ns, nodes, end_ns)]
             figures = figures.copy()
-            figures.update(_survived(directory, plan, history, nemesis, written_ns))
+            figures.update(_survived(directory, plan, history))
     outcome = Outcome(
         directory=directory,
         command=plan.command(),
-        verdicts=(*verdicts, *more),
-        doubts=tuple(doubts),
-        not_judged=tuple(not_judged),
+        verdicts=(*judged.verdicts, *more),
+        doubts=judged.doubts,
+        not_judged=judged.not_judged,
         consistency=workload_of(plan).consistency,
         figures=figures,
     )
@@ -195,16 +237,36 @@ def _with_causes_and_page(outcome: Outcome) -> Outcome:
 def judge_again(directory: Path, plan: Plan) -> Outcome:
     """Judge with the current checkers; the doubts of the run stay."""
     try:
-        found = read_results(directory)
+        found: RunResults | None = read_results(directory)
     except MissingError:
-        detail = "the cluster was not healed, and nothing was read back"
-        return judge(directory, plan, [Doubt(DoubtKind.NO_END, detail=detail)], Figures())
+        found = None
     except DamagedError as damaged:
         doubt = Doubt(DoubtKind.FORGOTTEN, damaged.path.name, damaged.why)
         return judge(directory, plan, [doubt], Figures())
-    doubts = [each for each in found.doubts if each.kind not in _OF_HISTORY]
-    of_others = [each for each in found.verdicts if each.checker == BY_INVARIANTS]
-    return judge(directory, plan, doubts, found.figures, more=of_others)
+    left = left_by_run(found)
+    return judge(directory, plan, left.doubts, left.figures, more=left.verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftByRun:
+    """What the history of a run does not say, and only the run itself could tell."""
+
+    doubts: tuple[Doubt, ...]
+    figures: Figures
+    verdicts: tuple[Verdict, ...] = ()
+    """Of the simulator's invariants."""
+
+
+def left_by_run(results: RunResults | None) -> LeftByRun:
+    """From the run's last results; None if it came to no end."""
+    if results is None:
+        detail = "the cluster was not healed, and nothing was read back"
+        return LeftByRun((Doubt(DoubtKind.NO_END, detail=detail),), Figures())
+    return LeftByRun(
+        tuple(each for each in results.doubts if each.kind not in _OF_HISTORY),
+        results.figures,
+        tuple(each for each in results.verdicts if each.checker == BY_INVARIANTS),
+    )
 
 
 def _nemesis_rows(history: History) -> list[Op]:
@@ -212,15 +274,10 @@ def _nemesis_rows(history: History) -> list[Op]:
     return [history.op(index) for index in np.asarray(history.ops["index"])[rows].tolist()]
 
 
-def _survived(
-    directory: Path,
-    plan: Plan,
-    history: History,
-    nemesis: Sequence[Op],
-    written_ns: npt.NDArray[np.int64],
-) -> Figures:
+def _survived(directory: Path, plan: Plan, history: History) -> Figures:
     """Figures about survived faults; empty on a failure, because no verdict uses them."""
-    nodes = tuple(racks_of(plan))
+    nodes, nemesis = tuple(racks_of(plan)), _nemesis_rows(history)
+    written_ns = np.asarray(history.ops["time"])[_are_writes(history)]
     try:
         calls = Calls(history)
         groups = groups_seen(calls, plan.concurrency)

@@ -26,6 +26,12 @@ def worst_exit(codes: Sequence[int]) -> int:
     return next(code for code in _WORST_FIRST if code in codes)
 
 
+def validity_of(verdicts: Sequence[Verdict], doubts: Sequence[Doubt]) -> Validity:
+    """Of a run: a doubt caps it at unknown, and hides no anomaly."""
+    found = worst(verdicts)
+    return Validity.UNKNOWN if found is Validity.VALID and doubts else found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     directory: Path
@@ -41,10 +47,7 @@ class Outcome:
 
     @property
     def validity(self) -> Validity:
-        found = worst(self.verdicts)
-        if found is Validity.VALID and self.doubts:
-            return Validity.UNKNOWN
-        return found
+        return validity_of(self.verdicts, self.doubts)
 
     @property
     def exit_code(self) -> int:

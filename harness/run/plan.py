@@ -61,6 +61,8 @@ class Plan:
     """A stored schedule whose faults are played instead of drawn ones."""
     bootstrap_servers: str | None = None
     """Of the cluster of `--on running`."""
+    history_topic: str | None = None
+    """TOPIC@BOOTSTRAP: where the history is published while the run goes on."""
     plugin: tuple[str, ...] = ()
     """Files or modules that add systems, clients, workloads, nemeses and checkers, as typed."""
 
@@ -144,18 +146,24 @@ class Plan:
 
     @classmethod
     def load(cls, path: Path) -> Plan:
+        try:
+            text = read_inside(path.parent, path.name)
+        except MissingError as missing:
+            raise MissingError(f"{missing}; give the directory of a run") from None
+        return cls.of_json(text, path)
+
+    @classmethod
+    def of_json(cls, text: str | bytes, path: Path) -> Plan:
+        """From the content of a plan.json; `path` is for the message of DamagedError."""
         import msgspec
 
         from harness.plugins import require
 
         try:
-            text = read_inside(path.parent, path.name)
             plan = msgspec.json.decode(text, type=cls)
             require(plan.plugin)
             plan._check()
             _refuse_gaps(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
-        except MissingError as missing:
-            raise MissingError(f"{missing}; give the directory of a run") from None
         # A RecursionError, too: lists may be nested without end.
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise DamagedError(path, f"not a plan: {error}") from None
@@ -184,7 +192,7 @@ class Plan:
 _ADDED_LATER = frozenset(
     {
         *("stop_on_anomaly", "invariants", "burst", "plugin", "bootstrap_servers"),
-        *("protocol_versions", "transactions"),
+        *("protocol_versions", "transactions", "history_topic"),
     }
 )
 """Fields that plans of older versions lack. A new field of Plan belongs here as well."""

@@ -43,6 +43,7 @@ from harness.run.environment import environment
 from harness.run.feasible import ground_of
 from harness.run.figures import figures_of
 from harness.run.gathering import gather
+from harness.run.history_topic import HistoryTopic, note_unpublished, publishing, tell_end
 from harness.run.interrupts import INTERRUPTS
 from harness.run.judging import anomaly_so_far, judge, judge_crash
 from harness.run.last_resort import heal_by_force
@@ -50,7 +51,7 @@ from harness.run.outcome import Outcome
 from harness.run.plan import Plan
 from harness.run.probing import WRITE_WITHIN_S, with_writes
 from harness.run.stage import Stage, play, racks_of
-from harness.run.tally import Tally
+from harness.run.tally import Publish, Tally
 from harness.run.watchdog import stacks_on_request
 from harness.run.watching import Snapshot, Watcher
 from harness.run.workload import memberships, transactional_ids, workload_of
@@ -72,18 +73,22 @@ _LOOK_EVERY_S = 5.0
 def execute(plan: Plan, store: Store, watcher: Watcher) -> Outcome:
     """The whole run, from the plan to the verdict."""
     directory = store.new_run(plan.name, datetime.now(UTC))
-    with running_out_of_room(directory):
-        return _execute(plan, store, directory, watcher)
+    with running_out_of_room(directory), publishing(plan, directory) as topic:
+        outcome = _execute(plan, store, directory, watcher, topic)
+        tell_end(topic, outcome)
+    return outcome
 
 
-def _execute(plan: Plan, store: Store, directory: Path, watcher: Watcher) -> Outcome:
+def _execute(
+    plan: Plan, store: Store, directory: Path, watcher: Watcher, topic: HistoryTopic | None
+) -> Outcome:
     (directory / "plan.json").write_text(plan.text())
     (directory / "command.txt").write_text(plan.command() + "\n")
     (directory / "env.json").write_text(json.dumps(environment(plan.plugin), indent=2) + "\n")
     runs: list[_Run] = []
 
     def begun(stage: Stage) -> Coroutine[Any, Any, Witnessed]:
-        runs.append(_Run(plan, directory, stage, watcher))
+        runs.append(_Run(plan, directory, stage, watcher, None if topic is None else topic.row))
         return runs[0].go()
 
     try:
@@ -97,6 +102,7 @@ def _execute(plan: Plan, store: Store, directory: Path, watcher: Watcher) -> Out
             with suppress(HistoryError):  # nothing was recorded yet: the verdict will say so
                 finish(directory / "history")
             witnessed = played.result or Witnessed(doubts=[Doubt(DoubtKind.BROKEN_OFF)])
+            note_unpublished(topic, witnessed.figures)
             outcome = judge(
                 directory, plan, witnessed.doubts, witnessed.figures, more=played.verdicts
             )
@@ -120,8 +126,11 @@ class Witnessed:
 
 
 class _Run:
-    def __init__(self, plan: Plan, directory: Path, stage: Stage, watcher: Watcher) -> None:
+    def __init__(
+        self, plan: Plan, directory: Path, stage: Stage, watcher: Watcher, publish: Publish | None
+    ) -> None:
         self._plan = plan
+        self._publish = publish
         self._directory = directory
         self._stage = stage
         self._cluster = stage.cluster
@@ -144,7 +153,7 @@ class _Run:
                     await cluster.system.topics.create_topic(topic)
             recorder = Recorder(self._directory / "history")
             begun_ns = self._note_beginning()
-            tally = self._tally = Tally(recorder, begun_ns)
+            tally = self._tally = Tally(recorder, begun_ns, self._publish)
             conductor = self._conducted = self._conductor(tally)
             settings = client_settings(plan, cluster.bootstrap())
             clients = stage.clients(settings, tally)

@@ -8,20 +8,43 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from harness.client.traffic import Traffic
-from harness.history.op import NEMESIS, OpType
+from harness.history.op import NEMESIS, Op, OpType
 from harness.history.operations import MICRO_OPERATIONS, NOTICES, OPERATIONS
-from harness.history.recorder import Recorder
 
 _LISTS = frozenset(name for name, each in OPERATIONS.items() if each.has_micro_ops)
 _PLACED = frozenset(name for name, each in MICRO_OPERATIONS.items() if each.is_placed)
 _UNPLACED = frozenset(name for name, each in MICRO_OPERATIONS.items() if each.writes) - _PLACED
+Publish = Callable[[Op], None]
 _BUCKETS_NS = tuple(int(100_000 * 1.15**step) for step in range(100))
 """From 0.1 ms to beyond a minute, each 15 % above the last."""
+
+
+class Rows(Protocol):
+    """Where rows are kept: a Recorder, or nothing that keeps them."""
+
+    def __len__(self) -> int: ...
+
+    def record(
+        self,
+        time_ns: int,
+        process: int,
+        type: OpType,  # noqa: A002 - the name of the column
+        f: str,
+        value: Any,
+        error: str | None = None,
+        node: str | None = None,
+        *,
+        timestamps: Any = None,
+    ) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -61,8 +84,9 @@ class _Waits:
 
 
 class Tally:
-    def __init__(self, recorder: Recorder, start_ns: int) -> None:
+    def __init__(self, recorder: Rows, start_ns: int, publish: Publish | None = None) -> None:
         self._recorder = recorder
+        self._publish = publish
         self._start_ns = start_ns
         self._open: dict[int, tuple[int, str, Any]] = {}
         self._waits = _Waits()
@@ -89,16 +113,7 @@ class Tally:
         node: str | None = None,
         timestamps: list[Any] | None = None,
     ) -> None:
-        self._recorder.record(
-            time_ns - self._start_ns,
-            process,
-            type_,
-            f,
-            value,
-            error,
-            node,
-            timestamps=timestamps,
-        )
+        self._record(time_ns, process, type_, f, value, error, node, timestamps)
         if f in NOTICES:
             return
         if type_ == "invoke":
@@ -122,7 +137,7 @@ class Tally:
 
     def note(self, time_ns: int, f: str, value: Any) -> None:
         """What the nemesis did."""
-        self._recorder.record(time_ns - self._start_ns, NEMESIS, "info", f, value)
+        self._record(time_ns, NEMESIS, "info", f, value)
 
     def abandon(self, time_ns: int, process: int, why: str) -> None:
         """Nobody will ever say what became of the operation that this process has under way."""
@@ -153,6 +168,23 @@ class Tally:
             key: max(self.acknowledged.get(key, 0), self.known.get(key, 0))
             for key in {**self.acknowledged, **self.known}
         }
+
+    def _record(
+        self,
+        time_ns: int,
+        process: int,
+        type_: OpType,
+        f: str,
+        value: Any,
+        error: str | None = None,
+        node: str | None = None,
+        timestamps: list[Any] | None = None,
+    ) -> None:
+        at_ns, number = time_ns - self._start_ns, len(self._recorder)
+        self._recorder.record(at_ns, process, type_, f, value, error, node, timestamps=timestamps)
+        if self._publish is not None:
+            row = Op(number, at_ns, process, type_, f, value, error, node, None, timestamps)
+            self._publish(row)
 
     def _learn(self, f: str, value: Any) -> None:
         if f in _LISTS:

@@ -86,6 +86,16 @@ class PartitionFigures(TypedDict):
     """Of the records of its topic."""
 
 
+class HistoryTopicFigures(TypedDict):
+    """What became of the rows that --history-topic publishes."""
+
+    topic: str
+    rows: int
+    not_published: int
+    why: str | None
+    """The first reason, if there is one."""
+
+
 class Figures(TypedDict, total=False):
     """Counts of a run. A run that came to no end has none."""
 
@@ -107,6 +117,7 @@ class Figures(TypedDict, total=False):
     """States of the protocol by name (reports/protocol_states.py); None: not shown by the place."""
     calm: dict[str, Any]
     """The cluster after the last fault, as harness/run/aftermath.py describes it."""
+    history_topic: HistoryTopicFigures
     crash: dict[str, Any]
     """The exception that ended the run."""
 

@@ -92,6 +92,18 @@ class Store:
             if (self.root / "current").resolve() == directory.resolve():
                 (self.root / "current").unlink()
 
+    def mend_latest(self, place: Path) -> None:
+        """If the run that is the latest of the store, or of a kind, is gone, the one before is."""
+        link = place / "latest"
+        if not link.is_symlink() or link.exists():
+            return
+        own = [each for each in self.runs() if place in (self.root, each.parent)]
+        ended = [each for each in own if not is_under_way(each)]
+        if ended:
+            _link(link, ended[-1])
+        else:
+            link.unlink()
+
     def runs(self) -> Iterator[Path]:
         """The newest last."""
         found = [

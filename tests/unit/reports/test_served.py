@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.history.history import History
-from harness.history.op import NEMESIS
+from harness.history.op import NEMESIS, background_process
 from reports.calls import Calls
 from reports.faults import bands
 from reports.html import report
@@ -42,6 +42,16 @@ def found(rows: Rows) -> list[Any]:
     calls = Calls(history)
     nemesis = [op for op in history if op.process == NEMESIS]
     return list(served_again(calls, bands(nemesis, NODES, calls.end_of_all_ns), CLIENTS))
+
+
+def test_a_commit_in_the_background_serves_the_client_that_asked_for_it() -> None:
+    rows = Rows()
+    kill(rows, 1000, 2000)
+    background = background_process(2, 1)
+    rows.row(2050, background, "invoke", "commit", None)
+    rows.row(2100, background, "ok", "commit", None)
+    (told,) = found(rows)
+    assert told["clients"] == {"c3": 0.05}
 
 
 def test_each_client_is_measured_from_the_end_of_the_fault_to_its_first_answer() -> None:

@@ -1,0 +1,63 @@
+"""What Spark says of the stages of a session: how many tasks, and how even they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    number: int
+    name: str
+    rows: int
+    """Read from files or from other stages."""
+    seconds: tuple[float, ...]
+    """Of each task."""
+
+    @property
+    def unevenness(self) -> float:
+        """The busiest task, by the median."""
+        middle = median(self.seconds)
+        return max(self.seconds) / middle if middle else 1.0
+
+    def __str__(self) -> str:
+        return (
+            f"stage {self.number:>4}  {self.rows:>13,} rows  {len(self.seconds):>4} tasks  "
+            f"busiest {max(self.seconds):6.2f} s  median {median(self.seconds):6.2f} s  "
+            f"{self.unevenness:5.1f}x  {self.name[:40]}"
+        )
+
+
+def stages(spark: SparkSession) -> Iterator[Stage]:
+    """Those that ran, in their order."""
+    store = spark.sparkContext._jsc.sc().statusStore()
+    listed = _each(store.stageList(None, False, False, _no_quantiles(spark), None))
+    found = {}
+    for data in listed:
+        if data.numCompleteTasks():
+            found[data.stageId()] = data
+    for number, data in sorted(found.items()):
+        tasks = _each(store.taskList(number, data.attemptId(), 1 << 20))
+        seconds = tuple(
+            task.duration().get() / 1e3 for task in tasks if task.duration().isDefined()
+        )
+        if seconds:
+            rows = data.inputRecords() + data.shuffleReadRecords()
+            yield Stage(number, data.name(), rows, seconds)
+
+
+def _no_quantiles(spark: SparkSession) -> Any:
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    return gateway.new_array(gateway.jvm.double, 0)
+
+
+def _each(sequence: Any) -> Iterator[Any]:
+    for at in range(sequence.size()):
+        yield sequence.apply(at)

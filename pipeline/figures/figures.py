@@ -1,0 +1,29 @@
+"""All figures. Those that are made of others come after them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.figures import (
+    anomalies,
+    availability,
+    lag,
+    latency,
+    load,
+    losses,
+    measures,
+    reached,
+    rebalances,
+    recovery,
+    releases,
+)
+
+FIGURES: Final = {
+    figure.name: figure
+    for module in (
+        *(releases, anomalies, losses, availability, recovery, latency, rebalances, load, lag),
+        *(reached, measures),
+    )
+    for figure in module.FIGURES
+}
+"""By name."""

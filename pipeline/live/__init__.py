@@ -1,0 +1,1 @@
+"""Follows runs that are under way, from the topic of `harness test --history-topic`."""

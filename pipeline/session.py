@@ -1,0 +1,171 @@
+"""Starts Spark so that it is of use: on loopback, without a web page, with the Python we run on.
+
+Everything that Spark and its workers print goes to a file. One session for each process: Spark
+itself allows no more.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import EnvironmentFailure
+from pipeline.java import java_home
+from pipeline.shipping import python_path, ship
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PARTITIONS_PER_CORE = 12
+"""Of a shuffle on one machine: enough to even out tasks of different length."""
+SETUP = "install it: make setup-spark, or pip install 'log-trial[spark]'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkSettings:
+    """Where the work is done and with how much memory."""
+
+    master: str = "local[*]"
+    driver_memory: str = "2g"
+    log: Path | None = None
+    """File for everything that Spark prints; None: a temporary one."""
+    packages: tuple[str, ...] = ()
+    """Maven coordinates of connectors, fetched when the session starts."""
+    jars: tuple[Path, ...] = ()
+    """Files of connectors, for the driver and all workers."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """Properties of Spark, which go before ours."""
+
+    @property
+    def is_local(self) -> bool:
+        return self.master.startswith("local")
+
+
+def require_spark() -> None:
+    """EnvironmentFailure with a sentence if pyspark is not installed."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise EnvironmentFailure(f"PySpark is not installed; {SETUP}") from None
+
+
+@contextmanager
+def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
+    """A session, which is stopped at the end with everything that it started."""
+    require_spark()
+    scratch = Path(tempfile.mkdtemp(prefix="log-trial-spark-"))
+    try:
+        session = _started(settings, scratch)
+        try:
+            ship(session, settings.is_local, scratch)
+            yield session
+        finally:
+            _stop(session)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _properties(settings: SparkSettings, scratch: Path) -> dict[str, str]:
+    properties = {
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": settings.driver_memory,
+        "spark.local.dir": str(scratch / "local"),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        # A day is a day and a batch a name, whatever they look like.
+        "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+        "spark.sql.parquet.compression.codec": "zstd",
+        # A million elements take 1 to 4 MB in the lake; Spark would give a task a hundred million.
+        "spark.sql.files.maxPartitionBytes": "4m",
+        "spark.sql.files.openCostInBytes": "256k",
+        "spark.log.level": "WARN",
+        "spark.executorEnv.PYTHONPATH": python_path(settings.is_local),
+    }
+    if settings.is_local:
+        properties |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            # Spark's 200 are for clusters: here each task of a small lake costs more than its work.
+            "spark.sql.shuffle.partitions": str(_PARTITIONS_PER_CORE * (os.cpu_count() or 1)),
+        }
+    if settings.packages:
+        properties["spark.jars.packages"] = ",".join(settings.packages)
+    if settings.jars:
+        properties["spark.jars"] = ",".join(str(jar) for jar in settings.jars)
+    return {**properties, **settings.more}
+
+
+def _started(settings: SparkSettings, scratch: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    if SparkSession.getActiveSession() is not None:
+        raise EnvironmentFailure("a session of Spark is running in this process already")
+    home = java_home(scratch)
+    (scratch / "local").mkdir()
+    if home is not None:
+        os.environ["JAVA_HOME"] = str(home)
+    # Workers that run the python of the PATH would not find the packages of this one.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if settings.is_local:
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = SparkSession.builder.master(settings.master).appName("log-trial")
+    for name, value in _properties(settings, scratch).items():
+        builder = builder.config(name, value)
+    log = settings.log or scratch / "spark.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with _errors_to(log):
+        try:
+            return builder.getOrCreate()
+        except Exception as error:
+            kept = Path(tempfile.gettempdir()) / "log-trial-spark.log"
+            if settings.log is None:
+                shutil.copyfile(log, kept)
+                log = kept
+            raise EnvironmentFailure(
+                f"Spark did not start on {settings.master} ({_first_line(error)}); what it printed "
+                f"is in {log}"
+            ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+@contextmanager
+def _errors_to(log: Path) -> Iterator[None]:
+    """The standard error of every process that is started meanwhile goes to this file."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with log.open("ab") as out:
+        os.dup2(out.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _stop(session: SparkSession) -> None:
+    """Ends the session and the JVM, which would outlive it until this process ends."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    session.stop()
+    if gateway is not None:
+        gateway.shutdown()
+        process = getattr(gateway, "proc", None)
+        if process is not None:
+            process.stdin.close()
+            process.wait(timeout=60)
+        SparkContext._gateway = None
+        SparkContext._jvm = None
