@@ -20,6 +20,8 @@ sys.path.insert(0, str(ROOT))
 
 from checkers.contract import Contract, Promise  # noqa: E402
 from checkers.registry import all_checkers, rows  # noqa: E402
+from pipeline.schema import RUN, VERSION, Table  # noqa: E402
+from pipeline.schema import TABLES as LAKE  # noqa: E402
 from tests.differential.intended import INTENDED  # noqa: E402
 from tests.differential.judge import Kind  # noqa: E402
 
@@ -62,10 +64,26 @@ def differences(kind: Kind) -> Iterator[str]:
         yield f"| {where}: {shown} | {reason} |"
 
 
+def lake_version() -> Iterator[str]:
+    yield f"The version of the schema is {VERSION}."
+
+
+def lake_columns(table: Table) -> Iterator[str]:
+    yield table.about
+    yield ""
+    yield "| column | type | |"
+    yield "|---|---|---|"
+    for column in (RUN, *table.columns):
+        need = "" if column.nullable else ", not null"
+        yield f"| `{column.name}` | {column.type}{need} | {column.about} |"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "contract": contract_rows,
     "checkers": checker_rows,
     **{f"promise-{anomaly}": partial(promise, anomaly) for anomaly in rows()},
+    "lake-version": lake_version,
+    **{f"lake-{table.name}": partial(lake_columns, table) for table in LAKE.values()},
     **{f"differences-{kind.name.lower()}": partial(differences, kind) for kind in Kind},
 }
 
