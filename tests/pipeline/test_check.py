@@ -143,7 +143,7 @@ def test_stored_runs_have_the_verdict_of_analyze(lake: Lake, tmp_path: Path) -> 
 
 
 def test_a_history_with_rows_set_aside_is_at_most_unknown() -> None:
-    history = told(*INNOCENT["lost-write"])
+    history = told(*INNOCENT["unseen"])
     whole = judge_run(Asked("r", "kafka", None, None, False), history)
     part = judge_run(Asked("r", "kafka", None, None, False, set_aside=2), history)
     assert (whole.validity, part.validity) == (Validity.VALID, Validity.UNKNOWN)
