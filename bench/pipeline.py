@@ -84,6 +84,7 @@ def judged_on_spark(place: Path, master: str, memory: str) -> None:
                 "verdicts": list(checked.verdicts.values()),
                 "uncut": list(checked.uncut.values()),
                 "types": types,
+                "stages": [str(each) for each in found],
                 "uneven": [str(each) for each in found if is_uneven(each)],
             }
         )

@@ -19,6 +19,9 @@ class Stage:
     """Read from files or from other stages."""
     seconds: tuple[float, ...]
     """Of each task."""
+    begun_s: float
+    """Since the epoch."""
+    ended_s: float
 
     @property
     def unevenness(self) -> float:
@@ -29,8 +32,9 @@ class Stage:
     def __str__(self) -> str:
         return (
             f"stage {self.number:>4}  {self.rows:>13,} rows  {len(self.seconds):>4} tasks  "
-            f"busiest {max(self.seconds):6.2f} s  median {median(self.seconds):6.2f} s  "
-            f"{self.unevenness:5.1f}x  {self.name[:40]}"
+            f"{self.ended_s - self.begun_s:6.1f} s  busiest {max(self.seconds):6.2f} s  "
+            f"median {median(self.seconds):6.2f} s  "
+            f"{self.unevenness:5.1f}x  {_place(self.name)}"
         )
 
 
@@ -49,7 +53,17 @@ def stages(spark: SparkSession) -> Iterator[Stage]:
         )
         if seconds:
             rows = data.inputRecords() + data.shuffleReadRecords()
-            yield Stage(number, data.name(), rows, seconds)
+            began, ended = (
+                each.get().getTime() / 1e3
+                for each in (data.submissionTime(), data.completionTime())
+            )
+            yield Stage(number, data.name(), rows, seconds, began, ended)
+
+
+def _place(name: str) -> str:
+    """`collect at /…/pipeline/lake.py:123`, short."""
+    what, _, path = name.partition(" at ")
+    return f"{what} at {'/'.join(path.split('/')[-2:])}"
 
 
 def _no_quantiles(spark: SparkSession) -> Any:

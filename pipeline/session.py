@@ -72,6 +72,19 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+@contextmanager
+def batches_of_any_size(session: SparkSession) -> Iterator[None]:
+    """For rows of a few numbers. Spark measures what it hands to Python after every row, and that
+    takes three quarters of the time; batches are limited by their count of rows anyway."""
+    name = "spark.sql.execution.arrow.maxBytesPerBatch"
+    before = session.conf.get(name)
+    session.conf.set(name, str(2**31 - 1))
+    try:
+        yield
+    finally:
+        session.conf.set(name, str(before))
+
+
 def _properties(settings: SparkSettings, scratch: Path) -> dict[str, str]:
     properties = {
         "spark.ui.enabled": "false",

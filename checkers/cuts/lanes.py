@@ -7,13 +7,16 @@ outermost entries of each lane are a part's border, and `merge` compares the bor
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Final
 
 import numpy as np
 
 from checkers.arrays import Bools, Ints8, Ints32, Ints64
-from checkers.cuts.mentions import POLL, Mentions, Stretches
-from checkers.cuts.places import Places
+from checkers.cuts.mentions import POLL, SEND, Mentions, Stretches
 from checkers.cuts.slots import Gap
+
+PLAIN, SETTLED, ODD = range(3)
+_SHOWN_LANES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class Entries:
     """Offsets."""
     first_value: Ints64
     last_value: Ints64
-    is_plain: Bools
+    sort: Ints8
+    """PLAIN, SETTLED or ODD."""
 
     def some(self, chosen: Bools | Ints64 | slice) -> Entries:
         return Entries(*(getattr(self, each.name)[chosen] for each in fields(self)))
@@ -52,36 +56,35 @@ class Entries:
 class Cut:
     """A part of a history as entries: first its stretches, then single odd mentions."""
 
-    plain: Mentions
+    placed: Mentions
     stretches: Stretches
     odd: Mentions
-    odd_offsets: Ints64
 
     @classmethod
-    def of(cls, mentions: Mentions, width: int, places: Places | None = None) -> Cut:
-        """`places` are those of records that are elsewhere than they say."""
-        is_plain, is_odd, offset = mentions.is_plain, mentions.is_odd, mentions.offset
-        if places is not None:
-            is_moved, offset = places.moved(mentions)
-            is_plain, is_odd = is_plain & ~is_moved, is_odd | is_moved
-        is_odd &= mentions.key >= 0
-        plain = mentions.some(is_plain)
-        return cls(plain, Stretches.of(plain, width), mentions.some(is_odd), offset[is_odd])
+    def of(cls, mentions: Mentions, width: int) -> Cut:
+        placed = mentions.some(mentions.is_plain | mentions.is_settled)
+        odd = mentions.some(mentions.is_odd & (mentions.key >= 0))
+        return cls(placed, Stretches.of(placed, width), odd)
 
     @property
     def entries(self) -> Entries:
-        plain, odd, at = self.plain, self.odd, self.odd_offsets
+        placed, odd = self.placed, self.odd
         last = self.stretches.first + self.stretches.count - 1
-        one = plain.some(self.stretches.first)
+        one = placed.some(self.stretches.first)
         stretches = Entries(
-            *(one.process, one.key, one.role, one.row, one.number, one.offset, plain.offset[last]),
-            *(one.value, plain.value[last], np.ones(one.row.size, np.bool_)),
+            *(one.process, one.key, one.role, one.row, one.number, one.offset, placed.offset[last]),
+            *(one.value, placed.value[last], one.is_settled.astype(np.int8)),
         )
         single = Entries(
-            *(odd.process, odd.key, odd.role, odd.row, odd.number, at, at),
-            *(odd.value, odd.value, np.zeros(odd.row.size, np.bool_)),
+            *(odd.process, odd.key, odd.role, odd.row, odd.number, odd.offset, odd.offset),
+            *(odd.value, odd.value, np.full(odd.row.size, ODD, np.int8)),
         )
         return stretches.and_then(single)
+
+    @property
+    def values(self) -> Ints64:
+        """Of the records of all entries, side by side."""
+        return np.concatenate((self.placed.value, self.odd.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +113,13 @@ class Lanes:
 def summarise(entries: Entries) -> Lanes:
     """Of entries that belong together: all of a lane between the first and the last one."""
     entries = entries.in_order()
-    plain = entries.some(entries.is_plain)
+    plain = entries.some(entries.sort == PLAIN)
     compared = [_compare(each.some(slice(-1)), each.some(slice(1, None)))
                 for each in (entries, plain)]  # fmt: skip
     ends = [_outermost(each) for each in (entries, plain)]
     border = Border(ends[0][0], ends[1][0], ends[1][1], ends[0][1])
     return Lanes(
-        np.unique(np.concatenate([kept for kept, _ in compared])),
+        np.unique(np.concatenate([_within(plain), *(kept for kept, _ in compared)])),
         tuple(gap for _, gaps in compared for gap in gaps),
         border,
     )
@@ -145,12 +148,26 @@ def merge(one: Lanes, other: Lanes) -> Lanes:
 def conclude(lanes: Lanes) -> Ints64:
     """Values to keep of all parts together, before any gap is answered.
 
-    The outermost entries of each lane are among them: a checker that finds no two entries of a
+    The outermost entries of some lanes are among them: a checker that finds no two entries of any
     lane would have nothing to check.
     """
-    ends = (lanes.border.first_plain, lanes.border.last_plain)
-    values = [column for each in ends for column in (each.first_value, each.last_value)]
+    border = lanes.border
+    both = _meeting(border.first_plain, border.last_plain)
+    several = both[0].number != both[1].number
+    ends = [each.some(several) for each in both]
+    chosen = np.concatenate(
+        [np.flatnonzero(ends[0].role == role)[:_SHOWN_LANES] for role in (SEND, POLL)]
+    )
+    values = [column[chosen] for each in ends for column in (each.first_value, each.last_value)]
     return np.unique(np.concatenate((lanes.kept, *values)))
+
+
+def _within(plain: Entries) -> Ints64:
+    """Two records of one operation, if there are any: for checkers that compare such ones."""
+    several = plain.last > plain.first
+    one = [np.flatnonzero(several & (plain.role == role))[:1] for role in (SEND, POLL)]
+    chosen = np.concatenate(one)
+    return np.concatenate((plain.first_value[chosen], plain.last_value[chosen]))
 
 
 def _outermost(entries: Entries) -> tuple[Entries, Entries]:
@@ -165,24 +182,21 @@ def _same_lane(one: Entries, other: Entries) -> Bools:
     return same
 
 
-def _lane_numbers(one: Entries, other: Entries) -> tuple[Ints64, Ints64]:
-    """Lanes as numbers, the same in both."""
-    both = one.and_then(other)
-    names = np.stack((both.process, both.key, both.role.astype(np.int32)), axis=1)
-    numbers = np.unique(names, axis=0, return_inverse=True)[1].reshape(-1)
-    return numbers[: one.row.size], numbers[one.row.size :]
+def _lane_names(entries: Entries) -> Ints64:
+    """Lanes as numbers: a history has fewer than 2^29 logs."""
+    return entries.process.astype(np.int64) << 32 | entries.key << 2 | entries.role
 
 
 def _meeting(one: Entries, other: Entries) -> tuple[Entries, Entries]:
     """Of two with one entry for each lane, the entries of the lanes that both have, in pairs."""
-    mine, theirs = _lane_numbers(one, other)
+    mine, theirs = _lane_names(one), _lane_names(other)
     _, left, right = np.intersect1d(mine, theirs, return_indices=True)
     return one.some(left), other.some(right)
 
 
 def _either(one: Entries, other: Entries) -> Entries:
     """With one entry for each lane: those of `one`, and of `other` for lanes that `one` lacks."""
-    mine, theirs = _lane_numbers(one, other)
+    mine, theirs = _lane_names(one), _lane_names(other)
     return one.and_then(other.some(~np.isin(theirs, mine)))
 
 
@@ -194,7 +208,7 @@ def _compare(one: Entries, other: Entries) -> tuple[Ints64, list[Gap]]:
     known = (other.first >= 0) & (one.last >= 0)
     # Producers may leave room for others between operations, but not within one.
     is_near = (one.role == POLL) | (one.row == other.row)
-    keep = (known & (step < 1)) | ~(one.is_plain & other.is_plain)
+    keep = (known & (step < 1)) | (one.sort == ODD) | (other.sort == ODD)
     kept = np.concatenate((one.last_value[keep], other.first_value[keep]))
     gaps = [
         Gap(

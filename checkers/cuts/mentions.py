@@ -20,7 +20,7 @@ POLL: Final = 2
 _ROLES: Final = np.zeros(128, np.int8)
 _ROLES[[kinds.SEND, kinds.SENT]] = SEND
 _ROLES[kinds.RECORD] = POLL
-_SILENT: Final = np.array([kinds.POLL, kinds.POLLED_NOTHING, kinds.POLLED_EMPTY], np.int8)
+SILENT: Final = np.array([kinds.POLL, kinds.POLLED_NOTHING, kinds.POLLED_EMPTY], np.int8)
 """What polls say besides records; no checker that is asked of parts needs it."""
 NO_STAMP: Final = -1
 
@@ -45,6 +45,10 @@ class Mentions:
     """Of the operation; 0 for an invocation that its completion speaks for."""
     stamp: Ints64
     """Timestamp of the record, or NO_STAMP."""
+    is_settled: Bools
+    """Sends of unknown outcome that `offset` is known of, from polls (unsure.py)."""
+    is_void: Bools
+    """Sends that failed, or of unknown outcome, whose records nobody polled."""
 
     def some(self, chosen: Bools | Ints64 | slice) -> Mentions:
         return Mentions(*(getattr(self, each.name)[chosen] for each in fields(self)))
@@ -63,13 +67,19 @@ class Mentions:
     @property
     def is_odd(self) -> Bools:
         """Records of which something is not known, or unusual: they are always kept."""
-        odd: Bools = (self.role > 0) & ~self.is_plain
+        odd: Bools = (self.role > 0) & ~self.is_plain & ~self.is_settled & ~self.is_void
         return odd
+
+    @property
+    def is_named(self) -> Bools:
+        """Records whose value is known: they are kept if the value is."""
+        named: Bools = (self.role > 0) & self.is_int
+        return named
 
     @property
     def is_other(self) -> Bools:
         """Elements that are no records: they are always kept, too."""
-        other: Bools = (self.outcome > 0) & (self.role == 0) & ~np.isin(self.kind, _SILENT)
+        other: Bools = (self.outcome > 0) & (self.role == 0) & ~np.isin(self.kind, SILENT)
         return other
 
 
@@ -97,6 +107,8 @@ def mentions_of(columns: Columns) -> Mentions:
         call=np.where(by >= 0, columns.call[np.maximum(by, 0)], op).astype(np.int64),
         outcome=outcome,
         stamp=np.full(op.size, NO_STAMP, np.int64) if stamps is None else stamps,
+        is_settled=np.zeros(op.size, np.bool_),
+        is_void=np.zeros(op.size, np.bool_),
     )
 
 
@@ -105,17 +117,18 @@ class Stretches:
     """Neighbours of one operation in one log, side by side in it, and in one range of offsets."""
 
     first: Ints64
-    """The number of the first mention, among the plain ones."""
+    """The number of the first mention, among those that are cut into stretches."""
     count: Ints64
 
     @classmethod
-    def of(cls, plain: Mentions, width: int) -> Stretches:
-        """`plain` has only mentions that are plain; ranges are `width` offsets wide."""
-        size = plain.row.size
+    def of(cls, placed: Mentions, width: int) -> Stretches:
+        """`placed` has only mentions that are plain or settled; ranges are `width` offsets wide."""
+        size = placed.row.size
         starts = np.ones(size, np.bool_)
-        for column in (plain.row, plain.role, plain.key, plain.offset // width):
+        for column in (placed.row, placed.role, placed.key, placed.offset // width):
             starts[1:] &= column[1:] == column[:-1]
-        starts[1:] &= plain.offset[1:] == plain.offset[:-1] + 1
+        starts[1:] &= placed.is_settled[1:] == placed.is_settled[:-1]
+        starts[1:] &= placed.offset[1:] == placed.offset[:-1] + 1
         # Until here: what goes on. The first goes on from nothing.
         starts[1:] = ~starts[1:]
         first = np.flatnonzero(starts)

@@ -21,7 +21,7 @@ def is_kept(mentions: Mentions, values: Ints64) -> Bools:
         values[at] == mentions.value if values.size else np.zeros(mentions.row.size, np.bool_)
     )
     kept: Bools = mentions.is_other | mentions.is_odd
-    kept |= mentions.is_plain & is_asked
+    kept |= mentions.is_named & is_asked
     return kept
 
 

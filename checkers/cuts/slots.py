@@ -28,7 +28,13 @@ class Told:
     call: Ints64
     value: Ints64
     is_plain: Bools
+    is_settled: Bools
     stamp: Ints64
+
+    @property
+    def is_placed(self) -> Bools:
+        placed: Bools = self.is_plain | self.is_settled
+        return placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +81,14 @@ class Range:
     dull: Bools
     """By slot."""
     senders_unread: Ints64
-    """Rows of operations that sent what nobody polled."""
+    """Rows of operations that sent what nobody polled, or what others polled as something else."""
     latest: Latest
     first_done: int
     """The first row that ended anything about the range: nothing below may be begun after it."""
+    mentioned: int
+    """How many slots something was said of."""
+    end: int
+    """The offset behind the last of them, and behind all that answers about ends say is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +140,7 @@ def summarise(
         late_by = latest[ends.slot[wrong]]
         kept.append(slots.sent[late_by[late_by >= 0] & _SLOT])
     dull = ~suspect & ~is_late
-    kept.append(told.value[told.is_plain & ~dull[told.slot]])
+    kept.append(told.value[told.is_placed & ~dull[told.slot]])
     if append_time:
         kept += _steps_back(slots, dull)
     for gap in gaps:
@@ -143,10 +153,23 @@ def summarise(
         number=number,
         kept=np.unique(np.concatenate(kept)),
         dull=dull,
-        senders_unread=slots.sender[(slots.sends > 0) & (slots.shown == NEVER)],
+        senders_unread=_senders_unread(slots, told),
         latest=_latest(int(latest[-1]), base, slots),
         first_done=int(min(done.min(), NEVER if ends is None else ends.row.min(initial=NEVER))),
-    )
+        mentioned=int(mentioned.sum()),
+        end=base + 1 + int(max(told.slot.max(initial=-1), -1 if ends is None else
+                               ends.slot.max(initial=-1))),
+    )  # fmt: skip
+
+
+def keys_with_gaps(ranges: Iterable[Range]) -> Ints64:
+    """Of logs that have offsets of which nothing is known: any record may be there."""
+    mentioned: dict[int, int] = {}
+    end: dict[int, int] = {}
+    for each in ranges:
+        mentioned[each.key] = mentioned.get(each.key, 0) + each.mentioned
+        end[each.key] = max(end.get(each.key, 0), each.end)
+    return np.array([key for key, count in mentioned.items() if count < end[key]], np.int64)
 
 
 def late_ranges(ranges: Iterable[Range]) -> dict[tuple[int, int], Latest]:
@@ -164,7 +187,7 @@ def late_ranges(ranges: Iterable[Range]) -> dict[tuple[int, int], Latest]:
 
 
 def _slots(width: int, told: Told) -> _Slots:
-    sends = np.flatnonzero(told.is_plain & (told.role == SEND))
+    sends = np.flatnonzero(told.is_placed & (told.role == SEND))
     polls = np.flatnonzero(told.is_plain & (told.role == POLL))
     at, by = told.slot[sends], told.slot[polls]
     sent, sender, called = (np.full(width, -1, np.int64) for _ in range(3))
@@ -184,20 +207,27 @@ def _slots(width: int, told: Told) -> _Slots:
 
 
 def _unusual(slots: _Slots, told: Told, *, append_time: bool) -> Bools:
-    """Slots that are not: sent once, ok, and always polled as what was sent."""
+    """Slots that are not: sent once, and always polled as what was sent."""
     odd: Bools = (slots.sends != 1) | (slots.least != slots.sent) | (slots.greatest != slots.sent)
-    odd[told.slot[~told.is_plain]] = True
+    odd[told.slot[~told.is_placed]] = True
     polls = np.flatnonzero(told.is_plain & (told.role == POLL))
     own = told.row[polls] == slots.sender[told.slot[polls]]
     odd[told.slot[polls[own]]] = True
     several = (slots.stamp_greatest > NO_STAMP) & (slots.stamp_least != slots.stamp_greatest)
     odd |= several
     if not append_time:
-        sends = np.flatnonzero(told.is_plain & (told.role == SEND) & (told.stamp > NO_STAMP))
+        sends = np.flatnonzero(told.is_placed & (told.role == SEND) & (told.stamp > NO_STAMP))
         at = told.slot[sends]
         polled = slots.stamp_greatest[at]
         odd[at[(polled > NO_STAMP) & (polled != told.stamp[sends])]] = True
     return odd
+
+
+def _senders_unread(slots: _Slots, told: Told) -> Ints64:
+    sends = np.flatnonzero(told.is_placed & (told.role == SEND))
+    at, value = told.slot[sends], told.value[sends]
+    is_read = (slots.least[at] == value) & (slots.greatest[at] == value)
+    return np.unique(told.row[sends[~is_read]])
 
 
 def _first_done(width: int, told: Told) -> Ints64:

@@ -25,6 +25,7 @@ from pipeline.check.histories import ELEMENT_COLUMNS, OPERATION_COLUMNS, history
 from pipeline.check.judge_run import Asked, JudgedRun, contract_asked, judge_run
 from pipeline.lake import Lake
 from pipeline.schema import TABLES
+from pipeline.session import batches_of_any_size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -109,14 +110,16 @@ def _judged_in_parts(lake: Lake, asked: Asked, width: int) -> tuple[CutHistory, 
     way = Way(width, stamps=stamp is not None, append_time=stamp == "LogAppendTime")
     operations = lake.table("operations").where(F.col("run") == asked.run)
     elements = lake.table("elements").where(F.col("run") == asked.run)
-    history = CutHistory(elements, operations, way)
-    smaller = history.smaller()
+    with batches_of_any_size(lake.spark):
+        history = CutHistory(elements, operations, way)
+        smaller = history.smaller()
     if isinstance(smaller, Uncut):
         return history, smaller
     judged, places = judged_smaller(smaller, asked, operations, is_final=False)
     if places is None:
         return history, judged
-    again = history.smaller(places)
+    with batches_of_any_size(lake.spark):
+        again = history.smaller(places)
     if isinstance(again, Uncut):
         return history, again
     return history, judged_smaller(again, asked, operations, is_final=True)[0]

@@ -15,6 +15,7 @@ from checkers.cuts.mentions import Mentions, mentions_of
 from checkers.cuts.places import Places, places_of
 from checkers.cuts.projection import Gone, is_kept
 from checkers.cuts.slots import Ends, Gap, Range, Told
+from checkers.cuts.unsure import Unsure, is_unsure, settle
 from checkers.log.facts import LogFacts
 from harness.history import kinds
 from harness.history.history import History
@@ -26,21 +27,24 @@ class Cut:
 
     def __init__(self, history: History, dice: Random, width: int, *, append_time: bool) -> None:
         self.history, self.width, self.append_time = history, width, append_time
-        self.whole = mentions_of(Columns(history))
-        size = self.whole.row.size
+        said = mentions_of(Columns(history))
+        size = said.row.size
+        self.unsure = _settled(said, dice)
+        self.whole = self.unsure.told(said)
         borders = sorted({0, size, *(dice.randrange(size + 1) for _ in range(dice.randrange(5)))})
         self.parts = [self.whole.some(slice(*each)) for each in pairwise(borders)]
 
     def smaller(self) -> tuple[History, Gone]:
         history, gone = self._smaller_by(None)
-        places = places_of(LogFacts(Columns(history), gone=gone))
+        places = places_of(LogFacts(Columns(history), gone=gone), self.unsure)
         return self._smaller_by(places) if places.offsets else (history, gone)
 
     def _smaller_by(self, places: Places | None) -> tuple[History, Gone]:
         values, gaps = self._of_lanes(places)
         twice = self._sent_twice()
         ranges = self._ranges(gaps)
-        kept = [values, twice, *(each.kept for each in ranges)]
+        void = self.unsure.void_of(slots.keys_with_gaps(ranges))
+        kept = [values, twice, void, *(each.kept for each in ranges)]
         rows = np.concatenate([np.empty(0, np.int64), *(each.senders_unread for each in ranges)])
         rows = np.concatenate([rows, self._samples])
         values, keys, strangers = strange.merge(map(strange.summarise, self.parts))
@@ -53,13 +57,17 @@ class Cut:
 
     @property
     def _samples(self) -> np.ndarray:
-        """The last completed row of each kind of operation, so that no kind is missing."""
+        """The last row of each kind of operation and outcome, so that none is missing."""
         columns = Columns(self.history)
-        last = {int(columns.ops.f[row]): int(row) for row in np.flatnonzero(columns.outcome > 0)}
+        rows = np.flatnonzero(columns.outcome > 0).tolist()
+        last = {(int(columns.ops.f[row]), int(columns.outcome[row])): row for row in rows}
         return np.array(list(last.values()), np.int64)
 
     def _of_lanes(self, places: Places | None) -> tuple[np.ndarray, tuple[Gap, ...]]:
-        entries = [lanes.Cut.of(part, self.width, places).entries for part in self.parts]
+        cuts = [lanes.Cut.of(part, self.width) for part in self.parts]
+        entries = [each.entries for each in cuts]
+        if places is not None:
+            entries = [places.moved(each.entries, each.values) for each in cuts]
         found = lanes.summarise(lanes.Cut.of(self.whole.some(slice(0)), self.width).entries)
         for each in entries:
             found = lanes.merge(found, lanes.summarise(each))
@@ -126,7 +134,26 @@ class Cut:
 
 def _told(mine: Mentions, low: int) -> Told:
     return Told(mine.offset - low, mine.role, mine.row, mine.call, mine.value, mine.is_plain,
-                mine.stamp)  # fmt: skip
+                mine.is_settled, mine.stamp)  # fmt: skip
+
+
+def _settled(said: Mentions, dice: Random) -> Unsure:
+    """In two parts, of which each has some of the operations."""
+    sends = np.flatnonzero(is_unsure(said))
+    rows = {int(row) for row in said.row[sends]}
+    by_value: dict[int, set[int]] = {}
+    for one in sends[said.is_int[sends]].tolist():
+        by_value.setdefault(int(said.value[one]), set()).add(int(said.row[one]))
+    pairs = [(one, int(said.row[one])) for one in sends[~said.is_int[sends]].tolist()]
+    for one in np.flatnonzero(said.is_named).tolist():
+        pairs += [(one, row) for row in by_value.get(int(said.value[one]), ())]
+    half = {row for row in rows if dice.random() < 0.5}
+    found = Unsure.none()
+    for chosen in (half, rows - half):
+        mine = [pair for pair in pairs if pair[1] in chosen]
+        about = np.array([row for _, row in mine], np.int64)
+        found = found.and_then(settle(said.some(np.array([at for at, _ in mine], np.int64)), about))
+    return found
 
 
 def _rows(history: History, whole: Mentions, kept: Bools, samples: np.ndarray) -> Bools:

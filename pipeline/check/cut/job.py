@@ -1,12 +1,13 @@
 """The steps by which one large history is judged, and what the driver holds meanwhile.
 
-    elements -> stretches (told.py) -> lanes (lane_parts.py)      which neighbours differ
+    elements -> unsure sends (unsure_sends.py)                    where their records turned up
+             -> stretches (told.py) -> lanes (lane_parts.py)      which neighbours differ
                                     -> ranges (ranges.py)         which records are dull
-             -> kept elements -> the judge of pipeline/check      in one task, of what is left
+             -> kept elements (kept.py) -> the judge (judge.py)   in one task, of what is left
 
-The driver holds summaries: some values for each range of offsets and each lane, and the values to
-keep. If some records turn out to be elsewhere than their operations say, lanes are looked at once
-more by the places that they have (checkers/cuts/places.py).
+The driver holds summaries: some values for each range of offsets and each lane, where unsure sends
+turned up, and the values to keep. If some records turn out to be elsewhere than their operations
+say, lanes are looked at once more by the places that they have (checkers/cuts/places.py).
 """
 
 from __future__ import annotations
@@ -21,22 +22,24 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 from checkers.arrays import Ints64
 from checkers.cuts import lanes, senders, slots, strange
 from checkers.cuts.places import Places
-from checkers.cuts.projection import is_kept
 from checkers.cuts.slots import Gap, Range
+from checkers.cuts.unsure import Unsure
 from harness.history import kinds
 from harness.history.json_text import decode
 from pipeline.check.cut import lane_parts, ranges, told
+from pipeline.check.cut.kept import kept_elements, kept_operations
 from pipeline.check.cut.told import Way
+from pipeline.check.cut.unsure_sends import unsure_sends
 from pipeline.check.histories import ELEMENT_COLUMNS, OPERATION_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pyspark import Broadcast
     from pyspark.sql import DataFrame, SparkSession
 
 KEPT_MAX: Final = 4_000_000
 """Elements of the smaller history that one task judges."""
-_RECORD_KINDS: Final = (kinds.SEND, kinds.SENT, kinds.RECORD, kinds.POLL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Smaller:
     dull: DataFrame
     """By key and range, which records are dull."""
     width: int
+    unsure: Broadcast[Unsure]
 
 
 class CutHistory:
@@ -68,44 +72,75 @@ class CutHistory:
         self.way = way
         self.elements = elements.withColumn("boxed", F.col("text").isNotNull())
         self.operations = operations
+        # Spark would give small stretches to one task, and Python needs longest for them.
+        self._tasks = int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1)
+        self.unsure = unsure_sends(self.elements)
+        self._unsure = self.spark.sparkContext.broadcast(self.unsure)
         self.told = self._told().persist(StorageLevel.DISK_ONLY)
-        self._ranges: DataFrame | None = None
+        self._stored: list[DataFrame] = [self.told]
+        self._samples = self._last_of_each_kind()
+        self._twice = self._sent_twice()
+        self._kept_anyway = np.union1d(self._twice, self._odd())
 
     def forget(self) -> None:
         """Free what the steps have stored."""
-        self.told.unpersist()
-        if self._ranges is not None:
-            self._ranges.unpersist()
+        for each in self._stored:
+            each.unpersist()
+        self._unsure.destroy()
 
     def smaller(self, places: Places | None = None) -> Smaller | Uncut:
         """`places`: those of records that are elsewhere than they say, once they are known."""
-        values, gaps = self._lanes(self.told)
-        if places is not None:
-            more, more_gaps = self._lanes(self._told(places))
-            values, gaps = np.union1d(values, more), [*gaps, *more_gaps]
-        found = self._summaries(gaps)
-        keys, rows = self._strange()
-        rows = np.concatenate([rows, self._samples(), *(each.senders_unread for each in found)])
-        about = self._about(keys, rows)
-        if about is None:
-            return Uncut(f"of more than {KEPT_MAX:,} of its records the whole log must be known")
-        parts = [values, about, self._sent_twice(), self._odd(), *(each.kept for each in found)]
-        return self._restricted(np.unique(np.concatenate(parts)), rows)
-
-    def _told(self, places: Places | None = None) -> DataFrame:
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        return self.elements.select(*told.COLUMNS).mapInArrow(
-            told.told_by_parts(self.way, places), from_arrow_schema(told.SCHEMA)
-        )
-
-    def _lanes(self, said: DataFrame) -> tuple[Ints64, list[Gap]]:
         from pyspark.sql import functions as F  # noqa: N812
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        records = said.where(F.col("what") == told.RECORDS).select(*lane_parts.COLUMNS)
+        records = self.told.where(F.col("what") == told.RECORDS)
+        values, gaps = self._lanes(records.select(*lane_parts.COLUMNS))
+        if places is not None:
+            moved = records.select(*lane_parts.COLUMNS, "values").mapInArrow(
+                lane_parts.moved_by(places), from_arrow_schema(lane_parts.ENTRIES)
+            )
+            more, more_gaps = self._lanes(moved)
+            values, gaps = np.union1d(values, more), [*gaps, *more_gaps]
+        found, dull = self._summaries(gaps)
+        keys, rows = self._strange()
+        rows = np.concatenate([rows, self._samples, *(each.senders_unread for each in found)])
+        about = self._about(keys, rows)
+        if about is None:
+            return Uncut(f"of more than {KEPT_MAX:,} of its records the whole log must be known")
+        void = self.unsure.void_of(slots.keys_with_gaps(found))
+        parts = [values, about, void, self._kept_anyway, *(each.kept for each in found)]
+        elements = self._store(kept_elements(self.elements, np.unique(np.concatenate(parts)),
+                                             self._unsure))  # fmt: skip
+        if elements.count() > KEPT_MAX:
+            return Uncut(f"more than {KEPT_MAX:,} of its elements may be named by a finding")
+        operations = kept_operations(self.operations, elements, self._samples)
+        return Smaller(
+            operations.select(*OPERATION_COLUMNS),
+            elements.select(*ELEMENT_COLUMNS),
+            dull,
+            self.way.width,
+            self._unsure,
+        )
+
+    def _store(self, frame: DataFrame) -> DataFrame:
+        from pyspark import StorageLevel
+
+        self._stored.append(frame.persist(StorageLevel.DISK_ONLY))
+        return frame
+
+    def _told(self) -> DataFrame:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        shared = self._unsure
+        return self.elements.select(*told.COLUMNS).mapInArrow(
+            told.told_by_parts(self.way, lambda: shared.value), from_arrow_schema(told.SCHEMA)
+        )
+
+    def _lanes(self, records: DataFrame) -> tuple[Ints64, list[Gap]]:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
         parts = (
-            records.repartitionByRange(*lane_parts.ORDER)
+            records.repartitionByRange(self._tasks, *lane_parts.ORDER)
             .sortWithinPartitions(*lane_parts.ORDER)
             .mapInArrow(lane_parts.summarise_lanes, from_arrow_schema(lane_parts.SCHEMA))
         )
@@ -114,9 +149,9 @@ class CutHistory:
             return np.empty(0, np.int64), []
         return lanes.conclude(found), list(found.gaps)
 
-    def _summaries(self, gaps: Iterable[Gap]) -> list[Range]:
-        """Ranges of offsets without their dull slots, which stay where they are."""
-        from pyspark import StorageLevel
+    def _summaries(self, gaps: Iterable[Gap]) -> tuple[list[Range], DataFrame]:
+        """Ranges of offsets without their dull slots, which stay where they are: by key and range
+        a column `dull`."""
         from pyspark.sql import functions as F  # noqa: N812
 
         questions = ranges.by_range(gaps, self.way.width)
@@ -133,25 +168,20 @@ class CutHistory:
             rest = first.join(F.broadcast(names), list(ranges.PLACE), "left_anti")
             collected += [ranges.range_from(bytes(row["summary"])) for row in _summaries_of(second)]
             first = rest.unionByName(second)
-        self._ranges = first.select(*ranges.PLACE, "dull").persist(StorageLevel.DISK_ONLY)
-        return collected
+        return collected, first.select(*ranges.PLACE, "dull")
 
     def _summarised(
         self, questions: Mapping[tuple[int, int], ranges.Question], only: DataFrame | None = None
     ) -> DataFrame:
-        from pyspark import StorageLevel
         from pyspark.sql import functions as F  # noqa: N812
         from pyspark.sql.pandas.types import from_arrow_schema
 
         chosen = self.told.where(F.col("what").isin(told.RECORDS, told.END) & (F.col("range") >= 0))
         if only is not None:
             chosen = chosen.join(F.broadcast(only), list(ranges.PLACE), "left_semi")
-        return (
-            chosen.groupBy(*ranges.PLACE)
-            .applyInArrow(
-                ranges.summarise_range(self.way, questions), from_arrow_schema(ranges.SUMMARY)
-            )
-            .persist(StorageLevel.DISK_ONLY)
+        summarise = ranges.summarise_range(self.way, questions)
+        return self._store(
+            chosen.groupBy(*ranges.PLACE).applyInArrow(summarise, from_arrow_schema(ranges.SUMMARY))
         )
 
     def _sent_twice(self) -> Ints64:
@@ -180,12 +210,12 @@ class CutHistory:
         found = [told.ints_of(bytes(row["values"])) for row in rows]
         return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
 
-    def _samples(self) -> Ints64:
-        """The last completed row of each kind of operation, so that no kind is missing."""
+    def _last_of_each_kind(self) -> Ints64:
+        """The last row of each kind of operation and outcome, so that none is missing."""
         from pyspark.sql import functions as F  # noqa: N812
 
         completed = self.operations.where((F.col("type") != "invoke") & (F.col("process") >= 0))
-        rows = completed.groupBy("f").agg(F.max("row").alias("row")).collect()
+        rows = completed.groupBy("f", "type").agg(F.max("row").alias("row")).collect()
         return np.array([row["row"] for row in rows], np.int64)
 
     def _strange(self) -> tuple[Ints64, Ints64]:
@@ -231,47 +261,6 @@ class CutHistory:
         values = mine.select(*told.COLUMNS).mapInArrow(about, "value long").distinct()
         found = values.limit(KEPT_MAX + 1).toArrow()["value"].to_numpy()
         return found if found.size <= KEPT_MAX else None
-
-    def _restricted(self, values: Ints64, samples: Ints64) -> Smaller | Uncut:
-        from pyspark import StorageLevel
-        from pyspark.sql import functions as F  # noqa: N812
-
-        shared = self.spark.sparkContext.broadcast(values)
-        names = (*ELEMENT_COLUMNS, "process", "call", "outcome", "boxed")
-
-        def kept(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                chosen = is_kept(told.mentions_from(batch), shared.value)
-                yield batch.filter(pa.array(chosen))
-
-        fields = self.elements.select(*names).schema
-        elements = self.elements.select(*names).mapInArrow(kept, fields)
-        elements = elements.persist(StorageLevel.DISK_ONLY)
-        if elements.count() > KEPT_MAX:
-            elements.unpersist()
-            return Uncut(f"more than {KEPT_MAX:,} of its elements may be named by a finding")
-        assert self._ranges is not None, "ranges are summarised before"
-        on_records = elements.where(F.col("kind").isin(*_RECORD_KINDS)).select("row")
-        fs = self.operations.join(F.broadcast(on_records.distinct()), "row", "left_semi")
-        of_records = [row["f"] for row in fs.select("f").distinct().collect()]
-        rows = elements.select("row").distinct()
-        rows = rows.unionByName(
-            self.spark.createDataFrame([(int(row),) for row in samples], "row int")
-        )
-        rows = rows.unionByName(
-            self.operations.where(~F.col("f").isin(of_records)).select("row")
-        ).distinct()
-        partners = self.operations.join(F.broadcast(rows), "row", "left_semi").select(
-            F.col("partner").alias("row")
-        )
-        wanted = rows.unionByName(partners.where(F.col("row").isNotNull())).distinct()
-        operations = self.operations.join(F.broadcast(wanted), "row", "left_semi")
-        return Smaller(
-            operations.select(*OPERATION_COLUMNS),
-            elements.select(*ELEMENT_COLUMNS),
-            self._ranges,
-            self.way.width,
-        )
 
 
 def _summaries_of(frame: DataFrame) -> list[Any]:

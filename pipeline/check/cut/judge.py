@@ -13,6 +13,7 @@ from checkers.columns import Columns
 from checkers.cuts.places import Places, places_of
 from checkers.cuts.projection import Gone
 from checkers.cuts.slots import Latest, Range
+from checkers.cuts.unsure import Unsure
 from checkers.log.facts import LogFacts
 from harness.history.operations import Writes, named
 from harness.run.judging import PartOf
@@ -23,6 +24,7 @@ from pipeline.check.histories import ELEMENT_COLUMNS, OPERATION_COLUMNS, history
 from pipeline.check.judge_run import Asked, judge_run
 
 if TYPE_CHECKING:
+    from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
 _OPERATIONS, _ELEMENTS, _DULL, _WRITTEN = "operations", "elements", "dull", "written"
@@ -58,7 +60,7 @@ def judged_smaller(smaller: Smaller, asked: Asked, operations: DataFrame,
     assert told is not None
     end_ns = operations.agg(F.max("time_ns")).collect()[0][0] or 0
     schema = rows.SCHEMA.append(pa.field(PLACES, pa.binary()))
-    judge = _judge(asked, smaller.width, int(end_ns), is_final=is_final)
+    judge = _judge(asked, smaller.width, smaller.unsure, int(end_ns), is_final=is_final)
     judged = told.groupBy().applyInArrow(judge, from_arrow_schema(schema))
     judged = judged.persist()
     again = judged.where(F.col(PLACES).isNotNull()).select(PLACES).collect()
@@ -67,7 +69,7 @@ def judged_smaller(smaller: Smaller, asked: Asked, operations: DataFrame,
 
 
 def _judge(
-    asked: Asked, width: int, end_ns: int, *, is_final: bool
+    asked: Asked, width: int, unsure: Broadcast[Unsure], end_ns: int, *, is_final: bool
 ) -> Callable[[pa.Table], pa.Table]:
     def judge(group: pa.Table) -> pa.Table:
         part = group["part"]
@@ -84,7 +86,7 @@ def _judge(
         gone = Gone.of([*_ranges(of(_DULL), width)], width)
         places = Places({})
         if not is_final:
-            places = places_of(LogFacts(Columns(history), gone=gone))
+            places = places_of(LogFacts(Columns(history), gone=gone), unsure.value)
         if places.offsets:
             one = pa.Table.from_pylist([{"run": asked.run}], schema=rows.SCHEMA)
             return one.append_column(PLACES, pa.array([pickle.dumps(places)], pa.binary()))
@@ -100,6 +102,6 @@ def _ranges(dull: pa.Table, width: int) -> list[Range]:
     empty = np.empty(0, np.int64)
     return [
         Range(row[_DULL_KEY], row["range"], empty, ranges.unpacked(row["dull"], width), empty,
-              Latest(), 0)
+              Latest(), 0, 0, 0)
         for row in dull.select([_DULL_KEY, "range", "dull"]).to_pylist()
     ]  # fmt: skip

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Final
 
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.cuts import lanes
-from checkers.cuts.lanes import Lanes
-from pipeline.check.cut.told import entries_from
+from checkers.cuts.lanes import Entries, Lanes
+from checkers.cuts.places import Places
+from pipeline.check.cut import told
+from pipeline.check.cut.told import entries_from, numbers_of
 
 ORDER: Final = ("process", "key", "role", "row", "number")
-COLUMNS: Final = (*ORDER, "first", "count", "first_value", "last_value", "plain")
+COLUMNS: Final = (*ORDER, "first", "count", "first_value", "last_value", "sort")
+ENTRIES: Final = pa.schema([told.SCHEMA.field(name) for name in COLUMNS])
 SCHEMA: Final = pa.schema([pa.field("part", pa.int32()), pa.field("lanes", pa.binary())])
 
 
@@ -24,15 +27,39 @@ def summarise_lanes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
     context = TaskContext.get()
     assert context is not None, "only tasks call this"
-    parts = [lanes.summarise(entries_from(batch)) for batch in batches if batch.num_rows]
+    parts = [batch for batch in batches if batch.num_rows]
     if parts:
-        row = [[context.partitionId()], [pickle.dumps(reduce(lanes.merge, parts))]]
+        found = lanes.summarise(entries_from(pa.Table.from_batches(parts)))
+        row = [[context.partitionId()], [pickle.dumps(found)]]
         yield pa.RecordBatch.from_arrays(
             [pa.array(row[0], pa.int32()), pa.array(row[1])], schema=SCHEMA
         )
+
+
+def moved_by(
+    places: Places,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """For mapInArrow, of rows with COLUMNS and `values`: rows with COLUMNS, by these places."""
+
+    def moved(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = places.moved(entries_from(batch), numbers_of(batch["values"]))
+            yield _rows(found)
+
+    return moved
 
 
 def merged(parts: Iterable[tuple[int, bytes]]) -> Lanes | None:
     """Of all partitions, in their order; None if there are no records."""
     found = [pickle.loads(packed) for _, packed in sorted(parts)]  # noqa: S301 - our own tasks
     return reduce(lanes.merge, found) if found else None
+
+
+def _rows(entries: Entries) -> pa.RecordBatch:
+    columns = {
+        **{name: getattr(entries, name) for name in COLUMNS if name != "count"},
+        "count": entries.last - entries.first + 1,
+    }
+    return pa.RecordBatch.from_arrays(
+        [pa.array(columns[each.name], each.type) for each in ENTRIES], schema=ENTRIES
+    )

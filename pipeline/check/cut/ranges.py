@@ -13,9 +13,10 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Bools, Ints64
 from checkers.cuts import slots
+from checkers.cuts.lanes import PLAIN, SETTLED
 from checkers.cuts.mentions import NO_STAMP
 from checkers.cuts.slots import Ends, Gap, Latest, Range, Told
-from pipeline.check.cut.told import END, RECORDS, Way, ints_of
+from pipeline.check.cut.told import END, RECORDS, Way, numbers_of
 
 PLACE: Final = ("key", "range")
 """What rows of SCHEMA are grouped by."""
@@ -99,19 +100,15 @@ def _told(records: pa.Table, low: int) -> Told:
         values: Ints64 = np.asarray(records[name])[of]
         return values
 
+    sort = np.asarray(records["sort"])[of]
     has_stamps = records["stamps"].null_count == 0
     return Told(
         slot=column("first") - low + within,
         role=np.asarray(records["role"])[of],
         row=column("row"),
         call=column("call"),
-        value=_numbers(records["values"]),
-        is_plain=np.asarray(records["plain"])[of],
-        stamp=_numbers(records["stamps"]) if has_stamps else np.full(of.size, NO_STAMP, np.int64),
+        value=numbers_of(records["values"]),
+        is_plain=sort == PLAIN,
+        is_settled=sort == SETTLED,
+        stamp=numbers_of(records["stamps"]) if has_stamps else np.full(of.size, NO_STAMP, np.int64),
     )
-
-
-def _numbers(column: pa.ChunkedArray) -> Ints64:
-    """All numbers of all rows, side by side."""
-    parts = [ints_of(each.as_buffer()) for chunk in column.chunks for each in chunk]
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)

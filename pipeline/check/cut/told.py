@@ -20,7 +20,7 @@ from checkers.columns import OK
 from checkers.cuts import senders, strange
 from checkers.cuts.lanes import Cut, Entries
 from checkers.cuts.mentions import NO_STAMP, Mentions
-from checkers.cuts.places import Places
+from checkers.cuts.unsure import Unsure
 from harness.history import kinds
 
 COLUMNS: Final = (
@@ -43,7 +43,7 @@ SCHEMA: Final = pa.schema(
         pa.field("row", pa.int64()),
         pa.field("number", pa.int64()),
         pa.field("call", pa.int64()),
-        pa.field("plain", pa.bool_()),
+        pa.field("sort", pa.int8()),
         pa.field("range", pa.int64()),
         pa.field("first", pa.int64()),
         pa.field("count", pa.int64()),
@@ -89,19 +89,21 @@ def mentions_from(batch: pa.RecordBatch | pa.Table) -> Mentions:
         call=column("call").astype(np.int64),
         outcome=column("outcome"),
         stamp=column("timestamp", NO_STAMP),
+        is_settled=np.zeros(batch.num_rows, np.bool_),
+        is_void=np.zeros(batch.num_rows, np.bool_),
     )
 
 
 def told_by_parts(
-    way: Way, places: Places | None = None
+    way: Way, unsure: Callable[[], Unsure]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """For mapInArrow: rows of SCHEMA, of each batch of elements."""
 
     def told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                mentions = mentions_from(batch)
-                yield from _records(mentions, way, places)
+                mentions = unsure().told(mentions_from(batch))
+                yield from _records(mentions, way)
                 yield _few(mentions, way)
 
     return told
@@ -120,7 +122,7 @@ def entries_from(batch: pa.RecordBatch | pa.Table) -> Entries:
         last=first + np.asarray(batch["count"]) - 1,
         first_value=np.asarray(batch["first_value"]),
         last_value=np.asarray(batch["last_value"]),
-        is_plain=np.asarray(batch["plain"]),
+        sort=np.asarray(batch["sort"]),
     )
 
 
@@ -128,32 +130,45 @@ def ints_of(packed: bytes) -> Ints64:
     return np.frombuffer(packed, np.int64)
 
 
-def _records(mentions: Mentions, way: Way, places: Places | None) -> Iterator[pa.RecordBatch]:
-    cut = Cut.of(mentions, way.width, places)
-    entries, plain, odd = cut.entries, cut.plain, cut.odd
+def numbers_of(column: pa.Array | pa.ChunkedArray) -> Ints64:
+    """All numbers of all rows, side by side."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return np.concatenate([np.empty(0, np.int64), *map(_unpacked, chunks)])
+
+
+def _unpacked(chunk: pa.Array) -> Ints64:
+    offsets, data = chunk.buffers()[1:]
+    if data is None:
+        return np.empty(0, np.int64)
+    ends = np.frombuffer(offsets, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+    return np.frombuffer(data, np.int64)[ends[0] // 8 : ends[-1] // 8]
+
+
+def _records(mentions: Mentions, way: Way) -> Iterator[pa.RecordBatch]:
+    cut = Cut.of(mentions, way.width)
+    entries, placed, odd = cut.entries, cut.placed, cut.odd
     size = entries.row.size
     if not size:
         return
     count = entries.last - entries.first + 1
-    call = np.concatenate((plain.call[cut.stretches.first], odd.call))
-    stamps = (plain.stamp, odd.stamp)
+    call = np.concatenate((placed.call[cut.stretches.first], odd.call))
+    stamps = np.concatenate((placed.stamp, odd.stamp))
     yield pa.RecordBatch.from_arrays(
         [
             pa.array(np.full(size, RECORDS, np.int8)),
             *map(pa.array, (entries.process, entries.key, entries.role, entries.row)),
-            *map(pa.array, (entries.number, call, entries.is_plain)),
+            *map(pa.array, (entries.number, call, entries.sort)),
             pa.array(np.where(entries.first >= 0, entries.first // way.width, _NO_RANGE)),
             *map(pa.array, (entries.first, count, entries.first_value, entries.last_value)),
-            _packed((plain.value, odd.value), count),
+            _packed(cut.values, count),
             _packed(stamps, count) if way.stamps else pa.nulls(size, pa.binary()),
         ],
         schema=SCHEMA,
     )
 
 
-def _packed(columns: tuple[Ints64, Ints64], count: Ints64) -> pa.Array:
+def _packed(numbers: Ints64, count: Ints64) -> pa.Array:
     """For each row its `count` numbers, side by side."""
-    numbers = np.concatenate(columns)
     offsets = np.concatenate(([0], np.cumsum(count))).astype(np.int32) * np.int32(8)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(numbers))]
     return pa.Array.from_buffers(pa.binary(), count.size, buffers)
