@@ -141,6 +141,7 @@ def long_histories(counts: list[int], masters: list[str], memory: str) -> None:
 def small_runs(count: int, master: str, memory: str) -> None:
     """A lake of copied runs: ingest, check, tables."""
     from pipeline.check.job import judge_runs
+    from pipeline.figures.store import FigureStore
     from pipeline.ingest import ingest
     from pipeline.lake import Lake
     from pipeline.reading.listing import stored
@@ -161,6 +162,10 @@ def small_runs(count: int, master: str, memory: str) -> None:
         begun = monotonic()
         checked = judge_runs(lake)
         print(f"{len(checked.verdicts):,} runs  check  {monotonic() - begun:7.1f} s", flush=True)
+        lake.refresh()
+        begun = monotonic()
+        figures = sum(1 for _ in FigureStore(lake).rewrite())
+        print(f"{figures:,} figures     tables {monotonic() - begun:7.1f} s", flush=True)
 
 
 def main() -> None:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_FIRST = 4
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     number: int
@@ -18,10 +21,15 @@ class Stage:
     rows: int
     """Read from files or from other stages."""
     seconds: tuple[float, ...]
-    """Of each task."""
+    """Of each task, in the order of their beginning."""
     begun_s: float
     """Since the epoch."""
     ended_s: float
+
+    @property
+    def warm(self) -> float:
+        """The busiest of all but the first few, which also start workers and compile."""
+        return max(self.seconds[_FIRST:], default=max(self.seconds))
 
     @property
     def unevenness(self) -> float:
@@ -34,7 +42,7 @@ class Stage:
             f"stage {self.number:>4}  {self.rows:>13,} rows  {len(self.seconds):>4} tasks  "
             f"{self.ended_s - self.begun_s:6.1f} s  busiest {max(self.seconds):6.2f} s  "
             f"median {median(self.seconds):6.2f} s  "
-            f"{self.unevenness:5.1f}x  {_place(self.name)}"
+            f"{self.unevenness:5.1f}x  later ones {self.warm:6.2f} s  {_place(self.name)}"
         )
 
 
@@ -47,7 +55,10 @@ def stages(spark: SparkSession) -> Iterator[Stage]:
         if data.numCompleteTasks():
             found[data.stageId()] = data
     for number, data in sorted(found.items()):
-        tasks = _each(store.taskList(number, data.attemptId(), 1 << 20))
+        tasks = sorted(
+            _each(store.taskList(number, data.attemptId(), 1 << 20)),
+            key=lambda task: task.launchTime().getTime(),
+        )
         seconds = tuple(
             task.duration().get() / 1e3 for task in tasks if task.duration().isDefined()
         )

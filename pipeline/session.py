@@ -88,6 +88,7 @@ def batches_of_any_size(session: SparkSession) -> Iterator[None]:
 def _properties(settings: SparkSettings, scratch: Path) -> dict[str, str]:
     properties = {
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": settings.driver_memory,
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),

@@ -10,7 +10,8 @@ from typing import Literal
 
 import click
 
-from harness.cli.lake import require_spark_here, spark_log, spark_options
+from harness.cli.lake import require_spark_here, spark_options
+from harness.cli.lake_session import open_lake
 from harness.cli.stored import JSON, PLUGIN, STORE_OPTION
 from harness.cli.testing import tell
 from harness.errors import EnvironmentFailure
@@ -137,20 +138,10 @@ def _in_lake(
 ) -> int:
     from harness.cli.lake_check import exit_code_of_checked, tell_checked
     from pipeline.check.job import judge_runs
-    from pipeline.failures import explained
     from pipeline.ingest import ingest
-    from pipeline.lake import Lake
-    from pipeline.progress import progress
-    from pipeline.session import SparkSettings, spark_session
 
     require_spark_here()
-    settings = SparkSettings(master=master, driver_memory=memory, log=spark_log(lake_root))
-    with (
-        spark_session(settings) as spark,
-        explained(lake_root),
-        progress(spark, is_silent=as_json) as say,
-    ):
-        lake = Lake(spark, lake_root)
+    with open_lake(lake_root, master, memory, is_silent=as_json) as (lake, say):
         taken = ingest(lake, list(directories), model="kafka", say=say)
         for path, reason in taken.refused.items():
             click.echo(f"set aside {path}: {reason}", err=True)

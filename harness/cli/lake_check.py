@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.lake import lake_options, option_of_lake, spark_log
+from harness.cli.lake import lake_options, option_of_lake
+from harness.cli.lake_session import open_lake
 
 if TYPE_CHECKING:
     from pipeline.check.job import Checked
@@ -32,18 +33,8 @@ def lake_check(
     worst of the verdicts, 0 valid, 1 invalid, 2 unknown.
     """
     from pipeline.check.job import judge_runs
-    from pipeline.failures import explained
-    from pipeline.lake import Lake
-    from pipeline.progress import progress
-    from pipeline.session import SparkSettings, spark_session
 
-    settings = SparkSettings(master=master, driver_memory=memory, log=spark_log(lake_root))
-    with (
-        spark_session(settings) as spark,
-        explained(lake_root),
-        progress(spark, is_silent=as_json) as say,
-    ):
-        lake = Lake(spark, lake_root)
+    with open_lake(lake_root, master, memory, is_silent=as_json) as (lake, say):
         lake.require()
         checked = judge_runs(lake, runs or None, say=say)
     refuse_unknown(runs, checked)

@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 import click
 
-from harness.cli.lake import lake_options, spark_log
+from harness.cli.lake import lake_options
+from harness.cli.lake_session import open_lake
 
 
 @click.command("compact")
@@ -20,15 +21,10 @@ def lake_compact(lake_root: str, master: str, memory: str, as_json: bool) -> int
     the lake while this command removes files fails, and works when it is repeated.
     """
     from pipeline.compaction import compact
-    from pipeline.failures import explained
-    from pipeline.lake import Lake
-    from pipeline.session import SparkSettings, spark_session
 
-    settings = SparkSettings(master=master, driver_memory=memory, log=spark_log(lake_root))
-    with spark_session(settings) as spark, explained(lake_root):
-        lake = Lake(spark, lake_root)
+    with open_lake(lake_root, master, memory, is_silent=as_json) as (lake, say):
         lake.require()
-        done = compact(lake, lambda step: click.echo(f"{step} ...", err=True))
+        done = compact(lake, say)
     if as_json:
         click.echo(json.dumps(asdict(done)))
     elif done.batches:

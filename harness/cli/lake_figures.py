@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.lake import lake_options, option_of_lake, spark_log
+from harness.cli.lake import lake_options, option_of_lake
+from harness.cli.lake_session import open_lake
 
 if TYPE_CHECKING:
     from pipeline.figures.figure import Figure
@@ -26,13 +27,8 @@ def lake_tables(lake_root: str, master: str, memory: str, as_json: bool) -> int:
     They become tables of the lake, below figures/, which replace those computed before.
     """
     from pipeline.figures.store import FigureStore
-    from pipeline.lake import Lake
-    from pipeline.progress import progress
-    from pipeline.session import SparkSettings, spark_session
 
-    settings = SparkSettings(master=master, driver_memory=memory, log=spark_log(lake_root))
-    with spark_session(settings) as spark, progress(spark, is_silent=as_json) as say:
-        lake = Lake(spark, lake_root)
+    with open_lake(lake_root, master, memory, is_silent=as_json) as (lake, say):
         lake.require()
         store = FigureStore(lake)
         names = []

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from checkers.models import MODELS
-from harness.cli.lake import lake_options, spark_log
+from harness.cli.lake import lake_options, option_of_lake
+from harness.cli.lake_session import open_lake
 from harness.cli.stored import STORE_OPTION
 
 if TYPE_CHECKING:
@@ -47,19 +48,11 @@ def lake_ingest(
     rows, and one that is under way is left for later.
     """
     from pipeline.ingest import ingest
-    from pipeline.lake import Lake
     from pipeline.reading.listing import named, stored
-    from pipeline.session import SparkSettings, spark_session
 
     paths = named(sources) if sources else stored(store_root)
-    settings = SparkSettings(master=master, driver_memory=memory, log=spark_log(lake_root))
-
-    def say(step: str) -> None:
-        if not as_json:
-            click.echo(f"{step} ...", err=True)
-
-    with spark_session(settings) as spark:
-        done = ingest(Lake(spark, lake_root), paths, model=model, say=say)
+    with open_lake(lake_root, master, memory, is_silent=as_json) as (lake, say):
+        done = ingest(lake, paths, model=model, say=say)
     if as_json:
         click.echo(json.dumps(asdict(done), default=str))
     else:
@@ -85,5 +78,4 @@ def _tell(done: Ingested, lake_root: str) -> None:
         "set aside": len(done.refused),
     }
     click.echo(", ".join(f"{count:,} {what}" for what, count in parts.items()))
-    lake = "" if lake_root == "lake" else f" --lake {lake_root}"
-    click.echo(f"next: harness lake check{lake}")
+    click.echo(f"next: harness lake check{option_of_lake(lake_root)}")

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from harness.cli.lake import lake_options, spark_log
+from harness.cli.lake import lake_options
+from harness.cli.lake_session import open_lake
 
 _ROWS_SHOWN = 1000
 
@@ -42,22 +43,17 @@ def lake_sql(
     the columns. The figures are those that the last `harness lake tables` computed.
     """
     from pipeline.figures.store import FigureStore
-    from pipeline.lake import Lake
-    from pipeline.progress import progress
-    from pipeline.session import SparkSettings, spark_session
     from pipeline.sql import ask
 
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one of them")
-    settings = SparkSettings(master=master, driver_memory=memory, log=spark_log(lake_root))
-    with spark_session(settings) as spark, progress(spark) as say:
-        lake = Lake(spark, lake_root)
+    with open_lake(lake_root, master, memory) as (lake, say):
         lake.require()
         figures = FigureStore(lake)
         lake.views()
         figures.views()
         say("asking")
-        names, rows = ask(spark, query, limit + 1)
+        names, rows = ask(lake.spark, query, limit + 1)
         is_old = figures.is_old
     _print(names, rows[:limit], as_json=as_json, as_csv=as_csv)
     if len(rows) > limit:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from harness.cli.lake import lake_options, spark_log
+from harness.cli.lake import lake_options
+from harness.cli.lake_session import open_lake
 
 
 @click.command("trends")
@@ -31,17 +32,13 @@ def lake_trends(
     The last two releases are compared, or those that are named. The figures are those of the last
     `harness lake tables`.
     """
-    from pipeline.lake import Lake
-    from pipeline.progress import progress
-    from pipeline.session import SparkSettings, spark_session
     from pipeline.trends import trends
     from reports.trends import write_trends
 
     page = out or _beside(lake_root)
-    settings = SparkSettings(master=master, driver_memory=memory, log=spark_log(lake_root))
-    with spark_session(settings) as spark, progress(spark) as say:
+    with open_lake(lake_root, master, memory) as (lake, say):
         say("comparing releases")
-        found = trends(Lake(spark, lake_root), page, baseline, candidate)
+        found = trends(lake, page, baseline, candidate)
     write_trends(found, page)
     click.echo(found.headline)
     for line in found.of("worse"):

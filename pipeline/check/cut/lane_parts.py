@@ -52,7 +52,10 @@ def moved_by(
 def merged(parts: Iterable[tuple[int, bytes]]) -> Lanes | None:
     """Of all partitions, in their order; None if there are no records."""
     found = [pickle.loads(packed) for _, packed in sorted(parts)]  # noqa: S301 - our own tasks
-    return reduce(lanes.merge, found) if found else None
+    # Two by two: one after the other, all lanes so far would be looked through for each part.
+    while len(found) > 1:
+        found = [reduce(lanes.merge, found[at : at + 2]) for at in range(0, len(found), 2)]
+    return found[0] if found else None
 
 
 def _rows(entries: Entries) -> pa.RecordBatch:

@@ -60,8 +60,8 @@ _NO_RANGE: Final = -1
 class Way:
     """How a history is cut."""
 
-    width: int = 1 << 18
-    """Offsets in a range."""
+    width: int = 1 << 16
+    """Offsets in a range: enough of them that tasks have as much to do as each other."""
     stamps: bool = False
     """Whether timestamps are judged."""
     append_time: bool = False

@@ -42,15 +42,14 @@ def unsure_sends(elements: DataFrame) -> Unsure:
     is_unsure = F.col("kind").isin(*_SENDS) & F.col("outcome").isin(INFO, FAIL)
     is_named = F.col("value").isNotNull() & ~F.col("boxed")
     unsure = elements.where(is_unsure).select("row", "value", "boxed")
-    if unsure.limit(UNSURE_MAX + 1).count() > UNSURE_MAX:
+    if unsure.count() > UNSURE_MAX:
         return Unsure.none()
-    about = unsure.where(is_named).select("value", F.col("row").alias("about")).distinct()
+    # An operation that sends a value twice finds it four times; it is not settled either way.
+    about = unsure.where(is_named).select(F.col("value").alias("one"), F.col("row").alias("about"))
     records = elements.where(F.col("kind").isin(*_RECORDS) & (F.col("outcome") > 0))
     # A value that is no number is about its own operation; it joins with nothing.
     one = F.when(is_named, F.col("value"))
-    joined = records.withColumn("one", one).join(
-        F.broadcast(about.withColumnRenamed("value", "one")), "one", "left"
-    )
+    joined = records.withColumn("one", one).join(F.broadcast(about), "one", "left")
     about_unsure = joined.where(F.col("about").isNotNull() | (is_unsure & ~is_named))
     parts = int(elements.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     found = (
