@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
+from checkers.models import Question, judge
+from harness.history.history import History
 from pipeline.shipping import PACKAGES
 from tests.pipeline.standalone_cluster import (
     StandaloneCluster,
     python_without_our_code,
     standalone_cluster,
 )
-from tests.pipeline.standalone_job import RUNS, history, verdict
+from tests.pipeline.standalone_job import write_histories
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parent.parent.parent
@@ -65,8 +67,15 @@ def _errors(job: subprocess.Popen[str], home: Path) -> str:
     return job.stderr.read()[-3000:] + (log.read_text()[-3000:] if log.exists() else "")
 
 
-def expected() -> dict[str, list[str]]:
-    return {str(number): verdict(history(number)) for number in range(RUNS)}
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Of the local engine: by run the verdict, and the types of its anomalies."""
+    paths = write_histories(tmp_path_factory.mktemp("here") / "histories")
+    judged = {path.stem: judge(History.load(path), "kafka", Question()) for path in paths}
+    return {
+        run: [each.validity.value, *sorted({one.type for one in each.anomalies})]
+        for run, each in judged.items()
+    }
 
 
 def test_the_python_of_the_workers_does_not_have_our_code(bare_python: Path) -> None:
@@ -83,15 +92,21 @@ def test_the_python_of_the_workers_does_not_have_our_code(bare_python: Path) -> 
 
 
 def test_a_cluster_gives_the_verdicts_of_this_process(
-    cluster: StandaloneCluster, bare_python: Path, tmp_path: Path
+    cluster: StandaloneCluster,
+    bare_python: Path,
+    tmp_path: Path,
+    expected: dict[str, list[str]],
 ) -> None:
     found = run_job(cluster, bare_python, tmp_path, kill=False)
-    assert found == {"verdicts": expected(), "executors": 2}
+    assert found == {"verdicts": expected, "uncut": {}, "executors": 2}
 
 
 def test_a_worker_that_is_killed_meanwhile_changes_no_verdict(
-    cluster: StandaloneCluster, bare_python: Path, tmp_path: Path
+    cluster: StandaloneCluster,
+    bare_python: Path,
+    tmp_path: Path,
+    expected: dict[str, list[str]],
 ) -> None:
     found = run_job(cluster, bare_python, tmp_path, kill=True)
-    assert found == {"verdicts": expected(), "executors": 1}
-    assert len({tuple(one) for one in expected().values()}) == 4
+    assert found == {"verdicts": expected, "uncut": {}, "executors": 1}
+    assert len({tuple(one) for one in expected.values()}) == 4

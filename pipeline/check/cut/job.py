@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -79,8 +80,7 @@ class CutHistory:
         self.told = self._told().persist(StorageLevel.DISK_ONLY)
         self._stored: list[DataFrame] = [self.told]
         self._samples = self._last_of_each_kind()
-        self._twice = self._sent_twice()
-        self._kept_anyway = np.union1d(self._twice, self._odd())
+        self._kept_anyway = np.union1d(self._sent_twice(), self._odd())
 
     def forget(self) -> None:
         """Free what the steps have stored."""
@@ -94,7 +94,7 @@ class CutHistory:
         from pyspark.sql.pandas.types import from_arrow_schema
 
         records = self.told.where(F.col("what") == told.RECORDS)
-        values, gaps = self._lanes(records.select(*lane_parts.COLUMNS))
+        values, gaps = self._said
         if places is not None:
             moved = records.select(*lane_parts.COLUMNS, "values").mapInArrow(
                 lane_parts.moved_by(places), from_arrow_schema(lane_parts.ENTRIES)
@@ -102,7 +102,7 @@ class CutHistory:
             more, more_gaps = self._lanes(moved)
             values, gaps = np.union1d(values, more), [*gaps, *more_gaps]
         found, dull = self._summaries(gaps)
-        keys, rows = self._strange()
+        keys, rows = self._strange
         rows = np.concatenate([rows, self._samples, *(each.senders_unread for each in found)])
         about = self._about(keys, rows)
         if about is None:
@@ -218,6 +218,15 @@ class CutHistory:
         rows = completed.groupBy("f", "type").agg(F.max("row").alias("row")).collect()
         return np.array([row["row"] for row in rows], np.int64)
 
+    @cached_property
+    def _said(self) -> tuple[Ints64, list[Gap]]:
+        """Of lanes by the offsets that operations say."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        records = self.told.where(F.col("what") == told.RECORDS)
+        return self._lanes(records.select(*lane_parts.COLUMNS))
+
+    @cached_property
     def _strange(self) -> tuple[Ints64, Ints64]:
         """Keys whose records are all kept, and rows that are kept with all that they mention."""
         from pyspark.sql import functions as F  # noqa: N812
@@ -240,9 +249,7 @@ class CutHistory:
         from pyspark.sql import functions as F  # noqa: N812
 
         named = self.elements.where(F.col("key").isNotNull())
-        if not named.where(F.col("key").contains("/")).limit(1).collect():
-            return np.empty(0, np.int64)
-        rows = named.select("key_id", "key").distinct().toLocalIterator()
+        rows = named.groupBy("key_id").agg(F.first("key").alias("key")).toLocalIterator()
         return strange.of_keyed_records({row["key_id"]: str(decode(row["key"])) for row in rows})
 
     def _about(self, keys: Ints64, rows: Ints64) -> Ints64 | None:
