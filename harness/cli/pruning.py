@@ -87,9 +87,15 @@ def prune(
     removed = list(remove(store, runs)) if is_sure else []
     freed = sum(room[run] for run in removed)
     if as_json:
-        names = ("removed", "would_remove") if is_sure else ("would_remove", "removed")
-        told = {names[0]: list(map(str, removed if is_sure else runs)), names[1]: []}
-        click.echo(json.dumps({**told, "bytes": freed if is_sure else sum(room.values())}))
+        click.echo(
+            json.dumps(
+                {
+                    "removed": list(map(str, removed)),
+                    "would_remove": [] if is_sure else list(map(str, runs)),
+                    "bytes": freed if is_sure else sum(room.values()),
+                }
+            )
+        )
     elif removed:
         click.echo(f"removed {_counted(removed)}, {_megabytes(freed)}")
     elif runs:

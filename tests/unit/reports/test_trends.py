@@ -8,7 +8,7 @@ from pathlib import Path
 from reports.trends import (
     Course,
     Line,
-    Never,
+    Unexercised,
     Point,
     Release,
     Run,
@@ -58,8 +58,11 @@ def many_runs() -> Trends:
         compared=(60, 57),
         left_out=(0, 1),
         lines=(worse, new, few, same),
-        never=(Never("nemeses", ("clock", "disk")), Never("states", ("a fenced member",))),
-        only_baseline=(Never("workloads", ("bank",)),),
+        never=(
+            Unexercised("nemeses", ("clock", "disk")),
+            Unexercised("states", ("a fenced member",)),
+        ),
+        only_baseline=(Unexercised("workloads", ("bank",)),),
         courses=(
             Course("slowest client to be served after a fault", "s", "queue", points),
             Course("slowest client to be served after a fault", "s", "txn", points[1:]),
