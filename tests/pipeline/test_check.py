@@ -39,7 +39,7 @@ def generated(count: int) -> Iterable[History]:
 
 
 def stored(histories: Iterable[History], directory: Path) -> dict[str, History]:
-    """By path; what cannot be written as JSON Lines is left out by nobody."""
+    """The histories by path, as JSON Lines gives them back."""
     directory.mkdir()
     found = {}
     for number, history in enumerate(histories):

@@ -1,4 +1,4 @@
-"""What two releases may be said to differ in, without Spark."""
+"""Comparison of two releases, without Spark."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_intervals_that_overlap_say_nothing() -> None:
     assert finding(low, None, better_high=False) == "few"
 
 
-def test_an_anomaly_that_is_new_is_told_even_if_it_may_be_chance() -> None:
+def test_a_new_anomaly_is_shown_even_if_its_rate_may_be_chance() -> None:
     overlapping = (share_interval(0, 10), share_interval(1, 10))
     assert of_anomaly((0, 1), overlapping) == "new"
     assert of_anomaly((0, 1), (None, None)) == "new"
@@ -77,7 +77,7 @@ def test_the_last_two_releases_are_compared() -> None:
         chosen(["a", "b"], "a", "a")
 
 
-def test_what_no_run_had_is_named_and_what_had_no_success_counts_as_that() -> None:
+def test_what_no_run_reached_is_named_and_a_count_of_zero_is_not_reached() -> None:
     def row(release: str, what: str, name: str, reached: int = 1) -> dict[str, object]:
         return {"release": release, "what": what, "name": name, "runs_reached": reached}
 

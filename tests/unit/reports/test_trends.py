@@ -8,12 +8,12 @@ from pathlib import Path
 from reports.trends import (
     Course,
     Line,
-    Unexercised,
     Point,
     Release,
     Run,
     Side,
     Trends,
+    Unexercised,
     amount,
     render_trends,
     spread,
