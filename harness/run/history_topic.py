@@ -96,7 +96,7 @@ class HistoryTopic:
             self._failed[_NO_ROOM] += 1
         except Exception as error:
             # The record is too large, or the producer has a fatal error.
-            self._failed[_said(error)] += 1
+            self._failed[_message(error)] += 1
         self._producer.poll(0)
 
     def _delivered(self, error: Any, _: Any) -> None:
@@ -142,6 +142,6 @@ def _creating(topic: str, settings: dict[str, Any]) -> Any:
     return admin
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     inner = error.args[0] if error.args else error
     return str(inner.str()) if hasattr(inner, "str") else str(inner)

@@ -51,7 +51,7 @@ def stored(histories: Iterable[History], directory: Path) -> dict[str, History]:
 
 def local(verdict: Verdict) -> Found:
     anomalies = [
-        (each.type, each.promise.value, list(each.ops), each.because, each.row,
+        (each.type, each.promise.value, list(each.ops), each.because, each.row or None,
          json.dumps(each.witness, sort_keys=True))
         for each in verdict.found
     ]  # fmt: skip
