@@ -22,7 +22,7 @@ _KNOWN: Final = (
     ("Java heap space", "give more with --memory"),
     ("Connection refused", f"see whether the cluster is there, and {_AGAIN}"),
 )
-"""Text of the message, and what to try."""
+"""What the message says, and what to try."""
 
 
 @contextmanager

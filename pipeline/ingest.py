@@ -158,7 +158,7 @@ class _Ingest:
             rows = rows.unionByName(_frame(self.lake.spark, news)) if news else rows
             self.lake.write(REJECTED, rows.repartition("date"), batch)
         hides = [(ALL_TABLES, self.known[run][1], run) for run in self.result.replaced]
-        # Rows of runs that were written before a damaged part of the run was found.
+        # What was written of runs before they turned out to be damaged.
         hides += [(table, batch, run) for run in bad for table in LARGE]
         settled = {*taken, *(run.partition("#")[0] for run in taken), *(each.run for each in news)}
         hides += [(REJECTED, old[0], run) for run, old in before.items() if run in settled]

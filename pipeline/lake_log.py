@@ -1,9 +1,9 @@
 """The log of a lake: the batches of rows that belong to it. All other batches are ignored.
 
 Spark writes the files of a batch first, table by table; one entry of the log then makes all of them
-visible at once. A driver that is killed in between leaves files that are not read, and the next
-ingest removes them. Entries are numbered files below `_log`; Spark ignores directories whose names
-begin with an underscore. They are read and written by Hadoop's file systems, so a lake
+visible at once. A driver that is killed in between leaves files that nobody reads, and that the
+next ingest removes. Entries are numbered files below `_log`; Spark does not look into directories
+whose names begin with an underscore. They are read and written by Hadoop's file systems, so a lake
 may be at any address that Spark can write to.
 """
 
@@ -112,7 +112,7 @@ class LakeLog:
             ) from None
 
     def mark(self, batch: str, writer: Mapping[str, Any]) -> None:
-        """Note the writer of a batch, so that its files are not removed while it is written."""
+        """Notes who is writing a batch, so that nobody takes it for a dead one."""
         self._write(json.dumps(dict(writer)), _WRITING, batch)
 
     def unmark(self, batch: str) -> None:
@@ -151,7 +151,7 @@ class LakeLog:
                 yield status.getPath().getName()
 
     def _entries(self) -> Iterator[tuple[int, Entry | None]]:
-        """Entries with their numbers; None for an entry that its writer did not finish."""
+        """By number; None for one that its writer did not finish."""
         if not self.exists():
             return
         names = [status.getPath().getName() for status in self._files.listStatus(self._path(_LOG))]
@@ -160,7 +160,7 @@ class LakeLog:
             yield int(name.removesuffix(".json")), _entry(text)
 
     def _write(self, text: str, *parts: str) -> None:
-        """Write a new file. Java's exception if it exists already or cannot be written."""
+        """Java's exception if the file is there already, or cannot be written."""
         out = self._files.create(self._path(*parts), False)
         try:
             out.write(bytearray(text.encode()))

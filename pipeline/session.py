@@ -160,7 +160,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def _errors_to(log: Path) -> Iterator[None]:
-    """Redirect standard error to this file, for every process that is started meanwhile."""
+    """The standard error of every process that is started meanwhile goes to this file."""
     sys.stderr.flush()
     kept = os.dup(2)
     with log.open("ab") as out:

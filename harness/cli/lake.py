@@ -77,7 +77,7 @@ def _remember(context: click.Context, parameter: click.Parameter, value: bool) -
 
 
 def spark_log(lake_root: str) -> Path:
-    """File for the output of Spark: beside a lake on this machine, else in this directory."""
+    """Where everything goes that Spark prints: beside a lake on this machine, or here."""
     if "://" in lake_root:
         return Path("spark.log").absolute()
     return Path(f"{lake_root.rstrip('/')}.spark.log").absolute()

@@ -51,7 +51,7 @@ class JudgedRun:
 
 
 def judge_run(asked: Asked, history: History, part_of: PartOf | None = None) -> JudgedRun:
-    """Judge a history. `part_of` is given if the history is the smaller one of a larger history."""
+    """`part_of`: the larger history, if this is what is left of it."""
     judged = _judge(asked, history, part_of)
     if not asked.set_aside:
         return judged
