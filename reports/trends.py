@@ -128,7 +128,7 @@ class Trends:
         elif worse:
             what = f"{worse:,} regression{'s' * (worse != 1)}"
         elif self.of("new"):
-            what = "no regression that is certain, but new anomalies,"
+            what = "no certain regression, but new anomalies"
         else:
             what = "no regression seen"
         return f"{what} from {self.baseline} to {self.candidate}"
@@ -139,7 +139,7 @@ class Trends:
         few, same, better = (len(self.of(each)) for each in ("few", "same", "better"))
         return (
             f"{len(self.lines):,} figures of {self.compared[0]:,} and {self.compared[1]:,} runs "
-            f"were compared: {better:,} are better, {same:,} show no difference, and of {few:,} "
+            f"were compared: {better:,} are better, {same:,} show no difference, and for {few:,} "
             "there are too few runs to say"
         )
 
