@@ -7,8 +7,8 @@ for each run, and the driver collects those of at most `_RUNS_MAX` runs of a rel
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -112,8 +112,18 @@ def of_anomaly(counts: Sequence[int], intervals: Sequence[Interval | None]) -> F
 
 def _releases(store: FigureStore) -> list[Release]:
     rows = store.read("releases").orderBy("first_began").limit(_RELEASES_MAX).collect()
-    return [
-        Release(
+    return releases_of([row.asDict() for row in rows])
+
+
+def releases_of(rows: Iterable[Mapping[str, Any]]) -> list[Release]:
+    """Each release once, from rows of the figure `releases` in order.
+
+    Two systems may have releases of one name, for example `unknown`. They count as one release, as
+    in the figures that are compared.
+    """
+    found: dict[str, Release] = {}
+    for row in rows:
+        one = Release(
             name=row["release"],
             began=f"{row['first_began']:%Y-%m-%d}",
             runs=row["runs"],
@@ -121,8 +131,19 @@ def _releases(store: FigureStore) -> list[Release]:
             invalid=row["invalid"],
             unknown=row["unknown"] + row["not_judged"],
         )
-        for row in rows
-    ]
+        first = found.get(one.name)
+        found[one.name] = one if first is None else _together(first, one)
+    return list(found.values())
+
+
+def _together(first: Release, other: Release) -> Release:
+    return replace(
+        first,
+        runs=first.runs + other.runs,
+        valid=first.valid + other.valid,
+        invalid=first.invalid + other.invalid,
+        unknown=first.unknown + other.unknown,
+    )
 
 
 def _warnings(store: FigureStore) -> tuple[str, ...]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 from statistics import median
 
 import pytest
 
 from harness.errors import UsageFailure
 from pipeline.intervals import RUNS_MIN, Interval, median_interval, share_interval
-from pipeline.trends import Pair, chosen, finding, of_anomaly
+from pipeline.trends import Pair, chosen, finding, of_anomaly, releases_of
 from pipeline.unexercised import missing_in, never_exercised
+from reports.trends import Release
 
 
 def test_fewer_than_six_runs_have_no_interval() -> None:
@@ -75,6 +77,17 @@ def test_the_last_two_releases_are_compared() -> None:
         chosen(["a", "b"], None, "x")
     with pytest.raises(UsageFailure, match="is both"):
         chosen(["a", "b"], "a", "a")
+
+
+def test_systems_with_releases_of_one_name_are_one_release() -> None:
+    def row(system: str | None, release: str, day: int, valid: int) -> dict[str, object]:
+        counts = {"runs": valid + 2, "valid": valid, "invalid": 0, "unknown": 1, "not_judged": 1}
+        began = datetime(2026, 11, day, tzinfo=UTC)
+        return {"system": system, "release": release, "first_began": began, **counts}
+
+    found = releases_of([row("kafka", "unknown", 1, 3), row(None, "unknown", 2, 4)])
+    assert found == [Release("unknown", "2026-11-01", runs=11, valid=7, invalid=0, unknown=4)]
+    assert chosen([each.name for each in found], None, None) is None
 
 
 def test_what_no_run_reached_is_named_and_a_count_of_zero_is_not_reached() -> None:
