@@ -53,7 +53,7 @@ def prune_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wants_pruning(context: click.Context, given: dict[str, Any]) -> bool:
-    """Whether --prune was given, which is taken out of `given`; UsageError for half of it."""
+    """Whether --prune was given; it is removed from `given`. UsageError if an option is missing."""
     wanted = bool(given.pop("prune"))
     if wanted and given["keep"] is None and given["older_than"] is None:
         raise click.UsageError(
@@ -106,16 +106,17 @@ def prune(
 
 
 def _held(lake_root: str, runs: Sequence[Path]) -> list[Path]:
-    from harness.cli.lake import spark_log
+    """The runs that the lake has unchanged."""
+    from harness.cli.lake_session import open_lake
     from harness.cli.lake_setup import provide_spark
     from pipeline.ingest import held
-    from pipeline.lake import Lake
-    from pipeline.session import SparkSettings, spark_session
+    from pipeline.session import SparkSettings
 
     provide_spark(may_install=False)
-    with spark_session(SparkSettings(log=spark_log(lake_root))) as spark:
-        lake = Lake(spark, lake_root)
+    defaults = SparkSettings()
+    with open_lake(lake_root, defaults.master, defaults.driver_memory) as (lake, say):
         lake.require()
+        say("comparing with the store")
         return held(lake, runs)
 
 

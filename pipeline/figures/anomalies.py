@@ -28,6 +28,7 @@ _KIND: Final = (
 def by_run(material: Material) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
+    # The worst promise is the last one of the alphabet: allowed, impossible to say, never.
     shown = (
         material.lake.table("anomalies")
         .groupBy("run", "checker", "type")
