@@ -33,8 +33,8 @@ class RangeMentions:
 
     @property
     def is_located(self) -> Bools:
-        placed: Bools = self.is_confirmed | self.is_settled
-        return placed
+        located: Bools = self.is_confirmed | self.is_settled
+        return located
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class _Slots:
     sender: Ints64
     called: Ints64
     polled: Ints64
-    """The first row that showed something there; NEVER if none did."""
+    """The first row that polled the slot; NEVER if none did."""
     least: Ints64
     greatest: Ints64
     """The smallest and the largest value that was polled there."""

@@ -107,7 +107,7 @@ class CutHistory:
         rows = np.concatenate([rows, self._samples, *(each.unread_senders for each in found)])
         about = self._values_about(keys, rows)
         if about is None:
-            return Uncut(f"more than {KEPT_MAX:,} of its records are in logs that are kept whole")
+            return Uncut(f"more than {KEPT_MAX:,} of its records must be kept with their whole log")
         void = self.unacked.void_of(slots.keys_with_gaps(found))
         parts = [values, about, void, self._kept_anyway, *(each.kept for each in found)]
         elements = self._store(kept_elements(self.elements, np.unique(np.concatenate(parts)),

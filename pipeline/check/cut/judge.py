@@ -63,7 +63,10 @@ def judged_smaller(smaller: Smaller, asked: Asked, operations: DataFrame,
     judged = together.groupBy().applyInArrow(judge, from_arrow_schema(schema))
     judged = judged.persist()
     again = judged.where(F.col(CORRECTIONS).isNotNull()).select(CORRECTIONS).collect()
-    found = pickle.loads(bytes(again[0][0])) if again else None  # noqa: S301 - our own task
+    if not again:
+        return judged.drop(CORRECTIONS), None
+    found: CorrectedOffsets = pickle.loads(bytes(again[0][0]))  # noqa: S301 - our own task
+    judged.unpersist()
     return judged.drop(CORRECTIONS), found
 
 
