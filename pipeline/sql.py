@@ -19,7 +19,7 @@ _STATE: Final = re.compile(r"\s*SQLSTATE:.*", re.DOTALL)
 
 
 def ask(session: SparkSession, query: str, limit: int) -> tuple[list[str], list[list[Any]]]:
-    """Names of the columns, and the first rows. UsageFailure for a query that Spark refuses."""
+    """Names of the columns, and the first rows. UsageFailure if Spark does not understand it."""
     if _READS.match(query) is None or _WRITES.search(query) is not None:
         raise UsageFailure(
             "only queries that read are asked of a lake; begin with SELECT, FROM, WITH, SHOW, "
