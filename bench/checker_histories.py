@@ -106,8 +106,10 @@ class Rows:
 
 
 def log_history(records: int, seed: int = 1, *, planted: bool = False, hot: float = 0.0) -> Tables:
-    """`records` that are sent or polled: a third is sent, each is polled by two consumers. `hot` is
-    the share of them that the first log has beyond its own."""
+    """A history of `records`, of which a third is sent, and each is polled by two consumers.
+
+    `hot` is the share of the operations that are moved to the first log.
+    """
     dice = np.random.default_rng(seed)
     ops = max(PARTITIONS, records // 3 // SENDS)
     key = dice.integers(0, PARTITIONS, ops)

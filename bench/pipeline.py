@@ -1,11 +1,11 @@
-"""The data pipeline against its bars: long histories on Spark, and a lake of many small runs.
+"""Measures the data pipeline: long histories on Spark, and a lake of many small runs.
 
     .venv/bin/python -m bench.pipeline                                  # everything; an hour
     .venv/bin/python -m bench.pipeline --records 1000000 --runs 200     # small
 
-Each history is taken into a lake and judged there, in a process of its own. The local engine judges
-the same file beside it. Stages are Spark's own figures; a stage that reads more than a million rows
-in one task, or whose busiest task takes more than twice the median, is printed.
+Each history is ingested and judged in a process of its own; the local engine judges the same file
+for comparison. Uneven stages are printed, by the figures of Spark: those that read more than a
+million rows in one task, and those whose longest task takes more than twice the median.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _FILES: dict[str, dict[str, Any]] = {
 }
 _ROWS_MANY = 1_000_000
 _SHORT_S = 1.0
-"""Stages whose busiest task is shorter are even enough."""
+"""A stage whose longest task is shorter does not count as uneven."""
 
 
 def history(records: int, file: str) -> Path:
-    """Made once, in a process of its own: what makes it needs more memory than what judges it."""
+    """The history, made once by another process: making it needs more memory than judging it."""
     place = DATA / f"{file}-{records}"
     if not (place / "history.parquet" / "ops.parquet").is_file():
         subprocess.run(
@@ -52,7 +52,7 @@ def make(file: str, records: int) -> None:
 
 
 def judged_on_spark(place: Path, master: str, memory: str) -> None:
-    """Prints one JSON line."""
+    """Ingest and judge on Spark; prints one JSON line."""
     from pipeline.check.job import judge_runs
     from pipeline.ingest import ingest
     from pipeline.lake import Lake
@@ -99,22 +99,22 @@ def is_uneven(stage: Stage) -> bool:
 
 
 def judged_here(place: Path) -> None:
-    """Prints one JSON line."""
+    """Judge by the local engine; prints one JSON line."""
     from checkers.models import Question, judge
     from checkers.stored import StoredHistory
 
     begun = monotonic()
     verdict = judge(StoredHistory(place / "history.parquet"), "kafka", Question())
     types = sorted({each.type for each in verdict.found})
-    told = {"seconds": monotonic() - begun, "verdict": verdict.validity.value, "types": types}
-    print(json.dumps(told))
+    found = {"seconds": monotonic() - begun, "verdict": verdict.validity.value, "types": types}
+    print(json.dumps(found))
 
 
 def apart(*arguments: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "bench.pipeline", *arguments]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def long_histories(counts: list[int], masters: list[str], memory: str) -> None:
@@ -125,16 +125,17 @@ def long_histories(counts: list[int], masters: list[str], memory: str) -> None:
             print(f"{file:8} {records:>11,} records  local engine {here['seconds']:7.1f} s  "
                   f"{here['verdict']}", flush=True)  # fmt: skip
             for master in masters:
-                told = apart("--spark", str(place), master, memory)
-                same = told["types"] == here["types"] and told["verdicts"] == [here["verdict"]]
+                found = apart("--spark", str(place), master, memory)
+                same = found["types"] == here["types"] and found["verdicts"] == [here["verdict"]]
                 print(
-                    f"{file:8} {records:>11,} records  {master:12} {told['check_s']:7.1f} s check  "
-                    f"{told['ingest_s']:7.1f} s ingest  {told['session_s']:5.1f} s session  "
-                    f"{told['verdicts'][0]}  {'same types' if same else 'OTHER TYPES'}"
-                    f"{''.join(f'  whole: {why}' for why in told['uncut'])}",
+                    f"{file:8} {records:>11,} records  {master:12} "
+                    f"{found['check_s']:7.1f} s check  "
+                    f"{found['ingest_s']:7.1f} s ingest  {found['session_s']:5.1f} s session  "
+                    f"{found['verdicts'][0]}  {'same types' if same else 'OTHER TYPES'}"
+                    f"{''.join(f'  whole: {why}' for why in found['uncut'])}",
                     flush=True,
                 )
-                for each in told["uneven"]:
+                for each in found["uneven"]:
                     print(f"         {each}", flush=True)
 
 

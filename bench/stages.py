@@ -1,4 +1,4 @@
-"""What Spark says of the stages of a session: how many tasks, and how even they are."""
+"""The stages of a session by Spark's own figures: how many tasks, and how even they are."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class Stage:
     number: int
     name: str
     rows: int
-    """Read from files or from other stages."""
+    """Rows read from files or from other stages."""
     seconds: tuple[float, ...]
-    """Of each task, in the order of their beginning."""
+    """Duration of each task, in the order in which they began."""
     begun_s: float
-    """Since the epoch."""
+    """Seconds since the epoch."""
     ended_s: float
 
     @property
     def warm(self) -> float:
-        """The busiest of all but the first few, which also start workers and compile."""
+        """The longest task but for the first few, which also start workers and compile."""
         return max(self.seconds[_FIRST:], default=max(self.seconds))
 
     @property
     def unevenness(self) -> float:
-        """The busiest task, by the median."""
+        """The longest task as a multiple of the median."""
         middle = median(self.seconds)
         return max(self.seconds) / middle if middle else 1.0
 
@@ -47,7 +47,7 @@ class Stage:
 
 
 def stages(spark: SparkSession) -> Iterator[Stage]:
-    """Those that ran, in their order."""
+    """The stages that ran, in their order."""
     store = spark.sparkContext._jsc.sc().statusStore()
     listed = _each(store.stageList(None, False, False, _no_quantiles(spark), None))
     found = {}

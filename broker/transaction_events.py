@@ -75,9 +75,9 @@ def tell_of_step(partition: Partition, step: Step) -> None:
     for record in step.records:
         _tell_of_record(partition, record, responses)
     for response in responses:
-        told = refusal_of_fenced(response)
-        if told is not None:
-            emit("producer_fenced", partition.topic, partition.index, detail=told)
+        refusal = refusal_of_fenced(response)
+        if refusal is not None:
+            emit("producer_fenced", partition.topic, partition.index, detail=refusal)
 
 
 def refusal_of_fenced(response: object) -> str | None:

@@ -1,7 +1,7 @@
 """Figures of the transactions that a node coordinates, for /metrics.
 
-The ends of transactions are counted when they are decided. What is open is counted when somebody
-reads /metrics: requests of producers pay nothing for it.
+The ends of transactions are counted when they are decided. Open transactions are counted when
+/metrics is read, so that requests of producers cost nothing more.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 class TransactionFigures(NamedTuple):
     ongoing: int
     prepared: int
-    """Decided, and not all partitions have their marker."""
+    """Transactions that are decided, and whose markers some partition lacks."""
     oldest_s: float
-    """Age of the oldest of both; 0 if there is none."""
+    """Age of the oldest open transaction; 0 if there is none."""
 
 
 async def look_at_transactions(node: Node) -> TransactionFigures:
-    """Of the transactions that this node coordinates now."""
+    """Figures of the transactions that this node coordinates now."""
     ongoing = prepared = 0
     now_ms = node.world.clock.now_ms()
     oldest_ms = now_ms

@@ -1,7 +1,7 @@
 """Compaction: small batches of the lake become one, without the rows that were replaced.
 
-An ingest every night leaves a few files in every table, and a query opens each of them. Large
-batches stay as they are, so that a row is not rewritten every time.
+An ingest every night adds a few files to every table, and a query opens each of them. Large
+batches stay as they are, so that a row is not rewritten at each compaction.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pipeline.schema import TABLES
 
 SMALL_BYTES: Final = 256 << 20
 DUE_AT: Final = 16
-"""So many small batches are compacted at the end of an ingest."""
+"""Number of small batches that an ingest compacts at its end."""
 _FILE_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:
     batches: int
-    """How many became one."""
+    """Number of batches that became one."""
     bytes_before: int
     bytes_after: int
     removed: tuple[str, ...]
@@ -34,7 +34,7 @@ def is_due(lake: Lake) -> bool:
 
 
 def compact(lake: Lake, say: Callable[[str], None] = lambda _: None) -> Compacted:
-    """Rewrites what is worth it, and removes files that do not belong to the lake any more."""
+    """Rewrite small batches and those with hidden rows, and remove files that no entry names."""
     sizes = _sizes(lake)
     chosen = _chosen(lake, sizes)
     before = sum(sizes[batch] for batch in chosen)
@@ -56,9 +56,9 @@ def merge_small(lake: Lake, say: Callable[[str], None]) -> None:
 
 def _chosen(lake: Lake, sizes: dict[str, int]) -> list[str]:
     """Small batches, if there are several, and batches with rows that are hidden."""
-    spoilt = {batch for _, batch, _ in lake.snapshot.hidden}
+    with_hidden = {batch for _, batch, _ in lake.snapshot.hidden}
     small = _small(lake, sizes)
-    chosen = spoilt | set(small if len(small) > 1 else ())
+    chosen = with_hidden | set(small if len(small) > 1 else ())
     return [batch for batch in lake.snapshot.batches if batch in chosen]
 
 

@@ -1,8 +1,8 @@
 """Spark's own Kafka connector, which the wheel of PySpark does not contain: fetched by Maven.
 
-Its jars go into the user's cache, one directory for each version of PySpark, and are handed to a
-session as `SparkSettings.jars`. Spark's own `spark.jars.packages` would do the same by Ivy, but
-needs every artifact of one release in the repository, and asks the network at every start.
+Its jars go into the user's cache, one directory for each version of PySpark, and are passed to a
+session as `SparkSettings.jars`. `spark.jars.packages` would do the same by Ivy, but needs every
+artifact of one release in the repository, and uses the network at every start.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 _SCALA: Final = "2.13"
 _OLDER: Final = ("4.2.0", "4.0.0")
-"""Connector and its token provider, for a repository that does not have PySpark's own release.
-tests/pipeline/test_connector.py runs with whatever was fetched; this pair runs on Spark 4.3.0."""
+"""Releases of the connector and its token provider, if a repository lacks PySpark's own release.
+This pair runs on Spark 4.3.0; tests/pipeline/test_connector.py runs with the release that was
+fetched."""
 _OF_SPARK: Final = (
     "org.apache.spark",
     "org.scala-lang",
@@ -34,7 +35,7 @@ _OF_SPARK: Final = (
     "org.xerial.snappy",
     "com.google.code.findbugs",
 )
-"""Groups of the artifacts that Spark has already; a second copy would be in its way."""
+"""Groups of the artifacts that Spark has already; a second copy would conflict."""
 _WITHIN_S: Final = 600
 _COMPLETE: Final = "complete"
 
@@ -57,7 +58,7 @@ def connector_jars() -> tuple[Path, ...]:
 
 
 def add_connector(session: SparkSession) -> None:
-    """For a session that was started without the jars, in the thread that calls this."""
+    """Add the jars to a session that runs already, for the calling thread."""
     for jar in connector_jars():
         session.sql(f"ADD JAR '{jar}'")
 

@@ -1,4 +1,8 @@
-"""What went wrong in Spark, in a sentence where it is no bug of ours."""
+"""Failures of the machine under Spark, as errors that say what to do.
+
+They reach Python as the text of a Java exception inside others, so they are recognised by the
+messages of the operating system and of Hadoop.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ _KNOWN: Final = (
 
 @contextmanager
 def explained(lake_root: str) -> Iterator[None]:
-    """EnvironmentFailure for a full disk, a lake that cannot be written to and the like."""
+    """Raise EnvironmentFailure for a full disk, a lake that cannot be written to, and so on."""
     try:
         yield
     except EnvironmentFailure:

@@ -1,9 +1,9 @@
 """Ingest: stored runs and histories become rows of the lake.
 
-The driver lists what there is (listing.py) and leaves out what the lake has with the same
-fingerprint. Tasks read the rest, each source once, and hand on the rows of all tables packed as
-Arrow (portion.py), which stay with the tasks. Then each table is written from them, and one entry
-of the lake's log makes all tables visible and hides the rows that they replace.
+The driver lists the sources (listing.py) and leaves out those that the lake has with the same
+fingerprint. Tasks read the others, each source once, and return the rows of all tables packed as
+Arrow (portion.py), which Spark stores. Then each table is written from them, and one entry of the
+lake's log makes all tables visible and hides the rows that they replace.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ _PORTIONS: Final = pa.schema(
 
 @dataclass(slots=True, kw_only=True)
 class Ingested:
-    """What became of each source."""
+    """The outcome of each source."""
 
     taken: list[str] = field(default_factory=list)
     """Runs that the lake did not have."""
     replaced: list[str] = field(default_factory=list)
-    """Runs that it had, and that have changed."""
+    """Runs that the lake had, and that have changed."""
     skipped: list[str] = field(default_factory=list)
-    """Runs that it has just like this."""
+    """Runs that the lake has unchanged."""
     under_way: list[Path] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
-    """By file, why it was set aside."""
+    """Why each file was set aside."""
     set_aside: int = 0
     """Rows of histories, or files beside a history, that were set aside."""
     rows: dict[str, int] = field(default_factory=dict)
-    """By table."""
+    """Number of rows by table."""
 
 
 def ingest(
     lake: Lake, paths: Sequence[Path], *, model: str, say: Callable[[str], None] = lambda _: None
 ) -> Ingested:
-    """Takes what the lake does not have yet. `say` receives each step as it begins."""
+    """Take the sources that the lake does not have yet. `say` receives each step as it begins."""
     with explained(lake.root):
         return _ingest(lake, paths, model, say)
 
@@ -118,7 +118,7 @@ class _Ingest:
             portions.unpersist()
 
     def _read(self, portions: DataFrame) -> list[Rejection]:
-        """The rejections of runs of which nothing can be taken."""
+        """Rejections of runs that cannot be taken at all."""
         counts = portions.groupBy("table", "fatal").sum("rows").collect()
         self.result.rows = {row["table"]: row["sum(rows)"] for row in counts if not row["fatal"]}
         self.result.set_aside = self.result.rows.pop(REJECTED, 0)
@@ -148,7 +148,7 @@ class _Ingest:
         good = portions.where(~F.col("run").isin(bad) & ~F.col("fatal"))
         for name in TABLES:
             if name in LARGE and is_reachable(self.lake.root):
-                continue  # by the tasks that read them
+                continue  # the tasks that read them have written these
             if name != REJECTED and self.result.rows.get(name):
                 self.say(f"writing {name}")
                 rows = _unpacked(good.where(F.col("table") == name), name)
@@ -166,8 +166,10 @@ class _Ingest:
 
 
 def _rejected_before(lake: Lake) -> dict[str, tuple[str, set[str]]]:
-    """By run, the batch and the reasons of what was set aside as a whole: the lake does not have
-    these runs, and each ingest looks at them again."""
+    """Batch and reasons of each run that was set aside as a whole.
+
+    The lake does not have these runs, so each ingest tries them again.
+    """
     rejected = lake.table(REJECTED).join(lake.table("runs").select("run"), "run", "left_anti")
     found: dict[str, tuple[str, set[str]]] = {}
     for row in rejected.select("run", "batch", "reason").distinct().collect():
@@ -184,9 +186,12 @@ def _storage() -> Any:
 def _portions(
     spark: SparkSession, works: Sequence[Sequence[Work]], root: str, batch: str
 ) -> DataFrame:
-    """One row for each portion of the small tables, and the files of the large ones; a task for
-    each list of works. A lake that is behind one of Hadoop's file systems is written by Spark, so
-    then there is a row for each portion of the large tables, too."""
+    """One task for each list of works. It returns a row for each portion of the small tables, and
+    writes the files of the large ones.
+
+    If the lake is on one of Hadoop's file systems, Spark writes the files, so the portions of the
+    large tables are rows, too.
+    """
     from pyspark.sql.pandas.types import from_arrow_schema
 
     def read(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -240,7 +245,7 @@ def _frame(spark: SparkSession, rejected: Sequence[Rejection]) -> DataFrame:
 
 
 def held(lake: Lake, paths: Sequence[Path]) -> list[Path]:
-    """Those of these runs that the lake has just as they are."""
+    """The runs of `paths` that the lake has unchanged."""
     known = _known(lake)
     return [
         Path(source.path)

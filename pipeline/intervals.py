@@ -1,4 +1,4 @@
-"""Intervals of 95 % that assume nothing of how the numbers are distributed."""
+"""Confidence intervals of 95 % that hold for every distribution."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import comb, sqrt
 from typing import Final, NamedTuple
 
 RUNS_MIN: Final = 6
-"""Of fewer numbers no interval between two of them holds the median with 95 %."""
+"""With fewer numbers no interval between two of them holds the median with 95 %."""
 _Z: Final = 1.959963984540054
 _EXACT_MAX: Final = 1000
 
@@ -17,12 +17,12 @@ class Interval(NamedTuple):
     high: float
 
     def is_below(self, other: Interval) -> bool:
-        """Whether all of it is."""
+        """Whether the whole interval is below the other."""
         return self.high < other.low
 
 
 def median_interval(ordered: Sequence[float]) -> Interval | None:
-    """Where the median of all runs lies that could be made; None for fewer than `RUNS_MIN`.
+    """Interval of the median of the distribution; None for fewer than `RUNS_MIN` numbers.
 
     Each number is above the median with probability one half, so the k-th smallest and the k-th
     largest enclose it unless fewer than k of them are on one side.
@@ -35,7 +35,7 @@ def median_interval(ordered: Sequence[float]) -> Interval | None:
 
 
 def _rank(count: int) -> int:
-    """From 0: the largest for which both sides together fail in at most 5 % of all cases."""
+    """The largest rank, from 0, at which both sides together fail in at most 5 % of all cases."""
     if count > _EXACT_MAX:
         return int((count - _Z * sqrt(count)) / 2)
     below, rank = 0, 0

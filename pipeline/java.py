@@ -1,4 +1,4 @@
-"""The Java that Spark runs on: the machine's own, or that of a wheel where the machine has none."""
+"""The Java that Spark runs on: the machine's own, or else that of a wheel."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _refuse_old(java: Path, where: str) -> None:
         raise EnvironmentFailure(f"{where}, which cannot be run ({error}); {_TO_TRY}") from None
     version = _VERSION.search(done.stderr + done.stdout)
     if version is None:
-        raise EnvironmentFailure(f"{where}, which does not tell its version; {_TO_TRY}")
+        raise EnvironmentFailure(f"{where}, which prints no version; {_TO_TRY}")
     if int(version[1]) < OLDEST:
         raise EnvironmentFailure(
             f"{where}, which is Java {version[1]}; Spark needs Java {OLDEST} or newer; {_TO_TRY}"

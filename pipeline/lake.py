@@ -1,4 +1,4 @@
-"""A lake: a directory of Parquet tables, and the log that says which of their files count.
+"""A lake: a directory of Parquet tables, and the log that names the files that count.
 
     LAKE/_log/000000000003.json                        one change of the lake
     LAKE/operations/batch=3f2a.../date=2026-11-18/     rows that one command wrote
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """From one version of the schema to the next."""
+    """How rows of one version of the schema become rows of the next."""
 
     older: Mapping[str, pa.Schema]
-    """By table, the columns of the older version that have another type now, or are gone."""
+    """By table, the columns of the older version that have another type now, or were removed."""
     upgrade: Callable[[str, DataFrame], DataFrame]
     """A table's rows with the columns of both versions -> with those of the next."""
 
 
 MIGRATIONS: Mapping[int, Migration] = {}
-"""By older version. Columns that it did not have are null without any migration."""
+"""Migrations by older version. Columns that a version lacks are null without a migration."""
 
 
 class Lake:
@@ -48,19 +48,21 @@ class Lake:
         self.snapshot: Snapshot = self.log.snapshot()
 
     def refresh(self) -> None:
-        """Read what has been committed since."""
+        """Read the changes that were committed since."""
         self.snapshot = self.log.snapshot()
 
     def require(self) -> None:
-        """UsageFailure if there is no lake, or nothing is in it."""
+        """UsageFailure if there is no lake, or it has no runs."""
         if not self.snapshot.batches:
             raise UsageFailure(
                 f"{self.root} has no runs yet; harness lake ingest fills it from the store"
             )
 
     def table(self, name: str, batches: Container[str] | None = None) -> DataFrame:
-        """Its rows (of all batches, or of these), with `run` first and `date` and `batch` last, in
-        today's schema."""
+        """The rows of a table, of all batches or of these, in the current schema.
+
+        `run` is the first column, `date` and `batch` are the last.
+        """
         by_version: dict[int, list[str]] = {}
         for batch, version in self.snapshot.batches.items():
             if batches is None or batch in batches:
@@ -77,7 +79,7 @@ class Lake:
             self.table(name).createOrReplaceTempView(name)
 
     def new_batch(self) -> str:
-        """The name of a batch that this process is about to write."""
+        """The name of a new batch, marked as being written by this process."""
         batch = uuid4().hex[:12]
         self.log.mark(batch, this_process())
         return batch
@@ -88,8 +90,8 @@ class Lake:
         (
             frame.select(*table.schema.names, "date")
             .sortWithinPartitions("date", "run", *table.order)
-            # Batch by batch: two commands that write at the same time do not meet in a directory,
-            # of which Spark removes what it takes for its own.
+            # A directory for each batch, because Spark removes files that it takes for its own:
+            # two commands at the same time must not write to one directory.
             .write.mode("append")
             .partitionBy("date")
             .parquet(f"{self.root}/{name}/batch={batch}")
@@ -110,13 +112,13 @@ class Lake:
         self.refresh()
 
     def abandon(self, batch: str) -> None:
-        """Removes the files of a batch that is not worth a commit."""
+        """Remove the files of a batch that is not committed."""
         for name in TABLES:
             self.log.delete(name, f"batch={batch}")
         self.log.unmark(batch)
 
     def collect_garbage(self) -> list[str]:
-        """Removes the files of batches that do not belong to the lake, and whose writer is dead."""
+        """Remove the files of batches that no entry names and whose writer is dead."""
         self.refresh()
         living = {batch for batch, writer in self.log.marks() if may_live(writer)}
         kept = living | set(self.snapshot.batches)
@@ -160,13 +162,13 @@ class Lake:
 
 
 def _struct(name: str, older: Sequence[pa.Schema] = ()) -> StructType:
-    """With the columns of older versions, which go before those of the same name."""
+    """The schema of a table for Spark; columns of `older` override those of the same name."""
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import DateType, StringType
 
     fields = {field.name: field for each in (TABLES[name].schema, *older[::-1]) for field in each}
     struct = from_arrow_schema(pa.schema(list(fields.values())))
     for field in struct.fields:
-        # Whatever wrote a file, a column of it may be missing.
+        # A file of an older version may lack a column.
         field.nullable = True
     return struct.add("date", DateType()).add("batch", StringType())

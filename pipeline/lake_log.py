@@ -1,4 +1,4 @@
-"""The log of a lake: which batches of rows belong to it. A batch that is not named is not there.
+"""The log of a lake: the batches of rows that belong to it. All other batches are ignored.
 
 Spark writes the files of a batch first, table by table; one entry of the log then makes all of them
 visible at once. A driver that is killed in between leaves files that nobody reads, and that the
@@ -26,7 +26,7 @@ _WRITING: Final = "_writing"
 _DIGITS: Final = 12
 
 ALL_TABLES: Final = "*"
-"""In the place of a table's name: the rows of a run in every table of a batch."""
+"""Stands for a table's name: the rows of a run in every table of a batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +34,13 @@ class Entry:
     """One change of the lake."""
 
     version: int = VERSION
-    """Of the schema that the added batches were written with."""
+    """Version of the schema of the added batches."""
     by: str
     """The command: ingest, check, compact."""
     adds: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
     hides: tuple[tuple[str, str, str], ...] = ()
-    """Table (or `*`), batch and run of rows that newer ones replace."""
+    """Table (or `*`), batch and run of rows that newer rows replace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Snapshot:
     """The lake after all entries."""
 
     number: int
-    """Of the next entry."""
+    """Number of the next entry."""
     batches: dict[str, int] = field(default_factory=dict)
     """Schema version by visible batch."""
     hidden: frozenset[tuple[str, str, str]] = frozenset()
@@ -71,7 +71,7 @@ class LakeLog:
         return bool(self._files.exists(self._path(_LOG)))
 
     def snapshot(self) -> Snapshot:
-        """Fold of all entries; empty for a lake that does not exist yet."""
+        """The lake after all entries; empty for a lake that does not exist yet."""
         batches: dict[str, int] = {}
         hidden: set[tuple[str, str, str]] = set()
         last = -1
@@ -92,7 +92,7 @@ class LakeLog:
         return Snapshot(last + 1, batches, visible)
 
     def append(self, entry: Entry, after: Snapshot) -> None:
-        """EnvironmentFailure if somebody else has changed the lake since `after`."""
+        """Write an entry. EnvironmentFailure if another command changed the lake after `after`."""
         name = f"{after.number:0{_DIGITS}}.json"
         text = json.dumps(
             {
@@ -119,7 +119,7 @@ class LakeLog:
         self._files.delete(self._path(_WRITING, batch), False)
 
     def marks(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """The batches that are being written, or whose writers were killed, and their writers."""
+        """Batches that are not committed, with their writers, which may have been killed."""
         path = self._path(_WRITING)
         if not self._files.exists(path):
             return
@@ -131,18 +131,18 @@ class LakeLog:
             yield status.getPath().getName(), found if isinstance(found, dict) else {}
 
     def size(self, *parts: str) -> int:
-        """Bytes of all files below the lake's directory of this name; 0 if it is not there."""
+        """Bytes of all files below this directory of the lake; 0 if it does not exist."""
         path = self._path(*parts)
         if not self._files.exists(path):
             return 0
         return int(self._files.getContentSummary(path).getLength())
 
     def delete(self, *parts: str) -> None:
-        """A directory below the lake and all that is in it."""
+        """Delete a directory of the lake with its content."""
         self._files.delete(self._path(*parts), True)
 
     def directories(self, *parts: str) -> Iterator[str]:
-        """Names of the directories that stand there."""
+        """Names of the directories in this directory of the lake."""
         path = self._path(*parts)
         if not self._files.exists(path):
             return

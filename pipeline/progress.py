@@ -1,4 +1,4 @@
-"""A progress bar for jobs of Spark, fed from Spark's status tracker; silent off a terminal."""
+"""A progress bar for jobs of Spark, from its status tracker; only on a terminal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Say = Callable[[str], None]
-"""Takes the step that begins now, in a few words."""
+"""Function that takes the name of the step that begins, in a few words."""
 _LOOKS_EVERY_S: Final = 0.25
 
 
 class Tasks(NamedTuple):
-    """Of the jobs under way, as far as Spark has planned them."""
+    """Tasks of the jobs under way, as far as Spark has planned them."""
 
     done: int
     all: int

@@ -13,8 +13,8 @@ from typing import Final
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 VERSION: Final = 1
-"""Of all tables together. A change that older lakes do not have gets a new number, and a migration
-in lake.py; a new column that may be null needs none."""
+"""Version of all tables together. A change after which older lakes cannot be read as they are
+raises it, and adds a migration in lake.py. A new column that may be null needs neither."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def _float(name: str, about: str) -> Column:
 
 RUN: Final = _text(
     "run",
-    "identity of the run: the same run has the same one, wherever it is stored",
+    "identity of the run, the same wherever the run is stored",
     nullable=False,
 )
 
@@ -71,7 +71,7 @@ RUNS: Final = Table(
         ),
         _text("source", "the directory or file that the run was read from", nullable=False),
         _text("model", "the model of `harness check` for a history without a plan; null for runs"),
-        _text("verdict", "valid, invalid, unknown; null while nothing has judged the run"),
+        _text("verdict", "valid, invalid or unknown; null for a run that was not judged yet"),
         _text("workload", "as in `harness test --workload`"),
         _text("nemesis", "as in `harness test --nemesis`"),
         _text("place", "netns, local, sim, ssh or vagrant"),
@@ -139,7 +139,7 @@ ELEMENTS: Final = Table(
         _int("call", "row of the invocation; -1 if there is none", bits=32, nullable=False),
         _int(
             "outcome",
-            "1 ok, 2 info, 3 fail; 0 if the completion speaks for this invocation, and "
+            "1 ok, 2 info, 3 fail; 0 for an invocation whose completion has the elements, and "
             "for rows of the nemesis",
             bits=8,
             nullable=False,
@@ -149,13 +149,15 @@ ELEMENTS: Final = Table(
 
 FAULTS: Final = Table(
     name="faults",
-    about="One row for each fault that was planned.",
+    about="One row for each fault, and for each planned moment that was skipped.",
     order=("number",),
     columns=(
         _int("number", "number of the fault in its run", bits=32, nullable=False),
         _text("nemesis", "the nemesis that chose it", nullable=False),
         _text("kind", "partition, kill, pause, ..."),
-        _text("fault", "the fault in words"),
+        _text(
+            "fault", "name of the fault: `kill 1`, or `kill 1/n3` for one of several at that moment"
+        ),
         _float("began_ms", "when its injection began; null if it was skipped"),
         _float("took_hold_ms", "when it was proved"),
         _float("healed_ms", "when its healing was confirmed"),
@@ -188,7 +190,7 @@ CHECKS: Final = Table(
         _text("verdict", "valid, invalid or unknown", nullable=False),
         _text("why", "the reason, where it is unknown"),
         _int("findings", "how many findings there are, shown or not"),
-        _text("ruled_out", "consistency models that the history cannot satisfy, as a JSON list"),
+        _text("ruled_out", "consistency models that the history violates, as a JSON list"),
         _text("stats", "statistics of the checker, as JSON"),
     ),
 )
@@ -214,12 +216,12 @@ ANOMALIES: Final = Table(
 
 CLUSTER: Final = Table(
     name="cluster",
-    about="One row for each change that the watch over the cluster has seen.",
+    about="One row for each observed change of the cluster's state.",
     order=("time_ns",),
     columns=(
         _int("time_ns", "nanoseconds since the run began", nullable=False),
         _text("what", "what changed: leader, controller or clock", nullable=False),
-        _text("key", "the partition, or the node that said so"),
+        _text("key", "the partition, or the node that reported the change"),
         _text("line", "the line of cluster.jsonl", nullable=False),
     ),
 )
@@ -232,7 +234,7 @@ REJECTED: Final = Table(
         _text("source", "the file", nullable=False),
         _text("place", "the line or row, where it is known"),
         _text("reason", "why it was set aside", nullable=False),
-        _text("text", "the beginning of what stands there"),
+        _text("text", "the beginning of the rejected text"),
     ),
 )
 

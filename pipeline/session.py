@@ -1,7 +1,7 @@
-"""Starts Spark so that it is of use: on loopback, without a web page, with the Python we run on.
+"""Starts Spark: on loopback, without its web page, with the Python of this process.
 
-Everything that Spark and its workers print goes to a file. One session for each process: Spark
-itself allows no more.
+Everything that Spark and its workers print goes to a file. A process has one session at a time,
+because Spark allows no more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PARTITIONS_PER_CORE = 12
-"""Of a shuffle on one machine: enough to even out tasks of different length."""
+"""Partitions of a shuffle on one machine: enough to even out tasks of different length."""
 SETUP = "install it: make setup-spark, or pip install 'log-trial[spark]'"
 
 
@@ -41,7 +41,7 @@ class SparkSettings:
     jars: tuple[Path, ...] = ()
     """Files of connectors, for the driver and all workers."""
     more: Mapping[str, str] = field(default_factory=dict)
-    """Properties of Spark, which go before ours."""
+    """Properties of Spark that override ours."""
 
     @property
     def is_local(self) -> bool:
@@ -74,8 +74,11 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
 
 @contextmanager
 def batches_of_any_size(session: SparkSession) -> Iterator[None]:
-    """For rows of a few numbers. Spark measures what it hands to Python after every row, and that
-    takes three quarters of the time; batches are limited by their count of rows anyway."""
+    """No limit on the bytes of an Arrow batch, for rows of a few numbers.
+
+    Spark measures a batch after every row, which takes three quarters of the time. The number of
+    rows still limits batches.
+    """
     name = "spark.sql.execution.arrow.maxBytesPerBatch"
     before = session.conf.get(name)
     session.conf.set(name, str(2**31 - 1))
@@ -93,13 +96,13 @@ def _properties(settings: SparkSettings, scratch: Path) -> dict[str, str]:
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
-        # A day is a day and a batch a name, whatever they look like.
+        # The schema names the types of partition columns: a batch such as "123" is a string.
         "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
         "spark.sql.parquet.compression.codec": "zstd",
-        # A million elements take 1 to 4 MB in the lake; Spark would give a task a hundred million.
+        # A million elements take 1 to 4 MB in the lake, so 128 MB, the default, are far too many.
         "spark.sql.files.maxPartitionBytes": "4m",
         "spark.sql.files.openCostInBytes": "256k",
         "spark.log.level": "WARN",
@@ -109,7 +112,7 @@ def _properties(settings: SparkSettings, scratch: Path) -> dict[str, str]:
         properties |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # Spark's 200 are for clusters: here each task of a small lake costs more than its work.
+            # 200, the default, is for clusters: for a small lake a task costs more than its work.
             "spark.sql.shuffle.partitions": str(_PARTITIONS_PER_CORE * (os.cpu_count() or 1)),
         }
     if settings.packages:

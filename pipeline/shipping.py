@@ -1,9 +1,9 @@
-"""Our own code for the workers of a cluster, which are not expected to have it.
+"""Ships this project's code to the workers of a cluster, which need not have it installed.
 
-The code goes as an archive that Spark unpacks in the directory of each executor, not as a file that
-Python imports from: packages read data beside their modules, and numba keeps compiled code only
-beside modules that are files. What numba has compiled here goes along, which saves each executor a
-minute: numba uses it if the source has the same time and the processor is of the same kind, and
+The code is an archive that Spark unpacks in the directory of each executor, and not a zip file on
+the path: packages read data beside their modules, and numba keeps compiled code only beside modules
+that are files. The archive contains what numba has compiled here, which saves each executor a
+minute. Numba uses it if the source has the same time and the processor is of the same kind, and
 compiles anew otherwise. A tar archive keeps times; Spark does not keep those of a zip.
 
 The workers' Python needs the packages that the checkers import (numpy, numba, pyarrow, msgspec); a
@@ -26,15 +26,14 @@ PACKAGES: Final = (
     *("broker", "harness", "nemesis", "checkers", "workloads", "reports", "pipeline"),
 )
 DIRECTORY: Final = "log-trial"
-"""Below the directory in which an executor and its Python processes run."""
+"""Directory of the code, below the working directory of an executor and its Python."""
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _NOT_SHIPPED: Final = (".pyc", ".so")
-"""Of this machine's Python; workers make their own, or do without."""
+"""Files for this machine's Python; workers compile their own, or use the Python version."""
 
 
 def python_path(is_local: bool) -> str:
-    """Where workers find our modules. Those of a local master are children of this process, and
-    use its files rather than those that are installed."""
+    """Value of PYTHONPATH for workers. Those of a local master use the files of this process."""
     return str(_ROOT) if is_local else DIRECTORY
 
 
@@ -52,7 +51,7 @@ def pack(archive: Path) -> None:
     with tarfile.open(archive, "w:gz", compresslevel=1) as out:
         for package in PACKAGES:
             for path in sorted((_ROOT / package).rglob("*")):
-                # Numba writes files under other names first.
+                # Numba writes to temporary files first.
                 if path.is_file() and path.suffix not in _NOT_SHIPPED and ".tmp." not in path.name:
                     out.add(path, path.relative_to(_ROOT))
 
@@ -63,7 +62,7 @@ def _refuse_lacking(session: SparkSession) -> None:
         missing = parts.collect()
     except Exception as error:
         raise EnvironmentFailure(
-            f"no worker of {session.sparkContext.master} could run Python ({_told(error)}); "
+            f"no worker of {session.sparkContext.master} could run Python ({_reason(error)}); "
             "PYSPARK_PYTHON names the Python of the workers, which needs the same version as here"
         ) from None
     if missing:
@@ -73,14 +72,14 @@ def _refuse_lacking(session: SparkSession) -> None:
         )
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
     named = [line for line in lines if "Error:" in line or "Exception:" in line]
     return (named or lines or [type(error).__name__])[-1]
 
 
 def _missing(_: Iterable[int]) -> Iterator[str]:
-    """Runs on a worker, as a function that is shipped itself: nothing of ours is there for sure."""
+    """The first module that a worker cannot import. Pickled by value, it needs none of them."""
     from importlib import import_module
 
     for module in ("checkers.checker", "checkers.log.facts", "pipeline.check.job"):

@@ -1,4 +1,4 @@
-"""One query over the views of a session, with Spark's reason in one sentence if it is wrong."""
+"""One query over the views of a session; an error is Spark's reason in one sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _understood(session: SparkSession, query: str) -> DataFrame:
     from pyspark.errors import AnalysisException, ParseException
     from pyspark.logger import PySparkLogger
 
-    # It prints Java's stack of every wrong query, as JSON, to standard error.
+    # This logger prints the Java stack of every wrong query, as JSON, to standard error.
     PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
     try:
         return session.sql(query)
@@ -46,14 +46,14 @@ def _understood(session: SparkSession, query: str) -> DataFrame:
 
 
 def reason(error: Exception) -> str:
-    """The first paragraph of what Spark says, without its codes."""
+    """The first paragraph of Spark's message, without its codes."""
     said = next(iter(str(error).strip().split("\n\n")), "") or type(error).__name__
     said = _STATE.sub("", _CLASS.sub("", said))
     return " ".join(said.split()).rstrip(".")
 
 
 def _plain(value: Any) -> Any:
-    """A row within a row as a dict, so that JSON can say it."""
+    """Nested rows as dicts, which JSON can represent."""
     from pyspark.sql import Row
 
     if isinstance(value, Row):

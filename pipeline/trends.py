@@ -1,14 +1,14 @@
 """What changed between two releases, and what was never exercised: the data of the trends page.
 
-Only runs are compared that were asked for the same in both releases. A measure has one number for
-each run (figures/measures.py); what comes to the driver is bounded by `_RUNS_MAX` runs a side.
+Only runs of the same request (`KIND` of figures/measures.py) are compared. A measure has one number
+for each run, and the driver collects those of at most `_RUNS_MAX` runs of a release.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -91,7 +91,7 @@ def chosen(releases: Sequence[str], baseline: str | None, candidate: str | None)
 
 
 def finding(baseline: Interval | None, candidate: Interval | None, better_high: bool) -> Finding:
-    """Two intervals that overlap say nothing."""
+    """Compare two intervals; no difference is certain if they overlap."""
     if baseline is None or candidate is None:
         return "few"
     if candidate.is_below(baseline):
@@ -102,16 +102,28 @@ def finding(baseline: Interval | None, candidate: Interval | None, better_high: 
 
 
 def of_anomaly(counts: Sequence[int], intervals: Sequence[Interval | None]) -> Finding:
-    """An anomaly that was found is a fact, whatever the number of runs; only the rate may be
-    chance."""
+    """Same as `finding`, for the share of runs with an anomaly.
+
+    An anomaly that the baseline lacks is always shown, although its rate may be chance.
+    """
     found = finding(intervals[0], intervals[1], better_high=False)
     return "new" if found != "worse" and counts[1] and not counts[0] else found
 
 
 def _releases(store: FigureStore) -> list[Release]:
     rows = store.read("releases").orderBy("first_began").limit(_RELEASES_MAX).collect()
-    return [
-        Release(
+    return releases_of([row.asDict() for row in rows])
+
+
+def releases_of(rows: Iterable[Mapping[str, Any]]) -> list[Release]:
+    """Each release once, from rows of the figure `releases` in order.
+
+    Two systems may have releases of one name, for example `unknown`. They count as one release, as
+    in the figures that are compared.
+    """
+    found: dict[str, Release] = {}
+    for row in rows:
+        one = Release(
             name=row["release"],
             began=f"{row['first_began']:%Y-%m-%d}",
             runs=row["runs"],
@@ -119,8 +131,19 @@ def _releases(store: FigureStore) -> list[Release]:
             invalid=row["invalid"],
             unknown=row["unknown"] + row["not_judged"],
         )
-        for row in rows
-    ]
+        first = found.get(one.name)
+        found[one.name] = one if first is None else _together(first, one)
+    return list(found.values())
+
+
+def _together(first: Release, other: Release) -> Release:
+    return replace(
+        first,
+        runs=first.runs + other.runs,
+        valid=first.valid + other.valid,
+        invalid=first.invalid + other.invalid,
+        unknown=first.unknown + other.unknown,
+    )
 
 
 def _warnings(store: FigureStore) -> tuple[str, ...]:
@@ -163,7 +186,7 @@ def _courses(store: FigureStore, releases: Sequence[str]) -> list[Course]:
 
 
 class _Compared:
-    """The runs of two releases that were asked for the same."""
+    """The runs of two releases whose kind both releases have."""
 
     def __init__(self, material: Material, store: FigureStore, pair: Pair, page: Path) -> None:
         self._store, self._pair, self._page = store, pair, page
@@ -187,7 +210,7 @@ class _Compared:
         return material.runs.where(of_pair).withColumn("kind", kind)
 
     def _alike(self, material: Material) -> DataFrame:
-        """The newest of them, of each release."""
+        """The runs to compare, at most `_RUNS_MAX` of each release, the newest."""
         from pyspark.sql import Window
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -202,7 +225,7 @@ class _Compared:
         return {each: found.get(each, 0) for each in (self._pair.baseline, self._pair.candidate)}
 
     def _of_anomalies(self) -> Iterator[Line]:
-        """Of each forbidden type: the share of the judged runs that have it."""
+        """A line for each forbidden type: the share of the judged runs that have it."""
         from pyspark.sql import functions as F  # noqa: N812
 
         judged = self._runs.where(F.col("verdict").isNotNull())

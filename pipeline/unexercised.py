@@ -1,4 +1,4 @@
-"""What no run had: nemeses, kinds of faults, workloads and states that are declared."""
+"""Declared nemeses, kinds of faults, workloads and states that no run has exercised."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.schedule.faults import FAULTS
 from nemesis import NEMESES
 from pipeline.figures.reached import FAULT, NEMESIS, STATE
 from reports.protocol_states import STATES
-from reports.trends import Never
+from reports.trends import Unexercised
 
 _WORKLOAD: Final = "workload"
 _HEADINGS: Final = {
@@ -20,11 +20,11 @@ _HEADINGS: Final = {
     STATE: "states",
 }
 Rows = Sequence[Mapping[str, Any]]
-"""Of the figure `reached_by_release`."""
+"""Rows of the figure `reached_by_release`."""
 
 
-def never_exercised(reached: Rows) -> tuple[Never, ...]:
-    """Of everything that is declared, what no run of any release had."""
+def never_exercised(reached: Rows) -> tuple[Unexercised, ...]:
+    """Everything that is declared and that no run of any release had."""
     declared = {
         _WORKLOAD: tuple(REGISTRY.workloads),
         NEMESIS: tuple(NEMESES),
@@ -32,7 +32,7 @@ def never_exercised(reached: Rows) -> tuple[Never, ...]:
         STATE: tuple(state.name for state in STATES),
     }
     had = {what: _had(reached, what) for what in declared}
-    return _told(
+    return _grouped(
         {
             what: [each for each in names if each not in had[what]]
             for what, names in declared.items()
@@ -40,9 +40,9 @@ def never_exercised(reached: Rows) -> tuple[Never, ...]:
     )
 
 
-def missing_in(reached: Rows, baseline: str, candidate: str) -> tuple[Never, ...]:
-    """What runs of the baseline had, and none of the candidate."""
-    return _told(
+def missing_in(reached: Rows, baseline: str, candidate: str) -> tuple[Unexercised, ...]:
+    """Everything that runs of the baseline had, and no run of the candidate."""
+    return _grouped(
         {
             what: sorted(_had(_of(reached, baseline), what) - _had(_of(reached, candidate), what))
             for what in _HEADINGS
@@ -58,10 +58,10 @@ def _had(reached: Rows, what: str) -> set[str]:
     return {row["name"] for row in reached if row["what"] == what and row["runs_reached"]}
 
 
-def _told(names: Mapping[str, Iterable[str]]) -> tuple[Never, ...]:
+def _grouped(names: Mapping[str, Iterable[str]]) -> tuple[Unexercised, ...]:
     abouts = {state.name: state.about for state in STATES}
     return tuple(
-        Never(heading, found)
+        Unexercised(heading, found)
         for what, heading in _HEADINGS.items()
         if (found := tuple(abouts.get(each, each) for each in names[what]))
     )

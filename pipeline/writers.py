@@ -1,4 +1,4 @@
-"""Who is writing a batch of the lake, and whether that process may still be at work."""
+"""Processes that write batches of a lake, and whether they may still be running."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 _ABANDONED_AFTER: Final = timedelta(days=2)
-"""Of a writer on another machine, about whose processes nothing is known here."""
+"""Age at which a writer on another machine, which cannot be asked, counts as dead."""
 
 
 def this_process() -> dict[str, Any]:
@@ -29,7 +29,7 @@ def may_live(writer: Mapping[str, Any]) -> bool:
             os.kill(pid, 0)
         except ProcessLookupError:
             return False
-        except OSError:  # a process of somebody else
+        except OSError:  # a process of another user
             return True
         return True
     try:

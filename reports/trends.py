@@ -1,6 +1,6 @@
 """The page over many runs: what regressed between two releases, and what was never exercised.
 
-What it shows is computed elsewhere (pipeline/trends.py) and comes as the plain data below.
+pipeline/trends.py computes what it shows, as the plain data below.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from reports.html import environment
 from reports.trends_plots import drawn_trends
 
 Finding = Literal["worse", "new", "better", "same", "few"]
-"""What the candidate is, measured by the baseline. `few`: too few runs to say. `new`: an anomaly
-that no run of the baseline has, which may be chance."""
+"""How the candidate compares with the baseline. `few`: too few runs to decide. `new`: an anomaly
+that no run of the baseline has; its rate may be chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run to open."""
+    """A run that the reader may open."""
 
     name: str
     link: str | None = None
-    """Its report.html, seen from the page; None where it is not there any more."""
+    """Its report.html, relative to the page; None if the file does not exist."""
     command: str | None = None
     """The command that repeats it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Numbers of one release."""
+    """The number of one release, with its interval."""
 
     runs: int
     value: float
     low: float | None = None
-    """The interval of 95 %; None of too few runs."""
+    """Bounds of the interval of 95 %; None for too few runs."""
     high: float | None = None
 
 
@@ -51,7 +51,7 @@ class Line:
     candidate: Side
     finding: Finding
     run: Run
-    """The worst of the candidate, or of the baseline where the candidate has none."""
+    """The worst run of the candidate, or of the baseline if the candidate has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ class Release:
     valid: int
     invalid: int
     unknown: int
-    """With those that were not judged."""
+    """Runs that are unknown or were not judged."""
 
 
 @dataclass(frozen=True, slots=True)
-class Never:
-    """A thing of one kind that no run had."""
+class Unexercised:
+    """Things of one kind that no run has exercised."""
 
     kind: str
     names: tuple[str, ...]
@@ -103,16 +103,16 @@ class Trends:
     baseline: str | None = None
     candidate: str | None = None
     compared: tuple[int, int] = (0, 0)
-    """Runs of both that were asked for the same as runs of the other."""
+    """Runs of the baseline and of the candidate whose kind both releases have."""
     left_out: tuple[int, int] = (0, 0)
-    """The others."""
+    """The other runs of both."""
     lines: Sequence[Line] = ()
-    never: Sequence[Never] = ()
-    only_baseline: Sequence[Never] = ()
-    """What runs of the baseline had, and none of the candidate."""
+    never: Sequence[Unexercised] = ()
+    only_baseline: Sequence[Unexercised] = ()
+    """What runs of the baseline exercised, and no run of the candidate."""
     courses: Sequence[Course] = ()
     runs_to_say: int = 6
-    """How many runs an interval needs."""
+    """Number of runs that an interval needs."""
     warnings: Sequence[str] = field(default_factory=tuple)
 
     def of(self, finding: Finding) -> list[Line]:
@@ -128,18 +128,18 @@ class Trends:
         elif worse:
             what = f"{worse:,} regression{'s' * (worse != 1)}"
         elif self.of("new"):
-            what = "no regression that is certain, but new anomalies,"
+            what = "no certain regression, but new anomalies"
         else:
             what = "no regression seen"
         return f"{what} from {self.baseline} to {self.candidate}"
 
     @property
     def sentence(self) -> str:
-        """What the headline rests on."""
+        """How many figures and runs the headline is based on."""
         few, same, better = (len(self.of(each)) for each in ("few", "same", "better"))
         return (
             f"{len(self.lines):,} figures of {self.compared[0]:,} and {self.compared[1]:,} runs "
-            f"were compared: {better:,} are better, {same:,} show no difference, and of {few:,} "
+            f"were compared: {better:,} are better, {same:,} show no difference, and for {few:,} "
             "there are too few runs to say"
         )
 
@@ -159,7 +159,7 @@ def render_trends(trends: Trends) -> str:
 
 
 def _sections(trends: Trends) -> Iterator[tuple[str, str, list[Line], bool]]:
-    """Heading, id, lines, and whether it is open."""
+    """Heading, id and lines of each section, and whether the section is open."""
     for finding, heading, is_open in (
         ("worse", "Regressed", True),
         ("new", "New anomalies, in too few runs to exclude chance", True),
@@ -181,7 +181,7 @@ def amount(value: float | None, unit: str) -> str:
 
 
 def spread(side: Side, unit: str) -> str:
-    """`0.8 s to 1.9 s`; empty of too few runs."""
+    """`0.8 to 1.9 s`; empty for too few runs."""
     if side.low is None or side.high is None:
         return ""
     if unit == "share":
@@ -190,7 +190,7 @@ def spread(side: Side, unit: str) -> str:
 
 
 def _digits(value: float) -> str:
-    """Three that count, and no more than that behind the point."""
+    """A number with three significant digits, and without a fraction from 100 on."""
     if value and abs(value) < 0.001:
         return f"{value:.1e}"
     if abs(value) >= 100:

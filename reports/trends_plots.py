@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 _WIDTH_IN, _HEIGHT_IN, _TITLE_IN, _BELOW_IN = 10.8, 2.1, 0.3, 0.3
 _LABELS_WIDTH = 120
-"""Characters of all labels of an axis together."""
+"""Most characters of all labels of an axis together."""
 
 
 def drawn_trends(trends: Trends) -> str | None:
-    """None for a single release: one point is no course."""
+    """One SVG; None for a single release, which has no course."""
     if len(trends.releases) < 2:
         return None
     import matplotlib as mpl
@@ -44,7 +44,7 @@ def drawn_trends(trends: Trends) -> str | None:
         for axis, measure in zip(axes[1:], measures, strict=True):
             own = [course for course in trends.courses if course.measure == measure]
             _courses(axis, own, [release.name for release in trends.releases])
-        # By the ruler, so that titles have the same room however many plots there are.
+        # In inches, so that titles have the same room for any number of plots.
         height_in = _HEIGHT_IN * (1 + len(measures))
         figure.subplots_adjust(left=0.08, right=0.99, top=1 - _TITLE_IN / height_in,
                                bottom=_BELOW_IN / height_in, hspace=0.5)  # fmt: skip

@@ -49,7 +49,7 @@ async def add_partitions_to_txn(
 async def _for_brokers(
     node: Node, request: Request[m.AddPartitionsToTxnRequest]
 ) -> m.AddPartitionsToTxnResponse:
-    """A portion is asked before its first answer is waited for, so that it shares an append."""
+    """Each portion is asked before its first answer is awaited, so its records share an append."""
     results: list[m.AddPartitionsToTxnResult] = []
     for portion in portions(request.body.transactions):
         asked = [await _ask(node, request, each, BUMPING) for each in portion]

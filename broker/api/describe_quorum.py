@@ -19,7 +19,7 @@ async def describe_quorum(
     node: Node, request: Request[m.DescribeQuorumRequest]
 ) -> m.DescribeQuorumResponse:
     """Only the leader knows. A broker asks it."""
-    if not _is_of_the_metadata(request.body):
+    if not _names_only_the_metadata(request.body):
         return await _unknown(request)
     timeout_s = node.config.controller_quorum_request_timeout_ms / 1000
     try:
@@ -33,8 +33,8 @@ async def describe_quorum(
     return answer
 
 
-def _is_of_the_metadata(asked: m.DescribeQuorumRequest) -> bool:
-    """There is one quorum. A request names it, and nothing else."""
+def _names_only_the_metadata(asked: m.DescribeQuorumRequest) -> bool:
+    """Whether the request names the one quorum that exists, and nothing else."""
     named = [topic for topic in asked.topics if topic.partitions]
     if len(named) != 1 or len(named[0].partitions) != 1:
         return False

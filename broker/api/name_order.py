@@ -1,4 +1,4 @@
-"""Names of a wide request in their order, without a long sort."""
+"""Sorts the names of a wide request in slices."""
 
 from __future__ import annotations
 

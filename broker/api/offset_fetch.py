@@ -1,7 +1,7 @@
-"""OffsetFetch: how far groups have read, as far as that is certain.
+"""OffsetFetch: the committed offsets of groups.
 
-Up to version 7 a request names one group, and has its own structs for the same things. From version
-8 on it names several.
+Up to version 7 a request names one group, with structs of its own. From version 8 on it names
+several groups.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ async def offset_fetch(node: Node, request: _Fetch) -> m.OffsetFetchResponse:
 
 
 def _ask(node: Node, require_stable: bool, group: GroupAsked) -> asyncio.Future[Any]:
-    """The result is ReadOffsets, or a KafkaError."""
+    """Ask the coordinator of the group. The result is ReadOffsets, or a KafkaError."""
     group_id = group.group_id
 
     def run(machine: GroupMachine, ticket: Ticket, now: Now) -> Step:
@@ -73,7 +73,7 @@ def _error(found: ReadOffsets | KafkaError) -> ErrorCode:
 
 
 async def _set_names(node: Node, request: _Fetch) -> None:
-    """The coordinator knows topics by name. One that does not exist keeps the empty name."""
+    """Set the names of topics, by which the coordinator knows them; empty for unknown ids."""
     for group in request.body.groups:
         for topic in group.topics or ():
             await request.pause()
@@ -84,8 +84,11 @@ async def _set_names(node: Node, request: _Fetch) -> None:
 async def _topics(
     node: Node, request: _Fetch, group: m.OffsetFetchRequestGroup, found: ReadOffsets
 ) -> list[m.OffsetFetchResponseTopics]:
-    """With ids, topics that do not exist come last, and one that was deleted since the coordinator
-    was asked is left out."""
+    """The topics of one group's answer.
+
+    With ids, topics that do not exist come last, and one that was deleted since the coordinator was
+    asked is left out.
+    """
     by_id = request.version >= _FIRST_VERSION_WITH_IDS
     asked = group.topics
     if asked is None:

@@ -77,7 +77,7 @@ async def reply_of(asked: asyncio.Future[Any]) -> Any:
 
 
 def answered(error: KafkaError) -> asyncio.Future[Any]:
-    """A question that needs no machine: it is refused with this error."""
+    """The future of a question that is refused at once with this error."""
     outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     outcome.set_result(error)
     return outcome

@@ -1,8 +1,8 @@
 """What OffsetFetch reads of a group: a copy, taken in one step of the coordinator.
 
-A request may name a hundred thousand partitions. Their answers are objects that take long to build,
-and a step lets nobody else work. So the step only copies the dictionaries of the group's offsets,
-which is quick, and the handler builds the answers of that moment in slices.
+A request may name a hundred thousand partitions. It takes long to build their answers, and no other
+request is served during a step. So the step only copies the dictionaries of the group's offsets,
+which is quick, and the handler builds the answers from the copy in slices.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class GroupAsked(Protocol):
 
 
 class OffsetAnswer(NamedTuple):
-    """What the answer says of one partition."""
+    """The part of the answer about one partition."""
 
     offset: int = _NONE_COMMITTED
     leader_epoch: int = _NO_EPOCH
@@ -58,14 +58,17 @@ class ReadOffsets(NamedTuple):
     """The offsets of one group, as they were when its coordinator was asked."""
 
     code: ErrorCode
-    """Why the member may not read them."""
+    """Why the member may not read them; NONE if it may."""
     by_topic: Mapping[str, Partitions]
-    """Of the topics that were asked for, as far as the group has offsets of them."""
+    """Offsets of the requested topics; topics without offsets are left out."""
     unstable: frozenset[tuple[str, int]]
-    """Partitions that open transactions have offsets of, if the client requires stable ones."""
+    """Partitions with an offset of an open transaction, if the client requires stable offsets."""
 
     def find(self, topic: str, topic_id: bytes, partition: int) -> OffsetAnswer:
-        """An offset of an earlier topic of that name is none, unless the id is NO_TOPIC_ID."""
+        """The answer about a partition.
+
+        An offset of an earlier topic of that name does not count, unless the id is NO_TOPIC_ID.
+        """
         if (topic, partition) in self.unstable:
             return _UNSTABLE
         partitions = self.by_topic.get(topic)
@@ -82,7 +85,7 @@ def read_offsets(
     body: GroupAsked,
     require_stable: bool,
 ) -> ReadOffsets:
-    """All topics of the group, if the request names none.
+    """Copy the offsets of the requested topics, or of all topics if the request names none.
 
     With `require_stable`, a partition that an open transaction has an offset of is answered with
     UNSTABLE_OFFSET_COMMIT. Otherwise the offset before that transaction counts.

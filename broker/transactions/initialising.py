@@ -89,7 +89,7 @@ def _next_epoch(
     before: Transaction, last_epoch: int, asked: Asked, now_ms: int
 ) -> Initialised | ErrorCode | NeedsProducerId:
     expected = None if asked.expected is None else asked.expected[1]
-    if expected is not None and expected != before.producer_epoch != NO_EPOCH:
+    if expected is not None and before.producer_epoch not in (NO_EPOCH, expected):
         if expected != last_epoch or last_epoch == NO_EPOCH:
             return ErrorCode.PRODUCER_FENCED
         if before.state is TransactionState.EMPTY:
@@ -101,11 +101,12 @@ def _next_epoch(
                 last_epoch,
             )
         if before.epoch_before_end != expected and before.producer_epoch != EPOCH_MAX:
-            # The producer has used the epoch that it was given, so it had the answer, and this is
-            # a copy of the request that comes late.
+            # The producer has used the epoch of the answer, so it got the answer, and this is a
+            # late copy of the request.
             return ErrorCode.PRODUCER_FENCED
-        # The end of the transaction took the present epoch for its markers. A marker that is still
-        # on the way must not end the next transaction of the producer (KIP-890): it needs another.
+        # The markers of the last transaction have the present epoch. A marker that is still on the
+        # way must not end the next transaction of the producer (KIP-890), so the producer gets
+        # another epoch.
     last = NO_EPOCH if expected is None else expected
     if before.is_exhausted:
         if asked.fresh_id is None:

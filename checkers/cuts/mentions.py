@@ -1,7 +1,7 @@
-"""What one part of a history says of records: an element by element table, and its stretches.
+"""The elements of one part of a history as columns, and their stretches.
 
-A part is any consecutive elements of a history, with the operation of each one beside it, so that
-no part needs another one to be understood.
+A part is any number of consecutive elements of a history. Each element has the process, the
+invocation and the outcome of its operation beside it, so a part can be read without the others.
 """
 
 from __future__ import annotations
@@ -20,76 +20,76 @@ POLL: Final = 2
 _ROLES: Final = np.zeros(128, np.int8)
 _ROLES[[kinds.SEND, kinds.SENT]] = SEND
 _ROLES[kinds.RECORD] = POLL
-SILENT: Final = np.array([kinds.POLL, kinds.POLLED_NOTHING, kinds.POLLED_EMPTY], np.int8)
-"""What polls say besides records; no checker that is asked of parts needs it."""
+POLL_MARKERS: Final = np.array([kinds.POLL, kinds.POLLED_NOTHING, kinds.POLLED_EMPTY], np.int8)
+"""Elements of polls that are no records. No checker that judges parts needs them."""
 NO_STAMP: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """By element of a part, in the order of the history."""
+    """Columns with one entry for each element of a part, in the order of the history."""
 
     row: Ints64
     number: Ints64
-    """Of the element, in the order of the history."""
+    """Number of the element in the history."""
     kind: Ints8
     key: Ints32
     offset: Ints64
-    """-1 where it is not known."""
+    """-1 if the operation does not report it."""
     value: Ints64
     is_int: Bools
-    """Whether the value is there, and an integer."""
+    """Whether the element has a value, and the value is an integer."""
     process: Ints32
     call: Ints64
     outcome: Ints8
-    """Of the operation; 0 for an invocation that its completion speaks for."""
+    """Outcome of the operation; 0 for an invocation whose completion has the elements."""
     stamp: Ints64
     """Timestamp of the record, or NO_STAMP."""
     is_settled: Bools
-    """Sends of unknown outcome that `offset` is known of, from polls (unsure.py)."""
+    """Sends of unknown outcome whose `offset` comes from polls (unacknowledged.py)."""
     is_void: Bools
-    """Sends that failed, or of unknown outcome, whose records nobody polled."""
+    """Sends that failed or whose outcome is unknown, and whose records no poll returned."""
 
-    def some(self, chosen: Bools | Ints64 | slice) -> Mentions:
+    def select(self, chosen: Bools | Ints64 | slice) -> Mentions:
         return Mentions(*(getattr(self, each.name)[chosen] for each in fields(self)))
 
     @property
     def role(self) -> Ints8:
-        """SEND, POLL or 0, of elements that speak for an operation."""
+        """SEND, POLL, or 0 for all elements that are no records of an operation."""
         return np.where(self.outcome > 0, _ROLES[self.kind], 0).astype(np.int8)
 
     @property
-    def is_plain(self) -> Bools:
-        """Records that an ok operation was told the offset of."""
+    def is_confirmed(self) -> Bools:
+        """Records whose offset an operation that was ok reports."""
         known: Bools = (self.role > 0) & (self.outcome == OK) & self.is_int & (self.offset >= 0)
         return known
 
     @property
-    def is_odd(self) -> Bools:
-        """Records of which something is not known, or unusual: they are always kept."""
-        odd: Bools = (self.role > 0) & ~self.is_plain & ~self.is_settled & ~self.is_void
-        return odd
+    def is_unclear(self) -> Bools:
+        """Records whose offset is unknown, or whose value is no integer. They are always kept."""
+        unclear: Bools = (self.role > 0) & ~self.is_confirmed & ~self.is_settled & ~self.is_void
+        return unclear
 
     @property
     def is_named(self) -> Bools:
-        """Records whose value is known: they are kept if the value is."""
+        """Records with an integer value. They are kept if the value is."""
         named: Bools = (self.role > 0) & self.is_int
         return named
 
     @property
-    def is_other(self) -> Bools:
-        """Elements that are no records: they are always kept, too."""
-        other: Bools = (self.outcome > 0) & (self.role == 0) & ~np.isin(self.kind, SILENT)
+    def is_not_record(self) -> Bools:
+        """Elements that are no records, such as answers about log ends. They are always kept."""
+        other: Bools = (self.outcome > 0) & (self.role == 0) & ~np.isin(self.kind, POLL_MARKERS)
         return other
 
 
 def mentions_of(columns: Columns) -> Mentions:
-    """Of a whole history, as one part."""
+    """The mentions of a whole history, as one part."""
     elements = columns.elements
     begin, end = columns.spans
     speaker = np.full(columns.outcome.size, -1, np.int64)
     rows = np.flatnonzero(begin < end)
-    # A completion that says nothing is spoken for by the row of its invocation.
+    # A completion without elements of its own refers to those of its invocation.
     speaker[elements.op[begin[rows]]] = rows
     op = elements.op.astype(np.int64)
     by = speaker[op]
@@ -114,22 +114,22 @@ def mentions_of(columns: Columns) -> Mentions:
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """Neighbours of one operation in one log, side by side in it, and in one range of offsets."""
+    """Records of one operation with consecutive offsets, within one log and range of offsets."""
 
     first: Ints64
-    """The number of the first mention, among those that are cut into stretches."""
+    """Position of the first record of each stretch among the mentions that were given."""
     count: Ints64
 
     @classmethod
-    def of(cls, placed: Mentions, width: int) -> Stretches:
-        """`placed` has only mentions that are plain or settled; ranges are `width` offsets wide."""
-        size = placed.row.size
+    def of(cls, located: Mentions, width: int) -> Stretches:
+        """`located` are mentions that are confirmed or settled; `width` is the size of a range."""
+        size = located.row.size
         starts = np.ones(size, np.bool_)
-        for column in (placed.row, placed.role, placed.key, placed.offset // width):
+        for column in (located.row, located.role, located.key, located.offset // width):
             starts[1:] &= column[1:] == column[:-1]
-        starts[1:] &= placed.is_settled[1:] == placed.is_settled[:-1]
-        starts[1:] &= placed.offset[1:] == placed.offset[:-1] + 1
-        # Until here: what goes on. The first goes on from nothing.
+        starts[1:] &= located.is_settled[1:] == located.is_settled[:-1]
+        starts[1:] &= located.offset[1:] == located.offset[:-1] + 1
+        # So far `starts` says which mentions continue a stretch, except for the first mention.
         starts[1:] = ~starts[1:]
         first = np.flatnonzero(starts)
         return cls(first, np.diff(np.append(first, size)))

@@ -1,7 +1,7 @@
-"""Values that were sent more than once, found without bringing all values together.
+"""Values that were sent more than once, found without a shuffle of all values.
 
-Clients count what they send, so the values of a producer in one part of a history lie in an
-interval of their own. Only where intervals of several parts overlap must values be looked at.
+Clients number what they send, so the values of a producer in one part of a history lie in an
+interval of their own. Values must be compared only where intervals of several parts overlap.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from checkers.cuts.mentions import SEND, Mentions
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Of one part."""
+    """The values that one part sends."""
 
     low: Ints64
-    """By producer in the part, the least value that it sent; `high`, the greatest."""
+    """By producer, the smallest value that it sends in the part; `high` has the largest."""
     high: Ints64
     twice: Ints64
     """Values that the part sends more than once."""
@@ -28,7 +28,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Overlaps:
-    """Intervals in which several parts have values; they are apart from each other, and rise."""
+    """Intervals in which several parts have values; disjoint and sorted."""
 
     low: Ints64
     high: Ints64
@@ -73,6 +73,6 @@ def overlaps(parts: Iterable[Sent]) -> Overlaps:
 
 
 def sent_twice(values: Ints64) -> Ints64:
-    """Of all values in overlaps, those that are there more than once."""
+    """Values that occur more than once; `values` are all values in overlaps."""
     unique, counts = np.unique(values, return_counts=True)
     return unique[counts > 1]

@@ -17,7 +17,7 @@ from harness.cli.testing import tell
 from harness.errors import EnvironmentFailure
 
 _BYTES_PER_ELEMENT = 64
-"""Of memory, with which the local engine judges a history; see bench/pipeline.py."""
+"""Memory that the local engine needs for one element; bench/pipeline.py measures it."""
 
 
 @click.command("analyze", context_settings={"ignore_unknown_options": True})
@@ -52,7 +52,8 @@ def analyze(
 
     RUNS are directories, latest (the default), or -1, -2 as in Jepsen. The judgement of one run
     replaces its results and its report. Several runs, or --engine spark, write to the lake and
-    leave the stored runs as they are.
+    leave the stored runs as they are. The exit code is the worst of the verdicts; a run that cannot
+    be judged counts as unknown.
     """
     from harness.plugins import load_plugins
 
@@ -114,37 +115,46 @@ def _in_place(directory: Path, contract: str | None, as_json: bool) -> int:
 
 
 def _one_by_one(directories: Sequence[Path], as_json: bool) -> int:
-    """On this machine, and nothing is written."""
-    from harness.cli.lake_check import CODES
+    """Judge the runs on this machine, one after the other. Nothing is written."""
+    from checkers.verdict import Validity
+    from harness.run.outcome import EXIT_CODES, worst_exit
     from pipeline.check.judge_run import judge_stored
 
-    verdicts: dict[str, str] = {}
+    verdicts: dict[str, Validity] = {}
     for directory in directories:
         try:
-            verdict = judge_stored(directory).validity.value
+            verdict = judge_stored(directory).validity
         except EnvironmentFailure as failure:
-            verdict = "unknown"
+            verdict = Validity.UNKNOWN
             click.echo(f"{directory}: {failure}", err=True)
         verdicts[str(directory)] = verdict
         if not as_json:
-            click.echo(f"{verdict:8} {directory}")
+            click.echo(f"{verdict.value:8} {directory}")
     if as_json:
-        click.echo(json.dumps({"verdicts": verdicts}))
-    return next(code for name, code in CODES.items() if name in verdicts.values())
+        click.echo(json.dumps({"verdicts": {run: each.value for run, each in verdicts.items()}}))
+    return worst_exit([EXIT_CODES[each] for each in verdicts.values()])
 
 
 def _in_lake(
     directories: Sequence[Path], lake_root: str, master: str, memory: str, as_json: bool
 ) -> int:
+    from checkers.verdict import Validity
     from harness.cli.lake_check import exit_code_of_checked, tell_checked
+    from harness.run.outcome import EXIT_CODES, worst_exit
     from pipeline.check.job import judge_runs
     from pipeline.ingest import ingest
 
     require_spark_here()
     with open_lake(lake_root, master, memory, is_silent=as_json) as (lake, say):
         taken = ingest(lake, list(directories), model="kafka", say=say)
-        for path, reason in taken.refused.items():
-            click.echo(f"set aside {path}: {reason}", err=True)
+        for file, reason in taken.refused.items():
+            click.echo(f"set aside {file}: {reason}", err=True)
+        for directory in taken.under_way:
+            click.echo(f"under way {directory}", err=True)
         checked = judge_runs(lake, [*taken.taken, *taken.replaced, *taken.skipped], say=say)
     tell_checked(checked, lake_root, as_json=as_json)
-    return exit_code_of_checked(checked)
+    codes = [exit_code_of_checked(checked)]
+    if taken.refused or taken.under_way:
+        # A run that was asked for and not judged must not leave the exit code at 0.
+        codes.append(EXIT_CODES[Validity.UNKNOWN])
+    return worst_exit(codes)

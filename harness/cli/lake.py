@@ -15,7 +15,7 @@ _MAY_INSTALL = f"{__name__}.may_install"
 
 
 def lake_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """For every command on a lake: before it runs PySpark is there, or has been installed."""
+    """Options of every command on a lake. PySpark is installed before the command runs."""
 
     @wraps(command)
     def run(*args: Any, **options: Any) -> Any:
@@ -26,14 +26,17 @@ def lake_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def require_spark_here() -> None:
-    """For a command with `spark_options`: PySpark is there now, or a sentence says why not."""
+    """Install PySpark if it is missing, for a command with `spark_options`.
+
+    EnvironmentFailure if that is impossible or refused.
+    """
     from harness.cli.lake_setup import provide_spark
 
     provide_spark(may_install=click.get_current_context().meta[_MAY_INSTALL])
 
 
 def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options `lake_root`, `master` and `memory`, for commands that may do without Spark."""
+    """The options `lake_root`, `master` and `memory`, for commands that may not need Spark."""
     for option in (
         click.option(
             "--install/--no-install",
@@ -81,7 +84,7 @@ def spark_log(lake_root: str) -> Path:
 
 
 def option_of_lake(lake_root: str) -> str:
-    """What the next command needs to find this lake, with a space before it."""
+    """Option by which the next command finds this lake, with a leading space."""
     return "" if lake_root == DEFAULT_LAKE else f" --lake {shlex.quote(lake_root)}"
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pipeline.check.job import Checked
 
 CODES = {"invalid": 1, "unknown": 2, "valid": 0}
-"""The worst first."""
+"""Exit codes by verdict, the worst first."""
 _SHOWN = 20
 
 

@@ -1,4 +1,4 @@
-"""The lake for a command: Spark started, a progress bar, failures in a sentence."""
+"""Opens the lake for a command: starts Spark, shows progress, explains failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def open_lake(
     lake_root: str, master: str, memory: str, *, is_silent: bool = False
 ) -> Iterator[tuple[Lake, Say]]:
-    """And a function that takes the step that begins, for the progress bar."""
+    """The lake, and a function that takes the name of each step for the progress bar."""
     from pipeline.failures import explained
     from pipeline.lake import Lake
     from pipeline.progress import progress

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def provide_spark(*, may_install: bool, root: Path = ROOT) -> None:
-    """EnvironmentFailure with a sentence if PySpark is not here and is not to be installed."""
+    """Install PySpark if it is missing. EnvironmentFailure if that is impossible or refused."""
     from pipeline.session import require_spark
 
     setup = root / ".ci" / "setup-spark"
@@ -29,7 +29,7 @@ def provide_spark(*, may_install: bool, root: Path = ROOT) -> None:
         "(--no-install refuses) ...",
         err=True,
     )
-    # Standard output is for the command's own, which may be JSON.
+    # Standard output is for the output of the command, which may be JSON.
     done = subprocess.run(["bash", str(setup)], stdout=sys.stderr, check=False)
     if done.returncode:
         raise EnvironmentFailure(

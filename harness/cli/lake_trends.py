@@ -48,7 +48,7 @@ def lake_trends(
 
 
 def _beside(lake_root: str) -> Path:
-    """A lake at an address has no directory that a browser opens."""
+    """Default path of the page; a lake at an address has no directory for it."""
     if "://" in lake_root:
         return Path("trends.html")
     return Path(lake_root).parent / "trends.html"

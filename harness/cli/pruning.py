@@ -53,7 +53,7 @@ def prune_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wants_pruning(context: click.Context, given: dict[str, Any]) -> bool:
-    """Whether --prune was given, which is taken out of `given`; UsageError for half of it."""
+    """Whether --prune was given; it is removed from `given`. UsageError if an option is missing."""
     wanted = bool(given.pop("prune"))
     if wanted and given["keep"] is None and given["older_than"] is None:
         raise click.UsageError(
@@ -87,9 +87,15 @@ def prune(
     removed = list(remove(store, runs)) if is_sure else []
     freed = sum(room[run] for run in removed)
     if as_json:
-        names = ("removed", "would_remove") if is_sure else ("would_remove", "removed")
-        told = {names[0]: list(map(str, removed if is_sure else runs)), names[1]: []}
-        click.echo(json.dumps({**told, "bytes": freed if is_sure else sum(room.values())}))
+        click.echo(
+            json.dumps(
+                {
+                    "removed": list(map(str, removed)),
+                    "would_remove": [] if is_sure else list(map(str, runs)),
+                    "bytes": freed if is_sure else sum(room.values()),
+                }
+            )
+        )
     elif removed:
         click.echo(f"removed {_counted(removed)}, {_megabytes(freed)}")
     elif runs:
@@ -100,16 +106,17 @@ def prune(
 
 
 def _held(lake_root: str, runs: Sequence[Path]) -> list[Path]:
-    from harness.cli.lake import spark_log
+    """The runs that the lake has unchanged."""
+    from harness.cli.lake_session import open_lake
     from harness.cli.lake_setup import provide_spark
     from pipeline.ingest import held
-    from pipeline.lake import Lake
-    from pipeline.session import SparkSettings, spark_session
+    from pipeline.session import SparkSettings
 
     provide_spark(may_install=False)
-    with spark_session(SparkSettings(log=spark_log(lake_root))) as spark:
-        lake = Lake(spark, lake_root)
+    defaults = SparkSettings()
+    with open_lake(lake_root, defaults.master, defaults.driver_memory) as (lake, say):
         lake.require()
+        say("comparing with the store")
         return held(lake, runs)
 
 

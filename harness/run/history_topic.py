@@ -1,10 +1,10 @@
 """Publishes the history of a run to a topic while the run goes on: docs/reference/history.md.
 
-A row is encoded where it is recorded, since its value may change later, and handed to librdkafka,
-whose threads send it. Its queue is bounded. A broker that is away or slow costs rows of the topic
-and never the run: a row for which there is no room is counted and left out, and rows are numbered,
-so a reader sees the gap. All records of a run have the same key, so they are in one partition, in
-order; the producer is idempotent, so none is there twice.
+A row is encoded when it is recorded, because its value may change later, and passed to librdkafka,
+whose threads send it. The queue of librdkafka is bounded. A broker that is down or slow costs rows
+of the topic and never delays the run: a row for which the queue has no room is counted and left
+out. Rows are numbered, so a reader sees the gap. All records of a run have the same key, so they
+are in one partition, in order. The producer is idempotent, so no record is there twice.
 """
 
 from __future__ import annotations
@@ -61,9 +61,12 @@ class HistoryTopic:
         self._send("row", fields_of(op))
 
     def note_in(self, figures: Figures) -> None:
-        """After the last row, and before the verdict: waits some seconds for what is under way."""
+        """Add the counts of published rows to the figures, after the last row.
+
+        Waits some seconds for records under way.
+        """
         self._producer.flush(_LAST_ROWS_WITHIN_S)
-        if figures:  # a run without figures came to no end, and says so by having none
+        if figures:  # empty figures mean that the run did not end
             figures["history_topic"] = {
                 "topic": self.where,
                 "rows": self._rows,
@@ -72,9 +75,9 @@ class HistoryTopic:
             }
 
     def end(self, verdict: str, why: str | None = None) -> None:
-        """The last record. `rows` tells a reader of rows that are missing at the end."""
+        """Publish the last record. Its `rows` shows a reader that rows are missing at the end."""
         self._send("end", {"rows": self._rows, "verdict": verdict, "why": why})
-        # If the rows before are not away by now, this record will not be either.
+        # If the rows before it were not delivered by now, this record will not be either.
         self._producer.flush(1.0 if self._not_published else _LAST_ROWS_WITHIN_S)
         self._producer.purge()
         self._producer.flush(1.0)
@@ -92,8 +95,8 @@ class HistoryTopic:
         except BufferError:
             self._failed[_NO_ROOM] += 1
         except Exception as error:
-            # A record that is too large, or a producer that has failed for good.
-            self._failed[_said(error)] += 1
+            # The record is too large, or the producer has a fatal error.
+            self._failed[_message(error)] += 1
         self._producer.poll(0)
 
     def _delivered(self, error: Any, _: Any) -> None:
@@ -103,7 +106,7 @@ class HistoryTopic:
 
 @contextmanager
 def publishing(plan: Plan, directory: Path) -> Iterator[HistoryTopic | None]:
-    """The topic that the plan names, if it does. A run that raises has ended there, too."""
+    """The topic of the plan, or None. The end of a run that raises is published, too."""
     if plan.history_topic is None:
         yield None
         return
@@ -126,8 +129,10 @@ def tell_end(topic: HistoryTopic | None, outcome: Outcome) -> None:
 
 
 def _creating(topic: str, settings: dict[str, Any]) -> Any:
-    """Asks for the topic with the broker's defaults, in case nobody has made it, and does not wait:
-    the producer waits for it in the background."""
+    """Ask the broker to create the topic with its defaults, if it does not exist.
+
+    It does not wait for the answer: the producer waits for the topic in the background.
+    """
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
@@ -137,6 +142,6 @@ def _creating(topic: str, settings: dict[str, Any]) -> Any:
     return admin
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     inner = error.args[0] if error.args else error
     return str(inner.str()) if hasattr(inner, "str") else str(inner)

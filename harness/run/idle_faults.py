@@ -1,12 +1,13 @@
 """Whether a run wrote anything while its faults were in force.
 
-A fault during which nothing was acknowledged shows that nothing was lost before or after it, and
-nothing about the time in between, which is what the fault was for. That is no doubt where the
-faults of that moment together left no majority of the nodes alone: such a cluster may refuse
-everything, and what counts is what it remembers. A partition strikes the nodes outside the largest
-group of nodes that still reach each other, not every node that one of its links names. It is no
-doubt either where clients were struck, which write nothing while they are killed, paused or cut
-off, or where the faults were too short for the load.
+If no write was acknowledged during a fault, the run shows nothing about writes under that fault,
+which is what the fault was for. This is a doubt, with three exceptions:
+
+* The faults of that moment together left no majority of the nodes alone. Such a cluster may refuse
+  every write. A partition strikes the nodes outside the largest group of nodes that still reach
+  each other, and not every node that one of its links names.
+* Clients were struck. They write nothing while they are killed, paused or cut off.
+* The faults were too short for the load.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def idle_under_faults(
 def _serving(
     found: Sequence[Band], force: dict[str, tuple[int, int]], nodes: Sequence[Node]
 ) -> list[tuple[int, int, list[str]]]:
-    """Times in which faults were in force (their names) that left clients and a majority alone."""
+    """Spans with faults in force that left the clients and a majority alone, and their names."""
     edges = sorted(
         {edge for span in force.values() for edge in span}
         | {edge for each in found for edge in (each.begin_ns, each.end_ns)}

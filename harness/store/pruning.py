@@ -1,4 +1,4 @@
-"""Removes old runs from a store, and keeps its links right."""
+"""Removes old runs from a store, and updates its links."""
 
 from __future__ import annotations
 
@@ -19,16 +19,23 @@ _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
 def age_of(text: str) -> timedelta | None:
-    """`12h`, `30d` or `8w`; None for anything else."""
+    """The age that `12h`, `30d` or `8w` means; None for any other text."""
     found = _AGE.fullmatch(text)
-    return timedelta(hours=int(found[1]) * _HOURS[found[2]]) if found else None
+    if found is None:
+        return None
+    try:
+        return timedelta(hours=int(found[1]) * _HOURS[found[2]])
+    except OverflowError:  # millions of years
+        return None
 
 
 def prunable(
     store: Store, *, keep: int | None, older_than: timedelta | None, now: datetime
 ) -> list[Path]:
-    """The oldest first: all but the newest `keep` of the store, as far as they are that old. A run
-    that is under way is none of them, and counts as one of those that are kept."""
+    """Runs to remove, the oldest first: all but the newest `keep` that began before `older_than`.
+
+    A run that is under way is never removed, and counts as one of the newest.
+    """
     runs = list(store.runs())
     old = runs[: max(0, len(runs) - keep)] if keep is not None else runs
     if older_than is not None:
@@ -37,7 +44,7 @@ def prunable(
 
 
 def room_of(directory: Path) -> int:
-    """Bytes that its removal frees."""
+    """Bytes on disk that the removal of this directory frees."""
     found = 0
     for where, _, names in os.walk(directory):
         for name in names:
@@ -47,17 +54,17 @@ def room_of(directory: Path) -> int:
 
 
 def remove(store: Store, runs: Collection[Path]) -> Iterator[Path]:
-    """Removes these runs, and yields each that is gone; a run that has begun again stays."""
-    kinds = {each.parent for each in runs}
-    for kind in kinds:
-        # Of a command that was killed while it removed them.
-        for rest in kind.glob(f"{_REMOVED}*"):
-            _erase(rest)
+    """Remove these runs, and yield each one that was removed; a run under way stays."""
+    # A command that was killed during a removal leaves these, and perhaps no other run of the kind.
+    leftovers = list(store.root.glob(f"*/{_REMOVED}*"))
+    for each in leftovers:
+        _erase(each)
+    kinds = {each.parent for each in (*runs, *leftovers)}
     try:
         for run in runs:
             if is_under_way(run):
                 continue
-            # From here on it is no run any more, so no command finds half of it.
+            # Under the hidden name it is no run, so no command finds a half of it.
             hidden = run.with_name(_REMOVED + run.name)
             try:
                 run.rename(hidden)
@@ -78,8 +85,8 @@ def _erase(directory: Path) -> None:
         shutil.rmtree(directory)
     except OSError as error:
         raise EnvironmentFailure(
-            f"{error.filename or directory} cannot be removed: {error.strerror}; what is left of "
-            "the run is removed by the next --prune"
+            f"{error.filename or directory} cannot be removed: {error.strerror}; the next --prune "
+            "removes what is left of the run"
         ) from None
 
 

@@ -87,13 +87,13 @@ class PartitionFigures(TypedDict):
 
 
 class HistoryTopicFigures(TypedDict):
-    """What became of the rows that --history-topic publishes."""
+    """Counts of the rows that --history-topic publishes."""
 
     topic: str
     rows: int
     not_published: int
     why: str | None
-    """The first reason, if there is one."""
+    """The first reason why a row was not published, or None."""
 
 
 class Figures(TypedDict, total=False):

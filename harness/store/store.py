@@ -93,7 +93,7 @@ class Store:
                 (self.root / "current").unlink()
 
     def mend_latest(self, place: Path) -> None:
-        """If the run that is the latest of the store, or of a kind, is gone, the one before is."""
+        """Point `latest` of the store, or of a kind, to an existing run if its run was removed."""
         link = place / "latest"
         if not link.is_symlink() or link.exists():
             return

@@ -22,8 +22,8 @@ WINDOW_BYTES = 512 << 10
 
 _LINGER_NOT = struct.pack("ii", 1, 0)
 _END_AFTER_S = 0.5
-"""Time between a delayed message and the end of its stream. A broker that reads both at once obeys
-the request and sends no reply, so nothing would show how it answered."""
+"""Time between a delayed message and the end of its stream. A broker that reads both at once
+executes the request and sends no reply, so its answer would stay unknown."""
 _OVER: bytes | None = None
 """In a line: the sender has closed its half, nothing follows."""
 

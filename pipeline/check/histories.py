@@ -1,4 +1,4 @@
-"""Histories from rows of the lake, in the form that checkers read."""
+"""Builds histories, in the form that checkers read, from rows of the lake."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ELEMENT_COLUMNS: Final = (
 
 
 def history_of(operations: pa.Table, elements: pa.Table, *, is_torn: bool) -> History:
-    """The history that these rows were made of; they may be in any order.
+    """The history from which ingest made these rows, which may be in any order.
 
-    Rows of the history that the lake does not have are left out: elements count operations from 0,
-    and findings name operations by their index.
+    The rows may be those of a smaller history: elements refer to operations by position, which is
+    counted anew, and findings name operations by their index, which stays.
     """
     operations = operations.sort_by("row")
     elements = elements.sort_by("number")
@@ -60,8 +60,10 @@ def history_of(operations: pa.Table, elements: pa.Table, *, is_torn: bool) -> Hi
 
 
 def _boxes(elements: pa.Table, is_boxed: pa.ChunkedArray) -> tuple[pa.Table, pa.ChunkedArray]:
-    """The table of texts, and values with their numbers: texts are numbered as the run did, for
-    the order of findings is the order of values."""
+    """The table of texts, and the values with their numbers in it.
+
+    Texts keep the order that they have in the run, because findings are in the order of values.
+    """
     ids = elements["value"].filter(is_boxed)
     texts = elements["text"].filter(is_boxed)
     if len(ids) == 0:
@@ -70,9 +72,7 @@ def _boxes(elements: pa.Table, is_boxed: pa.ChunkedArray) -> tuple[pa.Table, pa.
     table = pa.table(
         [pa.array(np.arange(old.size)), texts.take(pa.array(first))], schema=schema.VALUES
     )
-    value = elements["value"].to_numpy().copy() if not elements["value"].null_count else None
-    if value is None:
-        value = elements["value"].fill_null(0).to_numpy().copy()
+    value = elements["value"].fill_null(0).to_numpy().copy()
     boxed = is_boxed.to_numpy()
     value[boxed] = np.searchsorted(old, value[boxed])
     is_null = pc.is_null(elements["value"]).to_numpy()
@@ -80,7 +80,7 @@ def _boxes(elements: pa.Table, is_boxed: pa.ChunkedArray) -> tuple[pa.Table, pa.
 
 
 def _keys(elements: pa.Table) -> pa.Table:
-    """The keys by number; those that no element has are blanks, which nothing asks for."""
+    """The keys by number. A number that no element has gets a blank key, which is never used."""
     named = elements.filter(pc.is_valid(elements["key_id"]))
     ids, first = np.unique(named["key_id"].to_numpy(), return_index=True)
     if ids.size == 0:

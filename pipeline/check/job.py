@@ -20,7 +20,7 @@ from harness.history.errors import HistoryError
 from pipeline.check import rows
 from pipeline.check.cut.job import CutHistory, Uncut
 from pipeline.check.cut.judge import judged_smaller
-from pipeline.check.cut.told import Way
+from pipeline.check.cut.stretches import CutSettings as Way
 from pipeline.check.histories import ELEMENT_COLUMNS, OPERATION_COLUMNS, history_of
 from pipeline.check.judge_run import Asked, JudgedRun, contract_asked, judge_run
 from pipeline.lake import Lake

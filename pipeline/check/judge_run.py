@@ -25,7 +25,7 @@ from harness.store.stored_run import PLAN, read_results
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the lake knows of a run besides its history."""
+    """A run as the lake has it, without its history."""
 
     run: str
     model: str | None
@@ -34,11 +34,11 @@ class Asked:
     results: str | None
     is_torn: bool
     set_aside: int = 0
-    """Rows of the history that the lake does not have, because they could not be read."""
+    """Rows of the history that ingest could not read."""
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Asked:
-        """Of a row of the table `runs`."""
+        """From a row of the table `runs`."""
         known = (row["run"], row["model"], row["plan"], row["results"], bool(row["torn"]))
         return cls(*known, set_aside=int(row["set_aside"] or 0))
 

@@ -13,7 +13,7 @@ from pipeline.check.judge_run import JudgedRun
 from pipeline.schema import TABLES
 
 JUDGED: Final = ("checks", "anomalies", "doubts")
-"""Tables of which a judgement gives rows."""
+"""Tables whose rows a judgement replaces, beside the run's own row."""
 TABLE, VERDICT = "table", "overall"
 _FIELDS = {field.name: field for name in JUDGED for field in TABLES[name].schema}
 SCHEMA: Final = pa.schema(
@@ -23,12 +23,12 @@ SCHEMA: Final = pa.schema(
         *(field.with_nullable(True) for field in _FIELDS.values()),
     ]
 )
-"""One schema for all, since a Spark function gives one table: `table` says which one a row is of.
-A row of `runs` has nothing but the run and its overall verdict."""
+"""One schema for all tables, because a Spark function returns one table. The column `table` names
+the table of a row. A row of `runs` has only the run and its overall verdict."""
 
 
 def rows_of(run: str, judged: JudgedRun) -> pa.Table:
-    """The rows of one run, in the schema of this module."""
+    """The rows of one run, in SCHEMA."""
     rows: list[dict[str, Any]] = [{TABLE: "runs", VERDICT: judged.validity.value}]
     rows += [{TABLE: "checks", **row} for row in _checks(judged)]
     rows += [{TABLE: "anomalies", **row} for row in _anomalies(judged)]
@@ -66,8 +66,8 @@ def _anomalies(judged: JudgedRun) -> Iterator[dict[str, Any]]:
                 "number": number,
                 "type": anomaly.type,
                 "promise": anomaly.promise.value,
-                "condition": anomaly.row,
-                "contract": anomaly.contract,
+                "condition": anomaly.row or None,
+                "contract": anomaly.contract or None,
                 "ops": list(anomaly.ops),
                 "because": anomaly.because,
                 "witness": json.dumps(anomaly.witness, sort_keys=True),

@@ -1,5 +1,6 @@
-"""What can be said of many runs in numbers: figures, each one a DataFrame over the lake's tables.
+"""Figures: numbers about many runs, each a DataFrame over the lake's tables.
 
-figure.py says what a figure is, figures.py lists all of them, material.py holds the frames that
-several share, and store.py keeps the results in the lake. Every other module is one idea.
+figure.py defines a figure, figures.py lists all of them, material.py has the frames that several
+figures share, and store.py keeps the results in the lake. Each other module declares the figures of
+one subject.
 """

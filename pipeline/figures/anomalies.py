@@ -28,6 +28,7 @@ _KIND: Final = (
 def by_run(material: Material) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
+    # The worst promise is the last one of the alphabet: allowed, impossible to say, never.
     shown = (
         material.lake.table("anomalies")
         .groupBy("run", "checker", "type")
@@ -35,7 +36,7 @@ def by_run(material: Material) -> DataFrame:
     )
     types = shown.groupBy("run", "checker").agg(F.count("*").alias("types"))
     counted = material.checks.select("run", "checker", "findings")
-    # A checker counts all that it found; of several types it is not known how many are of which.
+    # A checker counts its findings together, so the count is exact only for a single type.
     findings = F.when(F.col("types") == 1, F.greatest("findings", "shown")).otherwise(
         F.col("shown")
     )
@@ -53,8 +54,8 @@ def by_fault(material: Material) -> DataFrame:
         "run", "checker", "number", "type", "promise", F.explode_outer("ops").alias("index")
     )
     times = material.lake.table("operations").select("run", "index", "time_ns")
-    # An inner join, which can send the few findings to the many operations; the other way round
-    # all operations would be moved.
+    # An inner join, for which Spark can broadcast the few findings; a left join would shuffle all
+    # operations.
     first = (
         found.join(times, ["run", "index"])
         .groupBy("run", "checker", "number")
@@ -66,7 +67,7 @@ def by_fault(material: Material) -> DataFrame:
         .join(first, ["run", "checker", "number"], "left")
         .join(F.broadcast(material.strokes_of_runs), "run", "left")
     )
-    # A finding that names no operation has no moment, and is not said to be outside of faults.
+    # A finding that names no operation has no time: null, and not "outside of faults".
     faults = F.when(F.col("time_ns").isNotNull(), faults_at("time_ns"))
     return moments.groupBy("run", "checker", "type", "promise", faults.alias("faults")).agg(
         F.count("*").alias("shown")
@@ -103,7 +104,9 @@ FIGURES: Final = (
         columns=(
             OF_RUN,
             *_KIND,
-            count("findings", "how many there are, as far as the checker counted"),
+            count(
+                "findings", "findings; of a checker with several types only those that are shown"
+            ),
             count("shown", "how many of them the table `anomalies` holds"),
         ),
         compute=by_run,
@@ -120,13 +123,13 @@ FIGURES: Final = (
     ),
     Figure(
         name="anomalies_by_release",
-        about="Findings of each type, with the run that has most of them.",
+        about="Findings of each type, with the run that has the most.",
         columns=(
             RELEASE,
             *_KIND,
             count("runs", "runs with such a finding"),
             count("findings", "findings of all runs"),
-            text("run", "the run with most of them"),
+            text("run", "the run with the most findings"),
         ),
         compute=by_release,
         order=("release", "-findings"),

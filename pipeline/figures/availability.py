@@ -1,7 +1,7 @@
-"""Whether clients were served: the share of operations that went well, and of time with a write.
+"""Whether clients were served: the share of operations that were ok, and of time with a write.
 
 Time is cut into slots of 100 ms. A slot counts if a write waited in it from its beginning, or ended
-in it; so a pause of the load is no outage. It is available if a write was acknowledged in it, and
+in it. So a pause of the load is no outage. It is available if a write was acknowledged in it, and
 it is inside of faults if a fault was in force at any moment of it. An operation is inside of faults
 if one was in force when it ended.
 """
@@ -22,20 +22,20 @@ SLOT_NS: Final = 100_000_000
 _COUNTS: Final = ("operations", "ok", "fail", "info", "writes_ok", "slots", "slots_available")
 _COLUMNS: Final = (
     flag("in_fault", "whether a fault was in force"),
-    count("operations", "operations that ended, or never did"),
-    count("ok", "of these, those that happened"),
-    count("fail", "those that certainly did not"),
-    count("info", "those with an unknown outcome"),
+    count("operations", "operations; one without a completion counts as info"),
+    count("ok", "operations that happened"),
+    count("fail", "operations that certainly did not happen"),
+    count("info", "operations with an unknown outcome"),
     count("writes_ok", "writes of records that were acknowledged"),
-    number("ok_share", "ok of operations"),
+    number("ok_share", "share of the operations that were ok"),
     count("slots", "slots of 100 ms in which a write waited or ended"),
     count("slots_available", "of these, those in which a write was acknowledged"),
-    number("available_share", "slots_available of slots"),
+    number("available_share", "share of the slots with an acknowledged write"),
 )
 
 
 def by_run(material: Material) -> DataFrame:
-    """Both halves are counted for each run and side, and added up."""
+    """Operations and slots are counted apart for each run, in and out of faults, then joined."""
     from pyspark.sql import functions as F  # noqa: N812
 
     halves = _operations(material).unionByName(_slots(material), allowMissingColumns=True)
@@ -111,7 +111,7 @@ def _with_shares(found: DataFrame) -> DataFrame:
 FIGURES: Final = (
     Figure(
         name="availability",
-        about="Operations that went well and time with an acknowledged write, for each run.",
+        about="Operations that were ok and time with an acknowledged write, for each run.",
         columns=(OF_RUN, *_COLUMNS),
         compute=by_run,
         order=("run", "in_fault"),
@@ -119,8 +119,8 @@ FIGURES: Final = (
     ),
     Figure(
         name="availability_by_release",
-        about="Operations that went well, and time with a write, in and out of faults.",
-        columns=(RELEASE, count("runs", "runs with such time"), *_COLUMNS),
+        about="Operations that were ok, and time with a write, in and out of faults.",
+        columns=(RELEASE, count("runs", "runs with time in or out of faults"), *_COLUMNS),
         compute=by_release,
         order=("release", "in_fault"),
     ),

@@ -26,9 +26,9 @@ class Figure:
     compute: Callable[[Material], DataFrame]
     """The rows, with these columns in any order."""
     order: tuple[str, ...]
-    """Columns that the rows are sorted by where they are shown; `-name` for the largest first."""
+    """Columns by which the shown rows are sorted; `-name` sorts in descending order."""
     is_shown: bool = True
-    """Whether the terminal shows it; what has a row for each run is too long for that."""
+    """Whether the terminal shows it. Figures with a row for each run are too long for that."""
 
     def struct(self) -> StructType:
         """The columns for Spark, each with its sentence as a comment."""
@@ -78,7 +78,7 @@ def texts(name: str, about: str) -> Column:
 
 
 OF_RUN: Final = RUN
-RELEASE: Final = text("release", "the version that was tested; `unknown` where it is not known")
+RELEASE: Final = text("release", "the version that was tested, or `unknown`")
 FAULTS: Final = text(
     "faults", "nemeses with a fault in force, as `kill+partition`; empty outside of faults"
 )

@@ -1,4 +1,4 @@
-"""All figures. Those that are made of others come after them."""
+"""The list of all figures. A figure that is computed from others comes after them."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ FIGURES: Final = {
     )
     for figure in module.FIGURES
 }
-"""By name."""
+"""All figures by name, in the order of computation."""

@@ -1,7 +1,7 @@
 """How far polls were behind the acknowledged records, by partition.
 
-The lag at a moment is how many offsets were acknowledged beyond what anybody had read, as in
-reports/measures.py, looked at when each slot of time ends.
+The lag at a moment is the number of acknowledged offsets beyond all that polls have returned, as in
+reports/measures.py. It is taken at the end of each slot of time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def by_partition(material: Material) -> DataFrame:
     so_far = Window.partitionBy("run", "log").orderBy("slot")
     acked_to = F.coalesce(F.max("acked_to").over(so_far), F.lit(0))
     read_to = F.coalesce(F.max("read_to").over(so_far), F.lit(0))
-    # In slots in which nothing happens to a partition its lag stays what it was.
+    # The lag does not change in slots without a row.
     slots = material.partition_slots.groupBy("run", "log", "slot").agg(
         F.max("acked_to").alias("acked_to"), F.max("read_to").alias("read_to")
     )
@@ -62,7 +62,7 @@ def by_release(material: Material) -> DataFrame:
 FIGURES: Final = (
     Figure(
         name="lag",
-        about="How many records of each partition were acknowledged and not read yet.",
+        about="Records of each partition that were acknowledged and not read yet.",
         columns=(
             OF_RUN,
             text("partition", "the partition"),
@@ -83,7 +83,7 @@ FIGURES: Final = (
             text("workload", "the workload"),
             count("runs", "runs that wrote or read records at offsets"),
             number("lag_max_median", "median over runs of the largest lag of a partition"),
-            count("lag_max", "the largest lag of all"),
+            count("lag_max", "the largest lag of a partition in any run"),
             count("runs_behind_at_end", "runs that ended with something acknowledged and not read"),
         ),
         compute=by_release,

@@ -1,7 +1,7 @@
-"""How long operations took that went well, by operation and by the faults in force at their end.
+"""Latency of operations that were ok, by operation and by the faults in force at their end.
 
 Quantiles are exact for latencies in whole microseconds: calls are counted by latency first, so a
-group has at most as many rows as it has different latencies, however long the run was.
+group has at most one row for each different latency, however long the run was.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _QUANTILES: Final = (0.5, 0.9, 0.99)
 _MEASURES: Final = (
-    count("operations", "how many went well"),
+    count("operations", "operations that were ok"),
     number("p50_ms", "median"),
     number("p90_ms", "90 % took no longer"),
     number("p99_ms", "99 % took no longer"),
@@ -65,7 +65,7 @@ def _quantiles(times: DataFrame, *by: str) -> DataFrame:
 FIGURES: Final = (
     Figure(
         name="latency",
-        about="Latency of the operations that went well, for each run.",
+        about="Latency of the operations that were ok, for each run.",
         columns=(OF_RUN, text("f", "the operation"), FAULTS, *_MEASURES),
         compute=by_run,
         order=("run", "f", "faults"),
@@ -73,7 +73,7 @@ FIGURES: Final = (
     ),
     Figure(
         name="latency_by_release",
-        about="Latency of the operations that went well.",
+        about="Latency of the operations that were ok.",
         columns=(RELEASE, text("f", "the operation"), FAULTS, *_MEASURES),
         compute=by_release,
         order=("release", "f", "faults"),

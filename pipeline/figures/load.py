@@ -1,6 +1,6 @@
 """How the records of each topic were spread over its partitions, and which of them was hot.
 
-What is hot is said in reports/skew.py: twice the even share of its topic, or three quarters of all.
+reports/skew.py defines what is hot: twice the even share of the topic, or three quarters of it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def by_partition(material: Material) -> DataFrame:
 
 
 def hot(material: Material) -> DataFrame:
-    """The hottest partition of each topic that has one, in as many runs."""
+    """For each release, workload and topic, the partition with the largest share in any run."""
     from pyspark.sql import functions as F  # noqa: N812
 
     load = material.figure("load").join(material.runs.select("run", "release", "workload"), "run")
@@ -64,7 +64,7 @@ FIGURES: Final = (
             text("partition", "the partition, as `orders-3`"),
             count("acknowledged", "records that were acknowledged"),
             count("read", "records that polls returned, however often"),
-            number("share", "of the acknowledged records of its topic"),
+            number("share", "share of the acknowledged records of its topic"),
             count("partitions", "partitions of the topic that were written or read"),
             flag("is_hot", "whether it got more than its share, as the report says"),
         ),
@@ -82,8 +82,8 @@ FIGURES: Final = (
             count("runs", "runs that wrote to it"),
             count("runs_with_hot", "of these, runs with a hot partition"),
             number("largest_share", "the largest share of a partition in any of these runs"),
-            text("partition", "that partition"),
-            text("run", "that run"),
+            text("partition", "the partition with that share"),
+            text("run", "the run with that share"),
         ),
         compute=hot,
         order=("release", "workload", "topic"),

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pipeline.figures.material import Material
 
 _CHECKERS: Final = {"lost": "lost-write", "unseen": "unseen", "duplicated": "duplicate"}
-"""By column."""
+"""Checker by column."""
 _COUNTS: Final = (
     count("acknowledged", "acknowledged records that the checker `lost-write` looked at"),
-    count("lost", "of these, lost: read beyond, and never returned"),
-    count("unseen", "never read, where everything was read back"),
+    count("lost", "acknowledged records that no poll returned, though polls passed their offset"),
+    count("unseen", "acknowledged records that no poll returned, if all was read back"),
     count("duplicated", "records with more than one offset"),
 )
 

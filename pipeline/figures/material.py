@@ -2,7 +2,7 @@
 
 A call is an invocation with its completion, as in reports/calls.py. A stroke is the faults that a
 nemesis injected at one moment, in force from the first proof to the last healing, as in
-harness/run/survived.py; what missed was never in force.
+harness/run/survived.py. A fault that missed was never in force.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNKNOWN_RELEASE: Final = "unknown"
 _NO_END: Final = (1 << 63) - 1
 _SLOTS_MAX: Final = 240
 _OK: Final = 1
-"""Of the column `outcome`."""
+"""Code of `ok` in the column `outcome`."""
 _SENT_OR_READ: Final = (kinds.SENT, kinds.PUT_AT, kinds.RECORD)
 _OF_RUN: Final = (
     *("run", "name", "began", "source", "verdict", "workload", "nemesis", "place", "system"),
@@ -35,7 +35,7 @@ _OF_RUN: Final = (
 
 
 class Material:
-    """Of one lake, as it was when the lake was opened."""
+    """Shared frames of one lake, as it was when the lake was opened."""
 
     def __init__(self, lake: Lake, figure: Callable[[str], DataFrame] | None = None) -> None:
         self.lake = lake
@@ -48,7 +48,7 @@ class Material:
         return self._figure(name)
 
     def close(self) -> None:
-        """Give back the memory of everything that was kept."""
+        """Free the memory of all frames."""
         for frame in self._kept:
             frame.unpersist()
         self._kept.clear()
@@ -60,24 +60,27 @@ class Material:
 
         clients = F.get_json_object("plan", "$.concurrency").cast("int").alias("clients")
         runs = self.lake.table("runs").select(*_OF_RUN, clients)
-        # Joins would not find nulls.
+        # A join does not match nulls.
         release = F.coalesce("release", F.lit(UNKNOWN_RELEASE))
         return self._keep(runs.withColumn("release", release))
 
     @cached_property
     def strokes(self) -> DataFrame:
-        """run, stroke, nemesis, begin_ns, end_ns; without an end it lasts as long as the run."""
+        """run, stroke, nemesis, begin_ns, end_ns; a stroke without healing has no end."""
         from pyspark.sql import functions as F  # noqa: N812
 
         held = self.lake.table("faults").where(F.col("took_hold_ms").isNotNull())
-        end_ms = F.when(F.col("healed_ms").isNull(), F.lit(None)).otherwise(F.col("healed_ms"))
         return self._keep(
             held.withColumn("stroke", F.substring_index("fault", "/", 1))
             .groupBy("run", "stroke")
             .agg(
                 F.min("nemesis").alias("nemesis"),
                 (F.min("took_hold_ms") * 1_000_000).cast("long").alias("begin_ns"),
-                F.when(F.count(end_ms) == F.count("*"), (F.max(end_ms) * 1_000_000).cast("long"))
+                # A stroke ends when all its faults are healed; count() leaves out nulls.
+                F.when(
+                    F.count("healed_ms") == F.count("*"),
+                    (F.max("healed_ms") * 1_000_000).cast("long"),
+                )
                 .otherwise(F.lit(_NO_END))
                 .alias("end_ns"),
             )
@@ -85,7 +88,7 @@ class Material:
 
     @cached_property
     def strokes_of_runs(self) -> DataFrame:
-        """run, strokes: all of a run as one array; few bytes, so it goes to every task."""
+        """run, strokes: all strokes of a run as one array, small enough to broadcast."""
         from pyspark.sql import functions as F  # noqa: N812
 
         one = F.struct("begin_ns", "end_ns", "nemesis", "stroke")
@@ -104,7 +107,6 @@ class Material:
         operations = self.lake.table("operations")
         ended = (F.col("type") != "invoke") & F.col("partner").isNotNull()
         open_ = (F.col("type") == "invoke") & F.col("partner").isNull()
-        # Null where a run is missing in `runs`, which no ingest leaves behind.
         of_run = self.runs.select("run", "clients", "length_ns").join(
             self.strokes_of_runs, "run", "left"
         )
@@ -149,9 +151,9 @@ class Material:
         from pyspark.sql import functions as F  # noqa: N812
 
         is_ack = F.col("kind").isin(kinds.SENT, kinds.PUT_AT)
-        # A send that was not `ok` as a whole acknowledges nothing that the page counts.
+        # The page of a run counts records of a send only if the whole send was ok.
         counts = ~is_ack | (F.col("outcome") == _OK)
-        # Rows of one operation lie together, so most of this happens before anything is moved.
+        # Elements of one operation are neighbours, so Spark aggregates most before the shuffle.
         of_calls = (
             self.lake.table("elements")
             .where(F.col("kind").isin(*_SENT_OR_READ) & (F.col("offset") >= 0) & counts)
@@ -182,7 +184,7 @@ class Material:
 
     @cached_property
     def group_rows(self) -> DataFrame:
-        """run, process, row, time_ns, f: polls, leaves and notices of groups that went well."""
+        """run, process, row, time_ns, f: polls, leaves and notices of groups that were ok."""
         from pyspark.sql import functions as F  # noqa: N812
 
         names = ("assigned", "revoked", "lost", "poll", "leave")
@@ -207,7 +209,7 @@ class Material:
 
 
 def _client() -> Column:
-    """Number of the client, from 1; of its process where the number of clients is not known."""
+    """Number of the client, from 1; the process if the number of clients is unknown."""
     from pyspark.sql import functions as F  # noqa: N812
 
     process = F.col("process")
@@ -217,15 +219,15 @@ def _client() -> Column:
 
 
 def faults_at(time: str) -> Column:
-    """What was in force at this moment; needs the column `strokes`."""
+    """Nemeses with a stroke in force at this time, as `kill+partition`; needs `strokes`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     def is_in_force(stroke: Column) -> Column:
         return (stroke["begin_ns"] <= F.col(time)) & (stroke["end_ns"] >= F.col(time))
 
     names = F.transform(F.filter("strokes", is_in_force), lambda stroke: stroke["nemesis"])
-    said = F.concat_ws("+", F.array_sort(F.array_distinct(names)))
-    return F.when(F.col("strokes").isNull(), F.lit("")).otherwise(said)
+    joined = F.concat_ws("+", F.array_sort(F.array_distinct(names)))
+    return F.when(F.col("strokes").isNull(), F.lit("")).otherwise(joined)
 
 
 def _healed_by(time: str) -> Column:
@@ -236,7 +238,7 @@ def _healed_by(time: str) -> Column:
 
 
 def _log() -> Column:
-    """As `log_of` in reports/leading.py: the partition `keyed-1` of the key `keyed-1/name`."""
+    """The partition `keyed-1` of the key `keyed-1/name`, as `log_of` in reports/leading.py."""
     from pyspark.sql import functions as F  # noqa: N812
 
     plain = F.get_json_object(F.concat(F.lit("["), F.col("key"), F.lit("]")), "$[0]")

@@ -1,7 +1,7 @@
-"""One number for each run and measure: what releases are compared by.
+"""One number for each run and measure, by which releases are compared.
 
-A number is the worst of its run where a run has several, for example the slowest recovery, because
-that is what a run is opened for.
+If a run has several numbers, for example one for each recovery, its number is the worst of them: a
+reader opens a run to see its worst moment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pipeline.figures.material import Material
 
 KIND: Final = ("workload", "nemesis", "place", "system", "client", "acks")
-"""Runs that agree in these were asked for the same, but for the seed."""
+"""Columns that are equal for runs of the same request; only the seed differs."""
 _TIMED: Final = ("send", "put", "txn", "poll", "get", "commit")
 
 
@@ -56,7 +56,7 @@ MEASURES: Final = {
         ),
     )
 }  # fmt: skip
-"""By name, in the order of the page."""
+"""Measures by name, in the order of the page."""
 
 
 def by_run(material: Material) -> DataFrame:

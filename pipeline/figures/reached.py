@@ -1,7 +1,7 @@
 """What runs reached: states of the protocol, kinds of faults, nemeses, workloads, places, clients.
 
-The counts of states are those of the runs themselves (`states` in results.json); states that a
-place does not show are left out, and so are not zero.
+The runs count the states themselves (`states` in results.json). A state that a place cannot show
+has no row, instead of a row with zero.
 """
 
 from __future__ import annotations
@@ -73,7 +73,11 @@ FIGURES: Final = (
     Figure(
         name="reached",
         about="How often each run reached a state, or had a fault that took hold.",
-        columns=(OF_RUN, *_WHAT, count("count", "how often; for the highest and most, how high")),
+        columns=(
+            OF_RUN,
+            *_WHAT,
+            count("count", "how often; for a state that is a maximum, how high"),
+        ),
         compute=by_run,
         order=("run", "what", "name"),
         is_shown=False,
@@ -87,7 +91,7 @@ FIGURES: Final = (
             count("runs", "runs that could show it"),
             count("runs_reached", "of these, runs that reached it"),
             count("most", "the highest count of a run"),
-            text("run", "that run"),
+            text("run", "the run with that count"),
         ),
         compute=by_release,
         order=("release", "what", "name"),

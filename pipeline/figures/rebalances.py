@@ -1,8 +1,8 @@
-"""How long members of consumer groups owned nothing, from what the group told them.
+"""How long members of consumer groups owned no partition, by the notices of their groups.
 
 A pause begins when a member gives up the last partition that it owns (`revoked`, `lost`), and ends
 when it is assigned some again; its next poll shows that the client has noticed. A member that
-leaves, or whose process ends, is not paused but gone. docs/reference/history.md describes the rows.
+leaves, or whose process ends, is gone and not paused. docs/reference/history.md describes the rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def pauses(material: Material) -> DataFrame:
 
     events = _events(material)
     process = Window.partitionBy("run", "process")
-    # Backwards, because a frame that shrinks would be read again for every row.
+    # In descending order: Spark evaluates a frame that shrinks anew for every row.
     following = process.orderBy(F.desc("row")).rowsBetween(Window.unboundedPreceding, -1)
     so_far = process.orderBy("row").rowsBetween(Window.unboundedPreceding, Window.currentRow)
 
@@ -45,7 +45,7 @@ def pauses(material: Material) -> DataFrame:
             "poll": next_("poll"),
         }
     )
-    # Of polls only the first behind each assignment is of use.
+    # Only the first poll after each assignment counts.
     polled = known.where(F.col("f") == "assigned").select(
         "run",
         "process",
@@ -83,7 +83,7 @@ def groups(material: Material) -> DataFrame:
         _notices(material)
         .groupBy("run", "group")
         .agg(
-            # A generation that assigned nothing to anybody is not seen by the clients.
+            # Clients do not see a generation that assigns nothing.
             F.count_distinct(
                 F.when((F.col("f") == "assigned") & (F.col("partitions") > 0), F.col("generation"))
             ).alias("generations"),
@@ -135,12 +135,12 @@ def _notices(material: Material) -> DataFrame:
     """run, process, row, time_ns, f, group, generation, partitions."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    told = material.group_rows.where(F.col("f").isin(*_NOTICES))
+    notices = material.group_rows.where(F.col("f").isin(*_NOTICES))
     named = F.col("kind") == kinds.GROUP
     words = (
         material.lake.table("elements")
         .where(F.col("kind").isin(kinds.GROUP, kinds.OWNED))
-        .join(told.select("run", "row"), ["run", "row"], "left_semi")
+        .join(notices.select("run", "row"), ["run", "row"], "left_semi")
         .groupBy("run", "row")
         .agg(
             F.first(F.when(named, F.col("text")), ignorenulls=True).alias("group"),
@@ -149,7 +149,7 @@ def _notices(material: Material) -> DataFrame:
         )
     )
     group = F.get_json_object(F.concat(F.lit("["), F.col("group"), F.lit("]")), "$[0]")
-    return told.join(words, ["run", "row"]).withColumn("group", group)
+    return notices.join(words, ["run", "row"]).withColumn("group", group)
 
 
 def _events(material: Material) -> DataFrame:
@@ -172,15 +172,17 @@ _PAUSES: Final = (
 FIGURES: Final = (
     Figure(
         name="rebalance_pauses",
-        about="Each time in which a member of a group owned nothing.",
+        about="Each pause in which a member of a group owned no partition.",
         columns=(
             OF_RUN,
             text("group", "the group"),
             count("process", "the process that is the member"),
-            count("generation", "the generation, or member epoch, in which it gave them up"),
+            count(
+                "generation", "the generation, or member epoch, in which it gave up its partitions"
+            ),
             text("how", "revoked or lost"),
             count("partitions", "how many partitions it gave up"),
-            number("began_s", "when"),
+            number("began_s", "when it gave up the last of them, since the run began"),
             number("paused_s", "seconds until it was assigned some again; null for never"),
             number("until_polled_s", "seconds until its first poll after that was answered"),
         ),
@@ -190,7 +192,7 @@ FIGURES: Final = (
     ),
     Figure(
         name="rebalances",
-        about="What each group told its members, and how long they paused.",
+        about="Generations and assignments of each group, and how long its members paused.",
         columns=(
             OF_RUN,
             text("group", "the group"),
@@ -207,7 +209,7 @@ FIGURES: Final = (
     ),
     Figure(
         name="rebalances_by_release",
-        about="Rebalances of consumer groups, and how long members owned nothing.",
+        about="Rebalances of consumer groups, and how long members owned no partition.",
         columns=(
             RELEASE,
             count("runs", "runs with consumer groups"),

@@ -2,11 +2,11 @@
 
 A client is served when an operation is `ok` that only a broker can answer. The time runs from the
 end of the stroke, or from the client's next invocation if it had nothing under way then; a client
-that asked nothing afterwards is left out. Beside it stands the first acknowledged write of anybody,
-and the first of each client.
+that invoked nothing afterwards is left out. The figure also has the first acknowledged write of all
+clients, and that of each client.
 
-Calls are first reduced to the stretches between two ends of strokes: the first call, answer and
-write of each client in each stretch. Only these few rows meet the strokes.
+Calls are first reduced to the first call, answer and write of each client between two ends of
+strokes. Only these few rows are joined with the strokes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from pipeline.figures.material import Material
 
 _MEASURES: Final = (
-    count("clients", "clients that asked something after the fault"),
-    number("served_median_s", "seconds until half of the clients were served that ever were"),
-    number("served_longest_s", "seconds until the last of these was"),
+    count("clients", "clients that invoked something after the fault"),
+    number("served_median_s", "seconds until a client was served, median of those that were"),
+    number("served_longest_s", "seconds until the last of these clients was served"),
     count("never_served", "clients that were not served before the end of the run"),
     number("first_write_s", "seconds from the end of the fault to the first acknowledged write"),
     number(
         "last_client_write_s",
-        "seconds until the last of the clients had a write acknowledged that ever had",
+        "seconds until the last client that wrote again had its first acknowledged write",
     ),
 )
 
@@ -41,12 +41,12 @@ def by_fault(material: Material) -> DataFrame:
         material.strokes_of_runs.select("run", F.explode("strokes").alias("stroke"))
         .select("run", "stroke.stroke", "stroke.nemesis", "stroke.end_ns")
         .join(material.runs.select("run", "length_ns"), "run")
-        # What was never healed has no end to recover from.
+        # A fault that was never healed has no end from which clients could recover.
         .where(F.col("end_ns") <= F.col("length_ns"))
     )
     after = ends.join(_stretches(material), "run").where(F.col("until_ns") >= F.col("end_ns"))
     clients = after.groupBy("run", "stroke", "nemesis", "end_ns", "client").agg(
-        # Of the earliest stretch: the call that was under way, or the first one.
+        # The call that was under way at the end of the stroke, or else the next one.
         F.min(F.when(F.col("asked_ns").isNotNull(), F.struct("until_ns", "asked_ns"))).alias(
             "asked"
         ),
@@ -87,7 +87,7 @@ def by_release(material: Material) -> DataFrame:
 
 
 def _stretches(material: Material) -> DataFrame:
-    """run, client, healed, until_ns, asked_ns, answered_ns, written_ns: the first of each."""
+    """run, client, healed, until_ns, and the first asked_ns, answered_ns and written_ns."""
     from pyspark.sql import functions as F  # noqa: N812
 
     is_ok, is_asked = F.col("type") == "ok", F.col("f").isin(*ANSWERED)
@@ -99,7 +99,7 @@ def _stretches(material: Material) -> DataFrame:
         material.calls.where(is_asked | F.col("f").isin(*WRITES))
         .groupBy("run", "client", "healed")
         .agg(
-            # All calls of one stretch end behind the same strokes.
+            # All calls of a group end after the same strokes.
             F.max("end_ns").alias("until_ns"),
             first("begin_ns", is_asked).alias("asked_ns"),
             first("end_ns", is_ok & is_asked).alias("answered_ns"),

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 _VERDICTS: Final = ("valid", "invalid", "unknown")
 _COUNTS: Final = (
-    count("runs", "how many runs"),
+    count("runs", "runs of the release"),
     *(count(verdict, f"runs that are {verdict}") for verdict in _VERDICTS),
-    count("not_judged", "runs that nothing has judged yet"),
+    count("not_judged", "runs without a verdict"),
 )
 
 

@@ -1,7 +1,7 @@
-"""Where figures are kept: LAKE/figures/NAME/build=ID, and a log that says which build counts.
+"""Where figures are kept: LAKE/figures/NAME/build=ID, and a log that names the current build.
 
-All figures are written again each time, as one build. A build that was not finished is not in the
-log, so the one before it is read; its files go when a later build is finished.
+Each computation writes all figures anew, as one build. An unfinished build is not in the log, so
+the build before it is read; its files are removed when a later build is finished.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _DIRECTORY: Final = "figures"
 ROWS_MAX: Final = 1000
-"""So many rows of a figure come to the driver at most."""
+"""Most rows of a figure that come to the driver."""
 _ROWS_OF_A_TASK: Final = 1_000_000
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
@@ -36,7 +36,7 @@ class FigureStore:
 
     @cached_property
     def build(self) -> str | None:
-        """The newest build that was finished; None if there is none."""
+        """The newest finished build, or None."""
         return max(self.log.snapshot().batches, default=None)
 
     @property
@@ -62,7 +62,7 @@ class FigureStore:
             self.read(name).createOrReplaceTempView(name)
 
     def rewrite(self) -> Generator[Figure, None, None]:
-        """Compute all figures anew; yields each one that is about to be computed."""
+        """Compute all figures anew; yields each figure before it is computed."""
         build = f"{self.lake.snapshot.number:012}-{uuid4().hex[:8]}"
         before, previous = self.log.snapshot(), self.build
         material = Material(self.lake, lambda name: self._read(name, build))
@@ -72,7 +72,7 @@ class FigureStore:
                 frame = figure.frame(material)
                 frame.write.mode("overwrite").parquet(self._path(figure.name, build))
         self.log.append(Entry(by="tables", adds=(build,), removes=tuple(before.batches)), before)
-        # Those who opened the build before this one may still read it.
+        # Other sessions may still read the build before this one.
         self._delete_all_but({build, previous})
         self.__dict__.pop("build", None)
 
@@ -90,7 +90,7 @@ class FigureStore:
 
 
 def _tasks(lake: Lake) -> int:
-    """How many tasks a shuffle of the lake is worth; Spark's 200 cost seconds of a small one."""
+    """Tasks of a shuffle, by the size of the lake: 200, the default, cost a small lake seconds."""
     rows = lake.table("runs").selectExpr("sum(operations + elements) AS rows").first()
     whole = (rows is not None and rows["rows"]) or 0
     return max(lake.spark.sparkContext.defaultParallelism, -(-int(whole) // _ROWS_OF_A_TASK))

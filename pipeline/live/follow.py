@@ -4,10 +4,10 @@
     CHECKPOINT/rows/7     the records that micro-batch 7 brought
     CHECKPOINT/state/7    the status of every run after it
 
-Spark calls `_Follower.take` for a micro-batch once or, after a kill, again with the same number and
-the same offsets. It writes only below its number, over what an unfinished call has left, and reads
-only the state of smaller numbers. So each record counts once, whenever the driver was killed.
-Records are kept until their run has ended.
+Spark calls `_Follower.take` once for a micro-batch or, if the driver was killed, again with the
+same number and the same offsets. A call writes only the directories of its number, over the files
+of an unfinished call, and reads only the state of smaller numbers. So each record counts once,
+whenever the driver was killed. Records are kept until their run has ended.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ class Source:
     bootstrap: str
     checkpoint: str
     at_once: int = 200_000
-    """Most records of a micro-batch, so that a long backlog is taken in steps."""
+    """Most records of a micro-batch, so that a long backlog is read in steps."""
 
 
 Show = Callable[[Sequence[Status]], None]
 
 
 def follow(spark: SparkSession, source: Source, show: Show, *, once: bool) -> StreamingQuery:
-    """Starts the query; `once`: it ends when it has taken what is there. `show` gets all runs
-    after each micro-batch, and at the start what is known from before."""
+    """Start the query. With `once` it ends when it has read all present records.
+
+    `show` gets the status of all runs after each micro-batch, and at the start the stored one.
+    """
     follower = _Follower(spark, source, show)
     known = follower.state_before(2**62)
     if known:
@@ -52,7 +54,7 @@ def follow(spark: SparkSession, source: Source, show: Show, *, once: bool) -> St
         .option("kafka.bootstrap.servers", source.bootstrap)
         .option("subscribe", source.topic)
         .option("startingOffsets", "earliest")
-        # What retention has deleted is missing in the numbers of rows, and shown so.
+        # Rows that retention has deleted show as missing, because rows are numbered.
         .option("failOnDataLoss", "false")
         .option("maxOffsetsPerTrigger", str(source.at_once))
         .load()
@@ -87,7 +89,7 @@ class _Follower:
         self._show(sorted(after.values(), key=lambda each: each.run))
 
     def state_before(self, number: int) -> dict[str, Status]:
-        """After the last micro-batch below this number."""
+        """The status of each run after the last micro-batch below this number."""
         last = max((each for each in self._numbers("state") if each < number), default=None)
         if last is None:
             return {}
@@ -95,18 +97,20 @@ class _Follower:
         return {row.run: Status.of_text(row.status) for row in rows}
 
     def _renewed(self, before: Mapping[str, Status], number: int) -> dict[str, Status]:
-        """The status of each run that this micro-batch says something of, made anew of all its
-        records by one task. Records behind its end say nothing."""
+        """The new status of each run with records in this micro-batch, from all records of the run.
+
+        One task computes it for each run. Records after the end of a run are ignored.
+        """
         from pyspark.sql import functions as F  # noqa: N812
 
-        told = [row.run for row in self._rows([number]).select("run").distinct().collect()]
-        going = [run for run in told if run not in before or before[run].verdict is None]
-        if not going:
+        runs = [row.run for row in self._rows([number]).select("run").distinct().collect()]
+        unfinished = [run for run in runs if run not in before or before[run].verdict is None]
+        if not unfinished:
             return {}
         known = {run: [*before[run].batches, number] if run in before else [number]
-                 for run in going}  # fmt: skip
+                 for run in unfinished}  # fmt: skip
         records = self._rows(sorted({each for batches in known.values() for each in batches}))
-        mine = records.where(F.col("run").isin(going)).groupBy("run")
+        mine = records.where(F.col("run").isin(unfinished)).groupBy("run")
         found = mine.applyInArrow(_judged_with(known), _STATUS).collect()
         return {row.run: Status.of_text(row.status) for row in found}
 
@@ -115,8 +119,10 @@ class _Follower:
         return self._spark.read.schema("run string, text string").parquet(*paths)
 
     def _forget(self, before: Mapping[str, Status], number: int) -> None:
-        """Records that no run needs any more, and older states. What was needed by `before` is
-        kept: this micro-batch may be taken again."""
+        """Delete older states, and records that no run needs.
+
+        Records that `before` needs are kept, because Spark may repeat this micro-batch.
+        """
         needed = {each for status in before.values() if status.verdict is None
                   for each in status.batches}  # fmt: skip
         for each in self._numbers("rows"):

@@ -1,4 +1,4 @@
-"""What is known of a run from the records of its topic so far: a pure function of these records."""
+"""The status of a run under way, as a pure function of the records of its topic so far."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Status:
     missing: int = 0
     """Rows that were recorded and are not in the topic."""
     time_s: float = 0.0
-    """Of the last row, since the run began."""
+    """Time of the last row, since the run began."""
     unread: int = 0
     """Offsets that are acknowledged and that no poll has returned."""
     lag: Mapping[str, int] = field(default_factory=dict)
-    """By partition, its part of `unread`; those without any are left out."""
+    """Unread offsets by partition; partitions without any are left out."""
     faults: Sequence[str] = ()
-    """In force at the last row."""
+    """Faults in force at the last row."""
     anomalies: Sequence[str] | None = ()
-    """Those that no later row can explain; None where that is unknown."""
+    """Anomalies that no later row can explain; None if they are unknown."""
     why: str | None = None
     """Why the anomalies are unknown, or the run broke off."""
     verdict: str | None = None
@@ -57,8 +57,8 @@ class Status:
         return cls(**json.loads(text))
 
 
-class _NotKept:
-    """A recorder of rows that are kept elsewhere."""
+class _NoRecorder:
+    """Rows for a `Tally` that only counts."""
 
     def __len__(self) -> int:
         return 0
@@ -71,7 +71,7 @@ class _NotKept:
 
 
 def status_of(run: str, records: Iterable[str], batches: Sequence[int] = ()) -> Status:
-    """Records may come in any order, and more than once."""
+    """The status of a run from its records, in any order, each once or several times."""
     plan_text, end, rows = _sorted(records)
     ops = _ops(rows)
     total = end["rows"] if end else max(rows, default=-1) + 1
@@ -82,7 +82,7 @@ def status_of(run: str, records: Iterable[str], batches: Sequence[int] = ()) -> 
         for key, upto in sorted(tally.acknowledged.items())
         if upto > tally.seen.get(key, 0)
     }
-    anomalies, why = _standing(run, plan_text, ops, missing)
+    anomalies, why = _certain_anomalies(run, plan_text, ops, missing)
     return Status(
         run=run,
         rows=len(rows),
@@ -101,7 +101,7 @@ def status_of(run: str, records: Iterable[str], batches: Sequence[int] = ()) -> 
 def _sorted(
     records: Iterable[str],
 ) -> tuple[str | None, dict[str, Any] | None, dict[int, dict[str, Any]]]:
-    """The plan, the end, and rows by number: a row that came twice is one row."""
+    """The plan, the record of the end, and the rows by number, each once."""
     plan, end = None, None
     rows: dict[int, dict[str, Any]] = {}
     for text in records:
@@ -127,7 +127,7 @@ def _ops(rows: Mapping[int, dict[str, Any]]) -> list[Op]:
 
 
 def _counted(ops: Iterable[Op]) -> Tally:
-    rows: Rows = _NotKept()
+    rows: Rows = _NoRecorder()
     tally = Tally(rows, 0)
     for op in ops:
         if op.process != NEMESIS:
@@ -149,10 +149,10 @@ def _in_force(plan_text: str | None, ops: Sequence[Op]) -> tuple[str, ...]:
     return tuple(band.label or band.name for band in found if band.end_ns == _NEVER_NS)
 
 
-def _standing(
+def _certain_anomalies(
     run: str, plan_text: str | None, ops: Sequence[Op], missing: int
 ) -> tuple[tuple[str, ...] | None, str | None]:
-    """Anomalies as --stop-on-anomaly looks for them, or why nothing can be said."""
+    """Anomalies that --stop-on-anomaly would find, or the reason why they are unknown."""
     if missing:
         return None, f"{missing:,} rows are not in the topic"
     plan = None if plan_text is None else _plan(run, plan_text)
@@ -172,12 +172,12 @@ def _standing(
 
 
 def unreadable(run: str, error: Exception, batches: Sequence[int]) -> Status:
-    """Of records that are not in the form of docs/reference/history.md."""
+    """The status of a run whose records are not in the form of docs/reference/history.md."""
     return Status(run=run, anomalies=None, why=f"{error}", batches=tuple(batches))
 
 
 def status_or_why(run: str, records: Sequence[str], batches: Sequence[int]) -> Status:
-    """Other programs may write to the topic; what they write stops no job."""
+    """Same as `status_of`, but records that other programs wrote do not end the job."""
     try:
         return status_of(run, records, batches)
     except (Unexpected, KeyError, TypeError, ValueError) as error:

@@ -1,8 +1,8 @@
 """Operations that begin in one part of a long history and end in another.
 
-A process does one thing at a time, so what a part has to say to the others is little: for each
-process whether its first row ends an operation, and whether its last row begins one. Taken in the
-order of the parts this pairs the rest, and no part is looked at twice.
+A process has one operation at a time, so the summary of a part is small: for each process whether
+its first row ends an operation, and whether its last row begins one. From the summaries, in the
+order of the parts, the remaining rows are paired, and no part is read twice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NONE = -1
 
 
 class Link(NamedTuple):
-    """A row and its other half in another part; `began_ns` at the row that ends the operation."""
+    """A row and its partner in another part; `began_ns` is set for the row of the completion."""
 
     row: int
     partner: int
@@ -32,7 +32,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boundary:
-    """One part, as far as it concerns the others; rows and times by process."""
+    """Summary of one part for the others, with rows and times by process."""
 
     first_index: int
     last_index: int
@@ -67,7 +67,7 @@ def boundary(ops: pa.Table, first_row: int) -> Boundary:
 
 
 def links(boundaries: Sequence[Boundary]) -> list[list[Link]]:
-    """For each part, in their order, the rows whose other half is in another part."""
+    """For each part, in their order, the rows whose partner is in another part."""
     found: list[list[Link]] = [[] for _ in boundaries]
     open_: dict[int, tuple[int, int, int]] = {}
     for number, each in enumerate(boundaries):

@@ -1,4 +1,4 @@
-"""Shares out the work: tasks of about a million rows, of many small runs or of a part of one."""
+"""Divides the work into tasks of about a million rows: many small runs, or a part of one run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BYTES_PER_TASK: Final = 4 << 20
-"""Of histories on disk: about a million rows."""
+"""Bytes of histories on disk that a task reads, about a million rows."""
 RUNS_PER_TASK: Final = 256
 
 _INTS = pa.list_(pa.int64())
@@ -41,7 +41,7 @@ _BOUNDARIES: Final = pa.schema(
 class Shared:
     tasks: list[list[Work]] = field(default_factory=list)
     refused: list[Portion] = field(default_factory=list)
-    """Of long histories that cannot be read."""
+    """Rejections of long histories that cannot be read."""
 
 
 def share_out(spark: SparkSession, sources: Sequence[Source], model: str) -> Shared:
@@ -67,7 +67,7 @@ def share_out(spark: SparkSession, sources: Sequence[Source], model: str) -> Sha
 
 
 def _long(source: Source) -> Path | None:
-    """Where its tables are, if it is a history that is worth cutting."""
+    """The directory of its tables, if the history is long enough to be cut."""
     if source.kind == "text" or source.weight <= BYTES_PER_TASK:
         return None
     place = history_in(source.directory)
@@ -108,7 +108,7 @@ def _refuse_disorder(boundaries: Sequence[Boundary], history: LongHistory) -> No
 def _boundaries(
     spark: SparkSession, long: Sequence[LongHistory]
 ) -> list[dict[int, Boundary | str]]:
-    """By history, and by part: its boundary, or why it cannot be read."""
+    """For each history and part its boundary, or why it cannot be read."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     parts = [

@@ -1,4 +1,4 @@
-"""Rows of the small tables: what was asked for in a run, what happened to it, and what was found.
+"""Rows of the small tables: the plan of a run, its faults, its environment and its results.
 
 A file that is damaged, or was written by a newer version, is set aside by itself: the run keeps its
 history, and `harness lake check` judges it.
@@ -29,7 +29,7 @@ _FAULT_TIMES: Final = ("began_ms", "took_hold_ms", "healed_ms")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Of a history."""
+    """Counts of a history."""
 
     operations: int
     elements: int
@@ -42,7 +42,7 @@ class Counts:
 @dataclass(slots=True)
 class Facts:
     rows: dict[str, list[Row]] = field(default_factory=dict)
-    """By table."""
+    """Rows by table."""
     rejected: list[Rejection] = field(default_factory=list)
 
     def add(self, table: str, **row: Any) -> None:
@@ -77,7 +77,7 @@ def facts_of(source: Source, counts: Counts, model: str) -> Facts:
 
 
 def _planned(facts: Facts, source: Source) -> Row:
-    """Of a plan of any version, whose fields may be others."""
+    """Columns from a plan of any version, whose fields may differ."""
     text = text_inside(source.directory, PLAN)
     if not text:
         return {}
@@ -116,7 +116,7 @@ def _environment(facts: Facts, source: Source, system: str | None) -> Row:
 
 
 def release_of(environment: Mapping[str, Any], system: str | None) -> str | None:
-    """The version of what was tested: the system's own, or the commit of the reference broker."""
+    """The tested version: that of the system, or the commit of the reference broker."""
     said = environment.get("system")
     if isinstance(said, dict) and isinstance(said.get("version"), str):
         return str(said["version"])
@@ -173,7 +173,7 @@ def _judged(facts: Facts, results: RunResults) -> Row:
                 because=each.because,
                 witness=json.dumps(each.witness),
             )
-    # What checkers found stands in tables; the invariants of the simulator are not asked again.
+    # Findings of checkers are in tables. Invariants are kept: only the simulator can judge them.
     others = tuple(each for each in results.verdicts if each.checker == BY_INVARIANTS)
     return {
         "verdict": results.validity.value,
@@ -220,7 +220,7 @@ def _cluster(facts: Facts, run: str, directory: Path) -> None:
 
 
 def _change(told: Any) -> Row:
-    """KeyError, TypeError or ValueError for a line of another form."""
+    """Columns of a line. KeyError, TypeError or ValueError for a line of another form."""
     time_ns, node = told["time_ns"], told["node"]
     if type(time_ns) is not int or not abs(time_ns) < _INT64:
         raise ValueError("time_ns")

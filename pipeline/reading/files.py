@@ -1,8 +1,8 @@
 """Parquet files of the large tables, written by the task that reads the rows.
 
-Spark's writer takes rows one by one, for which a history of a hundred million would wait for
-minutes. A file has its name only when it is whole, and a task that is tried again writes the same
-names, so nothing is there twice. Spark does not see files whose names begin with an underscore.
+Spark's writer takes rows one by one, which takes minutes for a history of a hundred million rows. A
+file gets its final name when it is complete, and a task that is tried again writes the same names,
+so no row is there twice. Spark ignores files whose names begin with an underscore.
 """
 
 from __future__ import annotations
@@ -88,5 +88,5 @@ class _PartFile:
 
 
 def is_reachable(address: str) -> bool:
-    """Whether a lake is in a directory, and not behind one of Hadoop's file systems."""
+    """Whether a lake is in a local directory, and not on one of Hadoop's file systems."""
     return "://" not in address and not address.startswith("file:")

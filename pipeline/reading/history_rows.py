@@ -24,7 +24,7 @@ _Ints = npt.NDArray[np.integer[Any]]
 
 
 class Pairs:
-    """For each row of a part of a history its other half, and how long an operation took."""
+    """For each row of a part of a history its partner, and the latency of its operation."""
 
     def __init__(self, ops: pa.Table, first_row: int = 0) -> None:
         self._times = ops["time"].to_numpy()
@@ -36,7 +36,7 @@ class Pairs:
         self.latency_ns: _Ints = np.where(completed, self._times - begun, np.int64(-1))
 
     def link(self, row: int, partner: int, began_ns: int | None) -> None:
-        """`row` of this part belongs with a row outside of it; `began_ns` if this is the end."""
+        """Pair `row` with a row of another part; `began_ns` is given if `row` is a completion."""
         self.partner[row] = partner
         if began_ns is not None:
             self.latency_ns[row] = self._times[row] - began_ns
@@ -103,8 +103,10 @@ def elements(
 def batches(
     name: str, run: str, day: date, columns: Mapping[str, Any], count: int
 ) -> Iterator[pa.RecordBatch]:
-    """The columns of a table, with those that all rows of a run share. Texts that repeat are
-    words of a dictionary."""
+    """Batches of a table, with the columns that are equal for all rows of a run.
+
+    Repeated texts are dictionary-encoded.
+    """
     shared = {"run": run, "date": day}
     arrays = [
         _repeated(shared[field.name], count, field.type)
@@ -133,7 +135,7 @@ def _known(numbers: _Ints, kind: pa.DataType) -> pa.Array:
 
 
 def _column(values: Any, kind: pa.DataType) -> Any:
-    """Words may stay words, of which each text is there once."""
+    """A column of this type; dictionary-encoded text stays encoded."""
     if isinstance(values, np.ndarray):
         return pa.array(values, kind)
     is_word = pa.types.is_dictionary(values.type)

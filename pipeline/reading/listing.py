@@ -1,7 +1,7 @@
-"""Finds what is to be read: runs and histories below the places that were named.
+"""Finds the sources: runs and histories below the given paths.
 
-Only the small files of a run are read here, and the ends of its history. What cannot be read at all
-is a rejection, and the rest goes on.
+Only the small files of a run are read here, and the ends of its history. A source that cannot be
+read is a rejection, and the others go on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HISTORY = "history"
 @dataclass(slots=True)
 class Listed:
     sources: list[Source] = field(default_factory=list)
-    """The oldest first, each run once."""
+    """Sources from oldest to newest, each run once."""
     under_way: list[Path] = field(default_factory=list)
     rejected: list[Rejection] = field(default_factory=list)
 
@@ -87,7 +87,7 @@ def _below(place: Path) -> Iterator[Path]:
             return
         below = sorted(each for each in place.iterdir() if not each.is_symlink())
         texts = [each for each in below if each.suffix in SUFFIXES and each.is_file()]
-        # Jepsen's results.edn and test.edn stand beside a history and are none.
+        # Jepsen's results.edn and test.edn are beside a history and are no histories.
         yield from [each for each in texts if each.stem == _HISTORY] or texts
         for each in below:
             if each.is_dir():
@@ -95,7 +95,7 @@ def _below(place: Path) -> Iterator[Path]:
 
 
 def listed(paths: Iterable[Path]) -> Listed:
-    """What each of them is. A run that is there twice, in a copy of its store, is taken once."""
+    """Describe the sources. A run that is there twice, in a copy of its store, is listed once."""
     result = Listed()
     by_run: dict[str, Source] = {}
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -111,7 +111,7 @@ def listed(paths: Iterable[Path]) -> Listed:
 
 
 def _described(path: Path) -> Source | Rejection | None:
-    """None for a run that is under way."""
+    """The source at this path, its rejection, or None for a run that is under way."""
     try:
         if path.is_file():
             return _text(path)
@@ -197,7 +197,7 @@ def _text(path: Path) -> Source | Rejection:
 
 
 def _called(path: Path) -> str:
-    """What a history is called by the path that it was found at: `kafka/history` of Jepsen's."""
+    """Name of a history by its path: `kafka/history` for one of Jepsen."""
     own = path.name if path.is_dir() else path.stem
     if is_run(path) or own in (_HISTORY, "history.parquet"):
         return f"{path.absolute().parent.name}/{own}"
@@ -209,7 +209,7 @@ def _suffix_of(place: Path) -> str:
 
 
 def _began(path: Path, name: str) -> datetime:
-    """By the run's clock, else by its name, else by its oldest file."""
+    """Time when the run began: by its clock, else by its name, else by its directory."""
     try:
         began = read_began(path)
     except DamagedError:

@@ -42,7 +42,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongHistory:
-    """What the ends of its files say."""
+    """A long history, as the footers of its files describe it."""
 
     source: Source
     place: str
@@ -166,7 +166,7 @@ class ElementsPart:
 def _values(path: Path, part: pa.Table) -> tuple[int, pa.ChunkedArray]:
     """The texts that these elements point to, and the number of the first of them.
 
-    Values are numbered as they come, so those of one part stand together.
+    Values are numbered in the order of the history, so those of one part are consecutive.
     """
     pointers = part["value"].filter(part["boxed"])
     ends = pc.min_max(pointers).as_py()

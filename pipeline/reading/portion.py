@@ -23,7 +23,7 @@ class Portion:
     table: str
     batch: pa.RecordBatch
     is_fatal: bool = False
-    """Whether nothing of this run can be taken."""
+    """Whether the run cannot be taken at all."""
 
     def packed(self) -> bytes:
         sink = pa.BufferOutputStream()
@@ -35,7 +35,7 @@ class Portion:
 
 
 def unpacked(table: str, content: bytes) -> Iterator[pa.RecordBatch]:
-    """In the columns of the table, as Spark takes them: it knows no dictionaries."""
+    """Rows with the columns of the table, without dictionaries, which Spark does not accept."""
     with pa.ipc.open_stream(content) as stream:
         for batch in stream:
             yield batch.cast(DATED[table])
@@ -58,7 +58,7 @@ def of_rejections(
 
 
 def of_portion(portion: Portion) -> Iterator[Rejection]:
-    """The rejections that a portion of them was made of."""
+    """The rejections of a portion that `of_rejections` made."""
     for row in portion.batch.drop_columns(["date"]).to_pylist():
         yield Rejection(**row)
 

@@ -1,8 +1,9 @@
-"""A source: one run or one history that is to be read, what it is called, and a digest of it.
+"""A source: one run or one history that is to be read, with its identity and its fingerprint.
 
-The identity of a run is its name in the store and a digest of its plan, so it is the same run in a
-store that was moved or copied. A history without a plan is what its file is called and a digest of
-its content. The fingerprint is of everything that is read: it changes if a run is judged again.
+The identity of a run is its name in the store and a digest of its plan, so the run has the same
+one in a store that was moved or copied. The identity of a history without a plan is the name of its
+file and a digest of its content. The fingerprint is a digest of everything that is read, so it
+changes when a run is judged again.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Source:
     """Microseconds since 1970."""
     fingerprint: str
     weight: int
-    """Bytes of its history, by which work is shared out."""
+    """Bytes of its history, by which the work is divided."""
 
     @property
     def directory(self) -> Path:
@@ -54,7 +55,7 @@ class Source:
 
 
 def is_run(directory: Path) -> bool:
-    """Of ours; those of Jepsen have a history.edn, in a directory with such a name."""
+    """Whether it is a run of this harness. Runs of Jepsen have such names, and a history.edn."""
     if (directory / PLAN).exists():
         return True
     is_named = _STAMP.fullmatch(directory.name) is not None
@@ -68,7 +69,7 @@ def is_tables(directory: Path) -> bool:
 def named_run(directory: Path, workload: object, nemesis: object, told: object) -> str:
     """`queue kill/20261118T201310.023Z`: by the plan and the store's name, else by the path.
 
-    `told` is what results.json calls the run, for one whose directory was renamed.
+    `told` is the name of the run in results.json, for a run whose directory was renamed.
     """
     kind = directory.parent.name
     if isinstance(workload, str) and isinstance(nemesis, str):
@@ -97,12 +98,12 @@ def digest(*parts: bytes) -> str:
 
 
 def short(fingerprint: str) -> str:
-    """Enough to tell runs apart that have the same name and began in the same millisecond."""
+    """Digits enough to distinguish runs of one name that began in the same millisecond."""
     return fingerprint[:_DIGITS]
 
 
 def history_in(directory: Path) -> Path | None:
-    """Where `History.load` finds the tables of this run; None if there are none."""
+    """The directory in which `History.load` finds the tables of this run, or None."""
     for place in (directory / PARQUET, directory):
         if has_parquet(place):
             return place
@@ -113,10 +114,10 @@ def history_in(directory: Path) -> Path | None:
 
 
 def ends_of_history(place: Path) -> Iterator[tuple[int, bytes]]:
-    """Of each file of a history: its size, and the bytes at both ends.
+    """Size of each file of a history, and the bytes at both ends.
 
-    A recorder wrote these files and nothing changes them afterwards, so this tells one from
-    another: the end of a Parquet file has the least and the greatest of every column.
+    These files are not changed after they were written, so this identifies them: the end of a
+    Parquet file has the minimum and the maximum of every column.
     """
     suffix = "parquet" if has_parquet(place) else "arrow"
     for part in ("ops", "elements", "keys", "values"):
@@ -134,10 +135,10 @@ def ends_of_history(place: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def whole(path: Path) -> str:
-    """Digest of a whole file; people edit text, so its ends would not do."""
+    """Digest of a whole file. Text is edited by hand, so its ends are not enough."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 FACTS: Final = (PLAN, BEGAN, ENVIRONMENT, RESULTS, CLUSTER)
-"""Files of a stored run, beside its history, that are read."""
+"""Files of a stored run that are read beside its history."""

@@ -1,4 +1,4 @@
-"""Whose operation an element belongs to, and what came of it: as checkers see it, row by row."""
+"""Process, invocation and outcome of each row's operation, as checkers determine them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ _COLUMNS = ("process", "type", "f")
 
 @dataclass(frozen=True, slots=True)
 class Speakers:
-    """By row of a history."""
+    """Columns with one entry for each row of a history."""
 
     process: npt.NDArray[np.int32]
     call: npt.NDArray[np.int32]
     """The row of the invocation; -1 if there is none."""
     outcome: npt.NDArray[np.int8]
-    """1 ok, 2 info, 3 fail; 0 if another row speaks for the operation, or if it is the nemesis."""
+    """1 ok, 2 info, 3 fail; 0 if another row has the elements of the operation, and for rows of the
+    nemesis."""
 
     @classmethod
     def of(cls, ops: pa.Table, has_elements: Bools) -> Speakers:
-        """Where a completion says nothing of what was done, its invocation speaks for it."""
+        """If a completion has no elements, the outcome is that of the invocation's row."""
         columns = Columns(NoHistory(), ops=ops_from(_filled(ops)), elements=no_elements())
         outcome, partner = columns.outcome.copy(), columns.partner
         invoked = np.flatnonzero((columns.ops.type == _INVOKE) & (partner >= 0))
@@ -45,7 +46,7 @@ class Speakers:
 
 @lru_cache(maxsize=1)
 def speakers_of_file(place: str) -> Speakers:
-    """Of a long history in Parquet; kept, for a worker reads many parts of one history."""
+    """Speakers of a long history in Parquet; cached, because a worker reads many parts of it."""
     ops = pq.read_table(Path(place) / "ops.parquet", columns=list(_COLUMNS), memory_map=False)
     has_elements = np.zeros(len(ops), np.bool_)
     elements = pq.ParquetFile(Path(place) / "elements.parquet", memory_map=False)
@@ -55,7 +56,7 @@ def speakers_of_file(place: str) -> Speakers:
 
 
 class NoHistory:
-    """For `Columns` of which only the operations are asked for."""
+    """A history for `Columns` of which only the operations are used."""
 
     keys = ()
     values = ()
@@ -70,7 +71,7 @@ def no_elements() -> Elements:
 
 
 def _filled(ops: pa.Table) -> pa.Table:
-    """With the columns that pairs do not depend on."""
+    """The operations with blank columns, on which pairs do not depend."""
     blank = pa.array(np.zeros(len(ops), np.int64))
     for name in ("index", "time"):
         if name not in ops.column_names:

@@ -1,4 +1,4 @@
-"""Work: what one task reads. A small run is read as a whole, a long history in parts."""
+"""Units of work for tasks: a small run as a whole, or a part of a long history."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNREADABLE = (
     *(HistoryError, EnvironmentFailure, pa.ArrowException, OSError, LookupError, ValueError),
     *(TypeError, AssertionError),
 )
-"""What a reader of files may raise that somebody else wrote, or a disk has changed."""
+"""Exceptions of readers on files that are damaged or come from other programs."""
 
 
 class Work(Protocol):
@@ -36,7 +36,7 @@ class Work(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A run as a whole: either all of it or, if its history cannot be read, a rejection."""
+    """A run as a whole: all its rows or, if its history cannot be read, a rejection."""
 
     source: Source
     model: str
@@ -78,7 +78,7 @@ def small_tables(
 
 
 def refused(source: Source, error: Exception) -> Portion:
-    """Nothing of the run is taken."""
+    """The rejection of a whole run."""
     where, reason, place = source.path, str(error), None
     if isinstance(error, HistoryError):
         path, _, place = error.where.partition(", ")

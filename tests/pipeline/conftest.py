@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.lake import Lake
 from pipeline.session import SparkSettings, spark_session
+from tests.clients.conftest import RunningBroker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +28,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     with spark_session(settings) as session:
         yield session
+
+
+@pytest.fixture(scope="module")
+def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a single broker, for tests of Spark's Kafka connector."""
+    broker = RunningBroker(tmp_path_factory.mktemp("broker"))
+    try:
+        yield broker.bootstrap
+    finally:
+        broker.stop()
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ BEGAN = datetime(2026, 11, 16, 0, 15, tzinfo=UTC)
 
 
 def ops(count: int = 20, clients: int = 3) -> Iterator[Op]:
-    """Sends by turns, the last of which has no completion, and a poll of all of them."""
+    """Sends of the clients in turn, the last without a completion, and one poll of all records."""
     kept: list[list[int]] = []
     index = 0
 
@@ -67,16 +67,31 @@ def results(directory: Path, plan: Plan, validity: Validity = Validity.VALID) ->
     )  # fmt: skip
 
 
+def begun_run(store: Path, number: int, plan: Plan, *, head: str) -> Path:
+    """Run `number` of a store, one every minute, with the files that a run writes first."""
+    began = BEGAN + timedelta(minutes=number)
+    directory = store / plan.name / stamp(began)
+    directory.mkdir(parents=True)
+    write_begin(directory, plan, began)
+    environment = {"git": {"head": head, "is_dirty": False}, "packages": {}}
+    (directory / "env.json").write_text(json.dumps(environment))
+    return directory
+
+
+def stamp(began: datetime) -> str:
+    """Name of the directory of a run that began then."""
+    return began.strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z"
+
+
+def write_begin(directory: Path, plan: Plan, began: datetime) -> None:
+    (directory / "plan.json").write_text(plan.text())
+    (directory / "began.json").write_text(json.dumps({"wall": began.isoformat(), "stage_ns": 1}))
+
+
 def stored_run(store: Path, number: int = 0, history: History | None = None) -> Path:
     """Run `number` of a store, one every minute."""
     plan = Plan(seed=number, nemesis="kill", on="sim")
-    began = BEGAN + timedelta(minutes=number)
-    directory = store / plan.name / (began.strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z")
-    directory.mkdir(parents=True)
-    (directory / "plan.json").write_text(plan.text())
-    (directory / "began.json").write_text(json.dumps({"wall": began.isoformat(), "stage_ns": 1}))
-    environment = {"git": {"head": "0123456789abcdef", "is_dirty": False}, "packages": {}}
-    (directory / "env.json").write_text(json.dumps(environment))
+    directory = begun_run(store, number, plan, head="0123456789abcdef")
     change = {"time_ns": 5, "node": "n1", "key": "orders-0", "leader": "n1", "epoch": 1}
     (directory / "cluster.jsonl").write_text(json.dumps(change) + "\n")
     write_results(directory, results(directory, plan))
@@ -84,8 +99,8 @@ def stored_run(store: Path, number: int = 0, history: History | None = None) -> 
     return directory
 
 
-def write_results(directory: Path, told: RunResults) -> None:
-    (directory / "results.json").write_text(json.dumps(to_json(told)))
+def write_results(directory: Path, found: RunResults) -> None:
+    (directory / "results.json").write_text(json.dumps(to_json(found)))
 
 
 def many_runs(store: Path, count: int, operations: int = 500) -> None:
@@ -95,11 +110,7 @@ def many_runs(store: Path, count: int, operations: int = 500) -> None:
     for number in range(1, count):
         plan = Plan(seed=number, nemesis="kill", on="sim")
         began = BEGAN + timedelta(minutes=15 * number)
-        stamp = began.strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z"
-        directory = first.with_name(stamp)
+        directory = first.with_name(stamp(began))
         shutil.copytree(first, directory)
-        (directory / "plan.json").write_text(plan.text())
-        (directory / "began.json").write_text(
-            json.dumps({"wall": began.isoformat(), "stage_ns": 1})
-        )
+        write_begin(directory, plan, began)
         write_results(directory, results(directory, plan))

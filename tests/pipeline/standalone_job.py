@@ -100,8 +100,8 @@ def main(master: str) -> None:
             Path(sources[run]).stem: [verdict, *sorted(types[run])]
             for run, verdict in checked.verdicts.items()
         }
-        told = {"verdicts": found, "uncut": checked.uncut, "executors": len(executors) - 1}
-        print(json.dumps(told))  # noqa: T201 - the test reads it
+        summary = {"verdicts": found, "uncut": checked.uncut, "executors": len(executors) - 1}
+        print(json.dumps(summary))  # noqa: T201 - the test reads it
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def generated(count: int) -> Iterable[History]:
 
 
 def stored(histories: Iterable[History], directory: Path) -> dict[str, History]:
-    """By path; what cannot be written as JSON Lines is left out by nobody."""
+    """The histories by path, as JSON Lines gives them back."""
     directory.mkdir()
     found = {}
     for number, history in enumerate(histories):
@@ -51,7 +51,7 @@ def stored(histories: Iterable[History], directory: Path) -> dict[str, History]:
 
 def local(verdict: Verdict) -> Found:
     anomalies = [
-        (each.type, each.promise.value, list(each.ops), each.because, each.row,
+        (each.type, each.promise.value, list(each.ops), each.because, each.row or None,
          json.dumps(each.witness, sort_keys=True))
         for each in verdict.found
     ]  # fmt: skip

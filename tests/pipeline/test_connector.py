@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pipeline.connector import add_connector
-from tests.clients.conftest import RunningBroker
 from tests.clients.transactional import ConfluentProducer
 from tests.pipeline.kafka_topics import batch, delete_before, new_topic, send, stream, texts
 
@@ -23,15 +21,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(600),
 ]
-
-
-@pytest.fixture(scope="module")
-def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    broker = RunningBroker(tmp_path_factory.mktemp("broker"))
-    try:
-        yield broker.bootstrap
-    finally:
-        broker.stop()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from pipeline.live.status import status_of
-from tests.clients.conftest import RunningBroker
 from tests.clients.speaker import TIMEOUT_S
 from tests.pipeline.kafka_topics import QUIET, new_topic, send
 
@@ -26,15 +24,6 @@ pytestmark = [
     pytest.mark.timeout(900),
 ]
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture(scope="module")
-def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    broker = RunningBroker(tmp_path_factory.mktemp("broker"))
-    try:
-        yield broker.bootstrap
-    finally:
-        broker.stop()
 
 
 def harness(*words: str, home: Path) -> subprocess.Popen[str]:
@@ -62,7 +51,7 @@ def live(topic: str, bootstrap: str, home: Path, *more: str) -> subprocess.Popen
 
 
 def end_of(job: subprocess.Popen[str]) -> dict[str, dict[str, Any]]:
-    """What a job that ends by itself says of each run last, without how it was cut."""
+    """The last status of each run by a job that ends by itself, without its micro-batches."""
     with job:
         assert job.stdout is not None
         rows = [json.loads(line) for line in job.stdout]

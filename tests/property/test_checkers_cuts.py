@@ -15,7 +15,7 @@ from checkers.log.facts import LogFacts
 from checkers.registry import all_checkers
 from harness.history.history import History
 from harness.history.op import Op
-from tests.property.cut_histories import Cut
+from tests.property.cut_histories import HistoryInParts
 from tests.property.log_histories import log_history
 from tests.property.orderly_histories import orderly_history
 from tests.unit.checkers.guilty import GUILTY, INNOCENT
@@ -40,7 +40,7 @@ def difference(history: History, dice: Random, width: int = 0) -> list[str]:
     whole = findings(Evidence(history, facts=LogFacts(columns)), contract)
     is_append = contract.timestamp_type == "LogAppendTime"
     width = width or dice.choice((1, 2, 3, 5, 8))
-    small, gone = Cut(history, dice, width, append_time=is_append).smaller()
+    small, gone = HistoryInParts(history, dice, width, append_time=is_append).smaller()
     facts = LogFacts(Columns(small), gone=gone)
     cut = findings(Evidence(small, facts=facts), contract)
     return [f"{name}: {whole[name]} {cut[name]}" for name in whole if whole[name] != cut[name]]
@@ -70,12 +70,12 @@ def test_many_logs_judged_in_parts_have_the_findings_of_the_whole(seed: int) -> 
     alike(seed, log_history(Random(seed), most=30))
 
 
-def test_parts_leave_out_what_is_dull() -> None:
+def test_parts_leave_out_what_is_removable() -> None:
     """Otherwise every test above would pass for doing nothing."""
     whole = small = 0
     for seed in SEEDS:
         history = History.of(orderly_history(Random(seed)))
-        smaller, _ = Cut(history, Random(seed), 5, append_time=False).smaller()
+        smaller, _ = HistoryInParts(history, Random(seed), 5, append_time=False).smaller()
         whole, small = whole + len(history.elements), small + len(smaller.elements)
     assert small < 0.6 * whole
 

@@ -1,13 +1,14 @@
 """The steps by which one large history is judged, and what the driver holds meanwhile.
 
-    elements -> unsure sends (unsure_sends.py)                    where their records turned up
-             -> stretches (told.py) -> lanes (lane_parts.py)      which neighbours differ
-                                    -> ranges (ranges.py)         which records are dull
-             -> kept elements (kept.py) -> the judge (judge.py)   in one task, of what is left
+    elements -> unacknowledged sends (unacknowledged_sends.py)   where polls found their records
+             -> stretches (stretches.py) -> lanes (lane_parts.py)  which neighbours differ
+                                         -> ranges (ranges.py)     which records are removable
+             -> kept elements (kept.py) -> the judge (judge.py)    one task, on what is kept
 
-The driver holds summaries: some values for each range of offsets and each lane, where unsure sends
-turned up, and the values to keep. If some records turn out to be elsewhere than their operations
-say, lanes are looked at once more by the places that they have (checkers/cuts/places.py).
+The driver holds summaries: some values for each range of offsets and each lane, the offsets of
+unacknowledged sends, and the values to keep. If some records have other offsets than their
+operations report, lanes are summarised again with the corrected offsets
+(checkers/cuts/corrected_offsets.py).
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Ints64
-from checkers.cuts import lanes, senders, slots, strange
-from checkers.cuts.places import Places
+from checkers.cuts import kept_whole, lanes, senders, slots
+from checkers.cuts.corrected_offsets import CorrectedOffsets
 from checkers.cuts.slots import Gap, Range
-from checkers.cuts.unsure import Unsure
+from checkers.cuts.unacknowledged import Unacknowledged
 from harness.history import kinds
 from harness.history.json_text import decode
-from pipeline.check.cut import lane_parts, ranges, told
+from pipeline.check.cut import lane_parts, ranges, stretches
 from pipeline.check.cut.kept import kept_elements, kept_operations
-from pipeline.check.cut.told import Way
-from pipeline.check.cut.unsure_sends import unsure_sends
+from pipeline.check.cut.stretches import CutSettings
+from pipeline.check.cut.unacknowledged_sends import unacknowledged_sends
 from pipeline.check.histories import ELEMENT_COLUMNS, OPERATION_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark import Broadcast
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 KEPT_MAX: Final = 4_000_000
 """Elements of the smaller history that one task judges."""
@@ -52,74 +53,74 @@ class Uncut:
 
 @dataclass(frozen=True, slots=True)
 class Smaller:
-    """What is left of a history for one task to judge."""
+    """The smaller history, which one task judges."""
 
     operations: DataFrame
     elements: DataFrame
-    dull: DataFrame
-    """By key and range, which records are dull."""
+    removable: DataFrame
+    """By key and range, which slots are removable."""
     width: int
-    unsure: Broadcast[Unsure]
+    unacked: Broadcast[Unacknowledged]
 
 
 class CutHistory:
-    """One run's elements and operations, with the columns of the lake."""
+    """One run, cut into parts: its elements and operations, with the columns of the lake."""
 
-    def __init__(self, elements: DataFrame, operations: DataFrame, way: Way) -> None:
+    def __init__(self, elements: DataFrame, operations: DataFrame, settings: CutSettings) -> None:
         from pyspark import StorageLevel
         from pyspark.sql import functions as F  # noqa: N812
 
         self.spark: SparkSession = elements.sparkSession
-        self.way = way
+        self.settings = settings
         self.elements = elements.withColumn("boxed", F.col("text").isNotNull())
         self.operations = operations
-        # Spark would give small stretches to one task, and Python needs longest for them.
+        # Adaptive execution would join small partitions, but Python takes longest for stretches.
         self._tasks = int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1)
-        self.unsure = unsure_sends(self.elements)
-        self._unsure = self.spark.sparkContext.broadcast(self.unsure)
-        self.told = self._told().persist(StorageLevel.DISK_ONLY)
-        self._stored: list[DataFrame] = [self.told]
+        self.unacked = unacknowledged_sends(self.elements)
+        self._unacked = self.spark.sparkContext.broadcast(self.unacked)
+        self.parts = self._parts().persist(StorageLevel.DISK_ONLY)
+        self._stored: list[DataFrame] = [self.parts]
         self._samples = self._last_of_each_kind()
-        self._kept_anyway = np.union1d(self._sent_twice(), self._odd())
+        self._kept_anyway = np.union1d(self._sent_twice(), self._unclear())
 
     def forget(self) -> None:
-        """Free what the steps have stored."""
+        """Free the storage of all steps."""
         for each in self._stored:
             each.unpersist()
-        self._unsure.destroy()
+        self._unacked.destroy()
 
-    def smaller(self, places: Places | None = None) -> Smaller | Uncut:
-        """`places`: those of records that are elsewhere than they say, once they are known."""
+    def smaller(self, corrections: CorrectedOffsets | None = None) -> Smaller | Uncut:
+        """The smaller history; `corrections` are known when it was judged once without them."""
         from pyspark.sql import functions as F  # noqa: N812
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        records = self.told.where(F.col("what") == told.RECORDS)
-        values, gaps = self._said
-        if places is not None:
+        records = self.parts.where(F.col("what") == stretches.RECORDS)
+        values, gaps = self._reported_lanes
+        if corrections is not None:
             moved = records.select(*lane_parts.COLUMNS, "values").mapInArrow(
-                lane_parts.moved_by(places), from_arrow_schema(lane_parts.ENTRIES)
+                lane_parts.corrected_by(corrections), from_arrow_schema(lane_parts.ENTRIES)
             )
             more, more_gaps = self._lanes(moved)
             values, gaps = np.union1d(values, more), [*gaps, *more_gaps]
-        found, dull = self._summaries(gaps)
-        keys, rows = self._strange
-        rows = np.concatenate([rows, self._samples, *(each.senders_unread for each in found)])
-        about = self._about(keys, rows)
+        found, removable = self._summaries(gaps)
+        keys, rows = self._kept_whole
+        rows = np.concatenate([rows, self._samples, *(each.unread_senders for each in found)])
+        about = self._values_about(keys, rows)
         if about is None:
-            return Uncut(f"of more than {KEPT_MAX:,} of its records the whole log must be known")
-        void = self.unsure.void_of(slots.keys_with_gaps(found))
+            return Uncut(f"more than {KEPT_MAX:,} of its records must be kept with their whole log")
+        void = self.unacked.void_of(slots.keys_with_gaps(found))
         parts = [values, about, void, self._kept_anyway, *(each.kept for each in found)]
         elements = self._store(kept_elements(self.elements, np.unique(np.concatenate(parts)),
-                                             self._unsure))  # fmt: skip
+                                             self._unacked))  # fmt: skip
         if elements.count() > KEPT_MAX:
             return Uncut(f"more than {KEPT_MAX:,} of its elements may be named by a finding")
         operations = kept_operations(self.operations, elements, self._samples)
         return Smaller(
             operations.select(*OPERATION_COLUMNS),
             elements.select(*ELEMENT_COLUMNS),
-            dull,
-            self.way.width,
-            self._unsure,
+            removable,
+            self.settings.width,
+            self._unacked,
         )
 
     def _store(self, frame: DataFrame) -> DataFrame:
@@ -128,12 +129,13 @@ class CutHistory:
         self._stored.append(frame.persist(StorageLevel.DISK_ONLY))
         return frame
 
-    def _told(self) -> DataFrame:
+    def _parts(self) -> DataFrame:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        shared = self._unsure
-        return self.elements.select(*told.COLUMNS).mapInArrow(
-            told.told_by_parts(self.way, lambda: shared.value), from_arrow_schema(told.SCHEMA)
+        shared = self._unacked
+        return self.elements.select(*stretches.COLUMNS).mapInArrow(
+            stretches.stretches_of_parts(self.settings, lambda: shared.value),
+            from_arrow_schema(stretches.SCHEMA),
         )
 
     def _lanes(self, records: DataFrame) -> tuple[Ints64, list[Gap]]:
@@ -150,11 +152,10 @@ class CutHistory:
         return lanes.conclude(found), list(found.gaps)
 
     def _summaries(self, gaps: Iterable[Gap]) -> tuple[list[Range], DataFrame]:
-        """Ranges of offsets without their dull slots, which stay where they are: by key and range
-        a column `dull`."""
+        """Summaries of all ranges, and a frame of their removable slots, which Spark keeps."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        questions = ranges.by_range(gaps, self.way.width)
+        questions = ranges.by_range(gaps, self.settings.width)
         first = self._summarised(questions)
         collected = [ranges.range_from(bytes(row["summary"])) for row in _summaries_of(first)]
         late = slots.late_ranges(collected)
@@ -168,7 +169,7 @@ class CutHistory:
             rest = first.join(F.broadcast(names), list(ranges.PLACE), "left_anti")
             collected += [ranges.range_from(bytes(row["summary"])) for row in _summaries_of(second)]
             first = rest.unionByName(second)
-        return collected, first.select(*ranges.PLACE, "dull")
+        return collected, first.select(*ranges.PLACE, "removable")
 
     def _summarised(
         self, questions: Mapping[tuple[int, int], ranges.Question], only: DataFrame | None = None
@@ -176,19 +177,23 @@ class CutHistory:
         from pyspark.sql import functions as F  # noqa: N812
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        chosen = self.told.where(F.col("what").isin(told.RECORDS, told.END) & (F.col("range") >= 0))
+        chosen = self.parts.where(
+            F.col("what").isin(stretches.RECORDS, stretches.END) & (F.col("range") >= 0)
+        )
         if only is not None:
             chosen = chosen.join(F.broadcast(only), list(ranges.PLACE), "left_semi")
-        summarise = ranges.summarise_range(self.way, questions)
+        summarise = ranges.summarise_range(self.settings, questions)
         return self._store(
             chosen.groupBy(*ranges.PLACE).applyInArrow(summarise, from_arrow_schema(ranges.SUMMARY))
         )
 
     def _sent_twice(self) -> Ints64:
-        """Of all values that several parts may have sent."""
+        """Values that several parts send; only values in overlapping intervals are counted."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        spans = self.told.where(F.col("what") == told.SENT).select("first_value", "last_value")
+        spans = self.parts.where(F.col("what") == stretches.SENT).select(
+            "first_value", "last_value"
+        )
         low, high = (np.array(column, np.int64) for column in _columns(spans))
         both = senders.overlaps([senders.Sent(low, high, low[:0])])
         if not both.low.size:
@@ -203,15 +208,17 @@ class CutHistory:
         twice = sends.where(near).groupBy("value").count().where(F.col("count") > 1)
         return np.array([row["value"] for row in twice.select("value").collect()], np.int64)
 
-    def _odd(self) -> Ints64:
+    def _unclear(self) -> Ints64:
         from pyspark.sql import functions as F  # noqa: N812
 
-        rows = self.told.where(F.col("what") == told.VALUES).select("values").toLocalIterator()
-        found = [told.ints_of(bytes(row["values"])) for row in rows]
+        rows = (
+            self.parts.where(F.col("what") == stretches.VALUES).select("values").toLocalIterator()
+        )
+        found = [stretches.ints_of(bytes(row["values"])) for row in rows]
         return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
 
     def _last_of_each_kind(self) -> Ints64:
-        """The last row of each kind of operation and outcome, so that none is missing."""
+        """The last row of each kind of operation and outcome, so that checkers see each kind."""
         from pyspark.sql import functions as F  # noqa: N812
 
         completed = self.operations.where((F.col("type") != "invoke") & (F.col("process") >= 0))
@@ -219,53 +226,52 @@ class CutHistory:
         return np.array([row["row"] for row in rows], np.int64)
 
     @cached_property
-    def _said(self) -> tuple[Ints64, list[Gap]]:
-        """Of lanes by the offsets that operations say."""
+    def _reported_lanes(self) -> tuple[Ints64, list[Gap]]:
+        """Values to keep and gaps of all lanes, by the offsets that operations report."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        records = self.told.where(F.col("what") == told.RECORDS)
+        records = self.parts.where(F.col("what") == stretches.RECORDS)
         return self._lanes(records.select(*lane_parts.COLUMNS))
 
     @cached_property
-    def _strange(self) -> tuple[Ints64, Ints64]:
-        """Keys whose records are all kept, and rows that are kept with all that they mention."""
+    def _kept_whole(self) -> tuple[Ints64, Ints64]:
+        """Keys whose records are all kept, and rows whose values are all kept."""
         from pyspark.sql import functions as F  # noqa: N812
 
         empty = np.empty(0, np.int64)
-        border: dict[int, int] = {}
-        keys = [empty]
-        for row in self.told.where(F.col("what").isin(told.KEYS, told.BORDER)).toLocalIterator():
-            if row["what"] == told.KEYS:
-                keys.append(told.ints_of(bytes(row["values"])))
-            else:
-                border[row["row"]] = border.get(row["row"], 0) | row["role"]
-        _, found, rows = strange.merge(
-            [strange.Strange(empty, np.unique(np.concatenate(keys)), border)]
-        )
-        return np.union1d(found, self._keyed()), rows
+
+        def part(row: Row) -> kept_whole.KeptWhole:
+            if row["what"] == stretches.KEYS:
+                return kept_whole.KeptWhole(empty, stretches.ints_of(bytes(row["values"])), {})
+            return kept_whole.KeptWhole(empty, empty, {row["row"]: row["role"]})
+
+        kinds_of_rows = F.col("what").isin(stretches.KEYS, stretches.BORDER)
+        found = map(part, self.parts.where(kinds_of_rows).toLocalIterator())
+        _, keys, rows = kept_whole.merge(found)
+        return np.union1d(keys, self._keyed()), rows
 
     def _keyed(self) -> Ints64:
-        """Keys of records with keys of their own, and of the logs that they are in."""
+        """Keys of records with a record key, and of the logs that have them."""
         from pyspark.sql import functions as F  # noqa: N812
 
         named = self.elements.where(F.col("key").isNotNull())
         rows = named.groupBy("key_id").agg(F.first("key").alias("key")).toLocalIterator()
-        return strange.of_keyed_records({row["key_id"]: str(decode(row["key"])) for row in rows})
+        return kept_whole.of_keyed_records({row["key_id"]: str(decode(row["key"])) for row in rows})
 
-    def _about(self, keys: Ints64, rows: Ints64) -> Ints64 | None:
-        """Values of these keys, or that these operations mention; None if there are too many."""
+    def _values_about(self, keys: Ints64, rows: Ints64) -> Ints64 | None:
+        """Values of these keys, and of all that these rows mention; None if there are too many."""
         from pyspark.sql import functions as F  # noqa: N812
 
         def about(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                values = strange.values_about(told.mentions_from(batch), keys, rows)
+                values = kept_whole.values_about(stretches.mentions_from(batch), keys, rows)
                 yield pa.RecordBatch.from_arrays([pa.array(values)], ["value"])
 
         mine = self.elements.where(
             F.col("row").isin([int(row) for row in rows])
             | F.col("key_id").isin([int(key) for key in keys])
         )
-        values = mine.select(*told.COLUMNS).mapInArrow(about, "value long").distinct()
+        values = mine.select(*stretches.COLUMNS).mapInArrow(about, "value long").distinct()
         found = values.limit(KEPT_MAX + 1).toArrow()["value"].to_numpy()
         return found if found.size <= KEPT_MAX else None
 

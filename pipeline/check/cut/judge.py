@@ -1,19 +1,20 @@
-"""Last step: one task judges what is left, and finds out whether that was enough."""
+"""Last step: one task judges the smaller history, unless offsets must be corrected first."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
+from checkers.arrays import Bools
 from checkers.columns import Columns
-from checkers.cuts.places import Places, places_of
+from checkers.cuts.corrected_offsets import CorrectedOffsets, corrected_offsets
 from checkers.cuts.projection import Gone
-from checkers.cuts.slots import Latest, Range
-from checkers.cuts.unsure import Unsure
+from checkers.cuts.unacknowledged import Unacknowledged
 from checkers.log.facts import LogFacts
 from harness.history.operations import Writes, named
 from harness.run.judging import PartOf
@@ -27,17 +28,18 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-_OPERATIONS, _ELEMENTS, _DULL, _WRITTEN = "operations", "elements", "dull", "written"
-_DULL_KEY: Final = "dull_key"
-PLACES: Final = "places"
-"""In the column `table`: records are elsewhere than they say, so the history must be cut anew."""
+_OPERATIONS, _ELEMENTS, _REMOVABLE, _WRITTEN = "operations", "elements", "removable", "written"
+_REMOVABLE_KEY: Final = "removable_key"
+_REMOVABLE_COLUMNS: Final = (_REMOVABLE_KEY, "range", "removable")
+CORRECTIONS: Final = "corrections"
+"""A column: the corrected offsets by which the history must be cut again; null otherwise."""
 
 
 def judged_smaller(smaller: Smaller, asked: Asked, operations: DataFrame,
-                   *, is_final: bool) -> tuple[DataFrame, Places | None]:  # fmt: skip
-    """Rows of the verdict, or the places by which the history has to be cut once more.
+                   *, is_final: bool) -> tuple[DataFrame, CorrectedOffsets | None]:  # fmt: skip
+    """Rows of the verdict, or the corrected offsets by which the history must be cut again.
 
-    `operations` are those of the whole history. If `is_final`, places are known already.
+    `operations` are those of the whole history. If `is_final`, it was cut with corrected offsets.
     """
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -49,27 +51,27 @@ def judged_smaller(smaller: Smaller, asked: Asked, operations: DataFrame,
         _OPERATIONS: smaller.operations.select(*OPERATION_COLUMNS),
         _ELEMENTS: smaller.elements.select(*ELEMENT_COLUMNS),
         # The elements have a column `key`, which is a text.
-        _DULL: smaller.dull.withColumnRenamed("key", _DULL_KEY),
+        _REMOVABLE: smaller.removable.withColumnRenamed("key", _REMOVABLE_KEY),
         # Only the plan of a run says how much was to be written.
         _WRITTEN: written.where(F.lit(asked.plan is not None)),
     }
-    told: DataFrame | None = None
-    for name, frame in parts.items():
-        mine = frame.withColumn("part", F.lit(name))
-        told = mine if told is None else told.unionByName(mine, allowMissingColumns=True)
-    assert told is not None
+    named_parts = (frame.withColumn("part", F.lit(name)) for name, frame in parts.items())
+    together = reduce(lambda one, other: one.unionByName(other, True), named_parts)
     end_ns = operations.agg(F.max("time_ns")).collect()[0][0] or 0
-    schema = rows.SCHEMA.append(pa.field(PLACES, pa.binary()))
-    judge = _judge(asked, smaller.width, smaller.unsure, int(end_ns), is_final=is_final)
-    judged = told.groupBy().applyInArrow(judge, from_arrow_schema(schema))
+    schema = rows.SCHEMA.append(pa.field(CORRECTIONS, pa.binary()))
+    judge = _judge(asked, smaller.width, smaller.unacked, int(end_ns), is_final=is_final)
+    judged = together.groupBy().applyInArrow(judge, from_arrow_schema(schema))
     judged = judged.persist()
-    again = judged.where(F.col(PLACES).isNotNull()).select(PLACES).collect()
-    found = pickle.loads(bytes(again[0][0])) if again else None  # noqa: S301 - our own task
-    return judged.drop(PLACES), found
+    again = judged.where(F.col(CORRECTIONS).isNotNull()).select(CORRECTIONS).collect()
+    if not again:
+        return judged.drop(CORRECTIONS), None
+    found: CorrectedOffsets = pickle.loads(bytes(again[0][0]))  # noqa: S301 - our own task
+    judged.unpersist()
+    return judged.drop(CORRECTIONS), found
 
 
 def _judge(
-    asked: Asked, width: int, unsure: Broadcast[Unsure], end_ns: int, *, is_final: bool
+    asked: Asked, width: int, unacked: Broadcast[Unacknowledged], end_ns: int, *, is_final: bool
 ) -> Callable[[pa.Table], pa.Table]:
     def judge(group: pa.Table) -> pa.Table:
         part = group["part"]
@@ -83,25 +85,26 @@ def _judge(
             elements.select(ELEMENT_COLUMNS),
             is_torn=asked.is_torn,
         )
-        gone = Gone.of([*_ranges(of(_DULL), width)], width)
-        places = Places({})
+        gone = Gone.of(_removable(of(_REMOVABLE).select(_REMOVABLE_COLUMNS), width), width)
+        corrections = CorrectedOffsets({})
         if not is_final:
-            places = places_of(LogFacts(Columns(history), gone=gone), unsure.value)
-        if places.offsets:
+            corrections = corrected_offsets(LogFacts(Columns(history), gone=gone), unacked.value)
+        if corrections.offsets:
             one = pa.Table.from_pylist([{"run": asked.run}], schema=rows.SCHEMA)
-            return one.append_column(PLACES, pa.array([pickle.dumps(places)], pa.binary()))
+            return one.append_column(
+                CORRECTIONS, pa.array([pickle.dumps(corrections)], pa.binary())
+            )
         written_ns = np.sort(np.asarray(of(_WRITTEN)["time_ns"]))
         part_of = PartOf(gone, written_ns, end_ns)
         found = rows.rows_of(asked.run, judge_run(asked, history, part_of))
-        return found.append_column(PLACES, pa.nulls(len(found), pa.binary()))
+        return found.append_column(CORRECTIONS, pa.nulls(len(found), pa.binary()))
 
     return judge
 
 
-def _ranges(dull: pa.Table, width: int) -> list[Range]:
-    empty = np.empty(0, np.int64)
-    return [
-        Range(row[_DULL_KEY], row["range"], empty, ranges.unpacked(row["dull"], width), empty,
-              Latest(), 0, 0, 0)
-        for row in dull.select([_DULL_KEY, "range", "dull"]).to_pylist()
-    ]  # fmt: skip
+def _removable(rows: pa.Table, width: int) -> dict[tuple[int, int], Bools]:
+    """By key and number of the range, whether each of its slots is removable."""
+    return {
+        (row[_REMOVABLE_KEY], row["range"]): ranges.unpacked(row["removable"], width)
+        for row in rows.to_pylist()
+    }

@@ -1,4 +1,4 @@
-"""What is left of a history: elements with the values to keep, and the operations they are of."""
+"""The smaller history: elements with the values to keep, and their operations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Ints64
 from checkers.columns import OK
-from checkers.cuts.mentions import SILENT
+from checkers.cuts.mentions import POLL_MARKERS
 from checkers.cuts.projection import is_kept
-from checkers.cuts.unsure import Unsure
+from checkers.cuts.unacknowledged import Unacknowledged
 from harness.history import kinds
-from pipeline.check.cut import told
+from pipeline.check.cut import stretches
 from pipeline.check.histories import ELEMENT_COLUMNS
 
 if TYPE_CHECKING:
@@ -24,12 +24,17 @@ if TYPE_CHECKING:
 RECORD_KINDS: Final = (kinds.SEND, kinds.SENT, kinds.RECORD, kinds.POLL)
 
 
-def kept_elements(elements: DataFrame, values: Ints64, unsure: Broadcast[Unsure]) -> DataFrame:
-    """With the columns of the lake. Joins leave out most of what is not kept; Python, the rest."""
+def kept_elements(
+    elements: DataFrame, values: Ints64, unacked: Broadcast[Unacknowledged]
+) -> DataFrame:
+    """The kept elements, with the columns of the lake.
+
+    A join removes most of the other elements, before any element reaches Python.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     names = (*ELEMENT_COLUMNS, "process", "call", "outcome", "boxed")
-    speaks = elements.where((F.col("outcome") > 0) & ~F.col("kind").isin(*SILENT.tolist()))
+    speaks = elements.where((F.col("outcome") > 0) & ~F.col("kind").isin(*POLL_MARKERS.tolist()))
     speaks = speaks.select(*names)
     is_usual = (
         F.col("kind").isin(*RECORD_KINDS)
@@ -45,7 +50,7 @@ def kept_elements(elements: DataFrame, values: Ints64, unsure: Broadcast[Unsure]
 
     def kept(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            mentions = unsure.value.told(told.mentions_from(batch))
+            mentions = unacked.value.applied_to(stretches.mentions_from(batch))
             yield batch.filter(pa.array(is_kept(mentions, values_of.value)))
 
     values_of = elements.sparkSession.sparkContext.broadcast(values)
@@ -53,8 +58,10 @@ def kept_elements(elements: DataFrame, values: Ints64, unsure: Broadcast[Unsure]
 
 
 def kept_operations(operations: DataFrame, elements: DataFrame, samples: Ints64) -> DataFrame:
-    """Those of the elements, some of every kind, all that are not about records; and the other
-    halves of all these."""
+    """Operations of the elements, the samples, and all operations that are not about records.
+
+    Each comes with its invocation or completion.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     spark = operations.sparkSession

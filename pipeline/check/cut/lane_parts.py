@@ -1,4 +1,4 @@
-"""The lanes of processes: sorted, cut anywhere, and put together by their borders."""
+"""The lanes of processes: sorted, summarised by partition, and merged by their borders."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Final
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.cuts import lanes
+from checkers.cuts.corrected_offsets import CorrectedOffsets
 from checkers.cuts.lanes import Entries, Lanes
-from checkers.cuts.places import Places
-from pipeline.check.cut import told
-from pipeline.check.cut.told import entries_from, numbers_of
+from pipeline.check.cut import stretches
+from pipeline.check.cut.stretches import entries_from, numbers_of
 
 ORDER: Final = ("process", "key", "role", "row", "number")
-COLUMNS: Final = (*ORDER, "first", "count", "first_value", "last_value", "sort")
-ENTRIES: Final = pa.schema([told.SCHEMA.field(name) for name in COLUMNS])
+COLUMNS: Final = (*ORDER, "first", "count", "first_value", "last_value", "status")
+ENTRIES: Final = pa.schema([stretches.SCHEMA.field(name) for name in COLUMNS])
 SCHEMA: Final = pa.schema([pa.field("part", pa.int32()), pa.field("lanes", pa.binary())])
 
 
 def summarise_lanes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For mapInArrow, of a partition sorted by ORDER: one row, with the partition's number."""
+    """For mapInArrow, on a partition sorted by ORDER: one row, with the partition's number."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -36,23 +36,23 @@ def summarise_lanes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
         )
 
 
-def moved_by(
-    places: Places,
+def corrected_by(
+    corrections: CorrectedOffsets,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """For mapInArrow, of rows with COLUMNS and `values`: rows with COLUMNS, by these places."""
+    """For mapInArrow: from rows with COLUMNS and `values` to rows with COLUMNS, corrected."""
 
-    def moved(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def corrected(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            found = places.moved(entries_from(batch), numbers_of(batch["values"]))
+            found = corrections.applied_to(entries_from(batch), numbers_of(batch["values"]))
             yield _rows(found)
 
-    return moved
+    return corrected
 
 
 def merged(parts: Iterable[tuple[int, bytes]]) -> Lanes | None:
-    """Of all partitions, in their order; None if there are no records."""
+    """The summary of all partitions; None if there are no records."""
     found = [pickle.loads(packed) for _, packed in sorted(parts)]  # noqa: S301 - our own tasks
-    # Two by two: one after the other, all lanes so far would be looked through for each part.
+    # Pairs are merged first: a fold would search all lanes so far for each further partition.
     while len(found) > 1:
         found = [reduce(lanes.merge, found[at : at + 2]) for at in range(0, len(found), 2)]
     return found[0] if found else None

@@ -16,7 +16,7 @@ from pipeline.figures.store import FigureStore
 from pipeline.ingest import ingest
 from pipeline.lake import Lake
 from pipeline.reading.listing import stored as stored_in
-from tests.pipeline.figures.told_runs import (
+from tests.pipeline.figures.handmade_runs import (
     CLIENTS,
     KILL,
     SIMULATED,

@@ -22,7 +22,8 @@ from reports.calls import RECORD, SENT, Calls
 from reports.groups_seen import groups_seen
 from reports.measures import behind, slots
 from reports.skew import hot_partitions
-from tests.pipeline.figures.told_runs import BEGAN, CLIENTS, SIMULATED
+from tests.pipeline.figures.handmade_runs import CLIENTS, SIMULATED
+from tests.pipeline.made_store import BEGAN
 
 pytestmark = [
     *(pytest.mark.spark, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(600)),

@@ -11,7 +11,8 @@ from pipeline.figures.figures import FIGURES
 from pipeline.figures.store import FigureStore
 from pipeline.lake import Lake
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.long]
+# The first test of the session makes the lake and its figures.
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(600)]
 Rows = list[dict[str, Any]]
 
 

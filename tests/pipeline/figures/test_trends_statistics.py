@@ -1,16 +1,18 @@
-"""What two releases may be said to differ in, without Spark."""
+"""Comparison of two releases, without Spark."""
 
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 from statistics import median
 
 import pytest
 
 from harness.errors import UsageFailure
 from pipeline.intervals import RUNS_MIN, Interval, median_interval, share_interval
-from pipeline.trends import Pair, chosen, finding, of_anomaly
+from pipeline.trends import Pair, chosen, finding, of_anomaly, releases_of
 from pipeline.unexercised import missing_in, never_exercised
+from reports.trends import Release
 
 
 def test_fewer_than_six_runs_have_no_interval() -> None:
@@ -56,7 +58,7 @@ def test_intervals_that_overlap_say_nothing() -> None:
     assert finding(low, None, better_high=False) == "few"
 
 
-def test_an_anomaly_that_is_new_is_told_even_if_it_may_be_chance() -> None:
+def test_a_new_anomaly_is_shown_even_if_its_rate_may_be_chance() -> None:
     overlapping = (share_interval(0, 10), share_interval(1, 10))
     assert of_anomaly((0, 1), overlapping) == "new"
     assert of_anomaly((0, 1), (None, None)) == "new"
@@ -77,7 +79,18 @@ def test_the_last_two_releases_are_compared() -> None:
         chosen(["a", "b"], "a", "a")
 
 
-def test_what_no_run_had_is_named_and_what_had_no_success_counts_as_that() -> None:
+def test_systems_with_releases_of_one_name_are_one_release() -> None:
+    def row(system: str | None, release: str, day: int, valid: int) -> dict[str, object]:
+        counts = {"runs": valid + 2, "valid": valid, "invalid": 0, "unknown": 1, "not_judged": 1}
+        began = datetime(2026, 11, day, tzinfo=UTC)
+        return {"system": system, "release": release, "first_began": began, **counts}
+
+    found = releases_of([row("kafka", "unknown", 1, 3), row(None, "unknown", 2, 4)])
+    assert found == [Release("unknown", "2026-11-01", runs=11, valid=7, invalid=0, unknown=4)]
+    assert chosen([each.name for each in found], None, None) is None
+
+
+def test_what_no_run_reached_is_named_and_a_count_of_zero_is_not_reached() -> None:
     def row(release: str, what: str, name: str, reached: int = 1) -> dict[str, object]:
         return {"release": release, "what": what, "name": name, "runs_reached": reached}
 

@@ -78,6 +78,15 @@ def test_what_a_killed_removal_left_is_removed(tmp_path: Path, runs: list[Path])
     assert not rest.exists()
 
 
+def test_what_a_killed_removal_left_of_another_kind_is_removed(
+    tmp_path: Path, runs: list[Path]
+) -> None:
+    for each in (runs[1], runs[3]):
+        each.rename(each.with_name(f".removed-{each.name}"))
+    list(remove(Store(tmp_path), [runs[2]]))
+    assert not runs[1].parent.exists()
+
+
 def test_without_a_terminal_nothing_is_removed_unless_yes_says_so(
     said: Callable[..., Result], runs: list[Path]
 ) -> None:
@@ -107,4 +116,4 @@ def test_ages() -> None:
     assert age_of("12h") == timedelta(hours=12)
     assert age_of("30d") == timedelta(days=30)
     assert age_of("2w") == timedelta(weeks=2)
-    assert [age_of(text) for text in ("", "d", "3", "-1d", "1m")] == [None] * 5
+    assert [age_of(text) for text in ("", "d", "3", "-1d", "1m", "9" * 30 + "w")] == [None] * 6

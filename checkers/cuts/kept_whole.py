@@ -1,8 +1,9 @@
-"""What parts do not understand: operations that both send and poll, and elements of other kinds.
+"""Operations and logs that are kept whole, because parts cannot judge them.
 
-Such operations are kept with all that they mention, and of a log that such an element is about, all
-records: cycles, groups and transforms are then judged as they are in the whole history. A history
-that is mostly of this sort does not become smaller.
+An operation that both sends and polls is kept with all records that it mentions. So is one with
+elements of kinds that parts do not judge, together with all records of the logs that these are
+about. Cycles, groups and transforms are then judged as they are in the whole history. A history
+that consists mostly of such operations does not become smaller.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from checkers.arrays import Bools, Ints64
 from checkers.cuts.mentions import POLL, SEND, Mentions
 from harness.history import kinds
 
-_UNDERSTOOD: Final = np.array(
+_KINDS_OF_PARTS: Final = np.array(
     [
         *(kinds.SEND, kinds.SENT, kinds.RECORD, kinds.VALUE, kinds.LOW, kinds.HIGH, kinds.STABLE),
         *(kinds.ASSIGN, kinds.ASSIGN_AT, kinds.POLL, kinds.POLLED_NOTHING, kinds.POLLED_EMPTY),
@@ -25,30 +26,30 @@ _UNDERSTOOD: Final = np.array(
     ],
     np.int8,
 )
-_STRANGE: Final = 4
-"""As a role in a mask beside SEND and POLL."""
+_OTHER_KIND: Final = 4
+"""A bit beside SEND and POLL in the mask of an operation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Strange:
-    """Of a part."""
+class KeptWhole:
+    """What one part says of operations and logs that are kept whole."""
 
     values: Ints64
-    """Of operations that are strange, and lie wholly in the part."""
+    """Values of the operations that are kept whole and do not continue in another part."""
     keys: Ints64
-    """Of logs that strange elements are about."""
+    """Keys of logs whose records are all kept."""
     border: dict[int, int]
-    """What the rows do, as a mask, that may go on in another part."""
+    """By row, the mask of the first and the last operation, which may continue in other parts."""
 
 
-def summarise(mentions: Mentions) -> Strange:
+def summarise(mentions: Mentions) -> KeptWhole:
     speaks = mentions.outcome > 0
-    is_strange = speaks & ~np.isin(mentions.kind, _UNDERSTOOD)
-    keys = np.unique(mentions.key[is_strange & (mentions.key >= 0)]).astype(np.int64)
+    is_other_kind = speaks & ~np.isin(mentions.kind, _KINDS_OF_PARTS)
+    keys = np.unique(mentions.key[is_other_kind & (mentions.key >= 0)]).astype(np.int64)
     some = np.flatnonzero(speaks)
     if not some.size:
-        return Strange(mentions.value[:0], keys, {})
-    mask = np.where(is_strange, _STRANGE, mentions.role)[some]
+        return KeptWhole(mentions.value[:0], keys, {})
+    mask = np.where(is_other_kind, _OTHER_KIND, mentions.role)[some]
     rows, at = np.unique(mentions.row[some], return_inverse=True)
     masks = np.zeros(rows.size, np.int64)
     np.bitwise_or.at(masks, at, mask)
@@ -56,11 +57,11 @@ def summarise(mentions: Mentions) -> Strange:
     chosen[[0, -1]] = False
     values = mentions.value[_has_value(mentions) & np.isin(mentions.row, rows[chosen])]
     border = {int(rows[one]): int(masks[one]) for one in (0, -1)}
-    return Strange(np.unique(values), keys, border)
+    return KeptWhole(np.unique(values), keys, border)
 
 
-def merge(parts: Iterable[Strange]) -> tuple[Ints64, Ints64, Ints64]:
-    """Values to keep, keys whose records are all kept, and rows that are kept with all values."""
+def merge(parts: Iterable[KeptWhole]) -> tuple[Ints64, Ints64, Ints64]:
+    """Values to keep, keys whose records are all kept, and rows whose values are all kept."""
     several = list(parts)
     empty = np.empty(0, np.int64)
     border: dict[int, int] = {}
@@ -77,15 +78,15 @@ def merge(parts: Iterable[Strange]) -> tuple[Ints64, Ints64, Ints64]:
 
 
 def is_kept_whole(masks: Ints64) -> Bools:
-    """Which operations are kept with all that they mention."""
-    strange: Bools = (masks & _STRANGE > 0) | (masks & (SEND | POLL) == SEND | POLL)
-    return strange
+    """Which operations are kept with all records that they mention, by their masks."""
+    whole: Bools = (masks & _OTHER_KIND > 0) | (masks & (SEND | POLL) == SEND | POLL)
+    return whole
 
 
 def of_keyed_records(names: dict[int, str]) -> Ints64:
-    """Keys of records that have keys of their own, as `orders/name`, and of the logs they are in.
+    """Keys of records with a record key, as in `orders/name`, and of the logs that have them.
 
-    A record that names no partition may be in any log of its topic.
+    Such a key names no partition, so the record may be in any log of the topic.
     """
     topics = {name.partition("/")[0] for name in names.values() if "/" in name}
     chosen = [
@@ -97,7 +98,7 @@ def of_keyed_records(names: dict[int, str]) -> Ints64:
 
 
 def values_about(mentions: Mentions, keys: Ints64, rows: Ints64) -> Ints64:
-    """Values of records of these keys, or that these operations mention."""
+    """Values of all records of these keys, and of all that these rows mention."""
     chosen = np.isin(mentions.key, keys) | np.isin(mentions.row, rows)
     return np.unique(mentions.value[_has_value(mentions) & chosen])
 

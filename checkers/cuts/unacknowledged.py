@@ -1,12 +1,12 @@
-"""Sends that failed, or of which nobody knows: where their records turned up, if anywhere.
+"""Sends without acknowledgement, which failed or have an unknown outcome: where polls found them.
 
-Of such an operation parts know neither where its records are nor whether there are any, so they
-would have to keep it, and its neighbours. But polls say it. If each of its records was polled, and
-all polls of a record saw it at one offset, it is settled: as good as if the producer had been told.
-If none was polled anywhere, it is void: nothing can contradict it.
+A part does not know whether the log has the records of such an operation, nor at which offsets, so
+it would have to keep them and their neighbours. Polls know it. If each record was polled, always at
+one offset, the operation is settled: its offsets are as certain as acknowledged ones. If no record
+was polled, it is void, and nothing can contradict it.
 
-An operation of which some records were polled and others were not is neither: checkers ask why. So
-is one that sends to several logs: a reader may have seen half of it.
+An operation of which some records were polled and others were not is neither, because checkers
+report it. So is one that sends to several logs, because a poll may have returned half of it.
 """
 
 from __future__ import annotations
@@ -19,38 +19,39 @@ from checkers.arrays import Bools, Ints32, Ints64
 from checkers.columns import FAIL, INFO, OK
 from checkers.cuts.mentions import POLL, SEND, Mentions
 
-NOWHERE = -1
+NOT_POLLED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Unsure:
-    """By value that an unsure operation sent, and that is settled or void; values rise."""
+class Unacknowledged:
+    """Values of settled and void operations, sorted, with what is known of each."""
 
     value: Ints64
     key: Ints32
     offset: Ints64
-    """NOWHERE if it is void."""
+    """NOT_POLLED if the operation is void."""
     row: Ints64
 
     @classmethod
-    def none(cls) -> Unsure:
+    def none(cls) -> Unacknowledged:
         empty = np.empty(0, np.int64)
         return cls(empty, empty.astype(np.int32), empty, empty)
 
-    def and_then(self, other: Unsure) -> Unsure:
-        """Of other operations. No value is of two: then it would be neither settled nor void."""
+    def concat(self, other: Unacknowledged) -> Unacknowledged:
+        """Both together. They are of different operations and have no value in common, because a
+        value of two operations is neither settled nor void."""
         value = np.concatenate((self.value, other.value))
         order = np.argsort(value, kind="stable")
-        return Unsure(
+        return Unacknowledged(
             value[order],
             np.concatenate((self.key, other.key))[order],
             np.concatenate((self.offset, other.offset))[order],
             np.concatenate((self.row, other.row))[order],
         )
 
-    def told(self, mentions: Mentions) -> Mentions:
-        """With what is known now about unsure sends."""
-        about = np.flatnonzero(is_unsure(mentions) & mentions.is_int)
+    def applied_to(self, mentions: Mentions) -> Mentions:
+        """The mentions with these offsets, and with `is_settled` and `is_void`."""
+        about = np.flatnonzero(is_unacknowledged(mentions) & mentions.is_int)
         if not self.value.size or not about.size:
             return mentions
         at = np.minimum(np.searchsorted(self.value, mentions.value[about]), self.value.size - 1)
@@ -59,26 +60,30 @@ class Unsure:
         offset, is_settled = mentions.offset.copy(), mentions.is_settled.copy()
         is_void = mentions.is_void.copy()
         offset[about] = place
-        is_settled[about], is_void[about] = place != NOWHERE, place == NOWHERE
+        is_settled[about], is_void[about] = place != NOT_POLLED, place == NOT_POLLED
         return replace(mentions, offset=offset, is_settled=is_settled, is_void=is_void)
 
     def void_of(self, keys: Ints64) -> Ints64:
-        """Values of these keys that were polled nowhere: in a log with gaps they may be there."""
-        found: Ints64 = self.value[(self.offset == NOWHERE) & np.isin(self.key, keys)]
+        """Values of these keys that were not polled; a log with gaps may have them."""
+        found: Ints64 = self.value[(self.offset == NOT_POLLED) & np.isin(self.key, keys)]
         return found
 
 
-def is_unsure(mentions: Mentions) -> Bools:
+def is_unacknowledged(mentions: Mentions) -> Bools:
     is_send: Bools = (mentions.role == SEND) & np.isin(mentions.outcome, (INFO, FAIL))
     return is_send
 
 
-def settle(mentions: Mentions, about: Ints64) -> Unsure:
-    """`mentions`: all unsure sends, and each mention of a record with a value of theirs, once for
-    every unsure operation that it is about. All about an operation come together; in any order."""
+def settle(mentions: Mentions, about: Ints64) -> Unacknowledged:
+    """Find out which unacknowledged sends are settled or void.
+
+    `mentions` are all such sends, and each mention of a record with one of their values, once for
+    each operation that sent the value. `about` is the row of that operation. All mentions about one
+    operation must be there, in any order.
+    """
     if not mentions.row.size:
-        return Unsure.none()
-    own = is_unsure(mentions) & (mentions.row == about)
+        return Unacknowledged.none()
+    own = is_unacknowledged(mentions) & (mentions.row == about)
     group, size = _groups(np.where(mentions.is_int, mentions.value, 0), about)
     is_poll = mentions.role == POLL
     polls = np.bincount(group[is_poll], minlength=size)
@@ -101,16 +106,16 @@ def settle(mentions: Mentions, about: Ints64) -> Unsure:
     chosen, found = mine[whole], of[whole]
     order = np.argsort(mentions.value[chosen])
     chosen, found = chosen[order], found[order]
-    return Unsure(
+    return Unacknowledged(
         mentions.value[chosen],
         mentions.key[chosen],
-        np.where(polls[found] > 0, offset[found], NOWHERE),
+        np.where(polls[found] > 0, offset[found], NOT_POLLED),
         mentions.row[chosen],
     )
 
 
 def _groups(value: Ints64, about: Ints64) -> tuple[Ints64, int]:
-    """By pair of operation and value a number."""
+    """A number for each pair of operation and value, and how many pairs there are."""
     order = np.lexsort((value, about))
     is_new = np.ones(value.size, np.bool_)
     is_new[1:] = (np.diff(value[order]) != 0) | (np.diff(about[order]) != 0)
@@ -120,7 +125,7 @@ def _groups(value: Ints64, about: Ints64) -> tuple[Ints64, int]:
 
 
 def _if_alike(column: Ints64 | Ints32, group: Ints64, chosen: Bools, size: int) -> Ints64:
-    """By group what all chosen ones have there; -1 if they differ."""
+    """By group, the number that all chosen rows have in the column; -1 if they differ."""
     least = np.full(size, np.iinfo(np.int64).max)
     most = np.full(size, np.int64(-1))
     np.minimum.at(least, group[chosen], column[chosen].astype(np.int64))
@@ -129,14 +134,14 @@ def _if_alike(column: Ints64 | Ints32, group: Ints64, chosen: Bools, size: int) 
 
 
 def _first_of(row: Ints64, column: Ints32) -> Ints32:
-    """By mention what the first one with its row has."""
+    """For each mention, the entry of the first mention with the same row."""
     _, first, at = np.unique(row, return_index=True, return_inverse=True)
     found: Ints32 = column[first[at]]
     return found
 
 
 def _in_all(row: Ints64, chosen: Bools) -> Bools:
-    """Whether it is so of all with this row."""
+    """For each mention, whether all mentions with its row are chosen."""
     _, at = np.unique(row, return_inverse=True)
     size = int(at.max(initial=-1)) + 1
     every: Bools = np.bincount(at[chosen], minlength=size) == np.bincount(at, minlength=size)

@@ -1,10 +1,8 @@
-"""Stored runs whose rows are written by hand, so that a hand can compute their figures."""
+"""Stored runs whose rows are written by hand, so that their figures can be computed by hand."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,9 @@ from checkers.verdict import Anomaly, Validity, Verdict
 from harness.history.history import PARQUET, History
 from harness.history.op import Op, OpType
 from harness.run.plan import Plan
-from harness.store.results import FaultFigures, RunResults, to_json
+from harness.store.results import FaultFigures, RunResults
+from tests.pipeline.made_store import begun_run, write_results
 
-BEGAN = datetime(2026, 11, 16, 0, 15, tzinfo=UTC)
 KILL: FaultFigures = {
     "nemesis": "kill",
     "fault": "kill 1/n1",
@@ -30,7 +28,7 @@ SIMULATED = {
     "group": ("--nemesis", "churn,kill", "--seed", "8"),
     "txn": ("--nemesis", "kill", "--seed", "3"),
 }
-"""By workload, options of runs of `CLIENTS` clients in the simulator."""
+"""Options of simulated runs of `CLIENTS` clients, by workload."""
 
 
 class Rows:
@@ -48,10 +46,10 @@ class Rows:
     def send(
         self, process: int, begin_ms: float, end_ms: float, key: str, offset: int | None
     ) -> None:
-        """Refused if there is no offset."""
-        told = 7 if offset is None else [offset, (process + 1) << 32 | offset]
+        """A send that is acknowledged at this offset, or refused if there is none."""
+        value = 7 if offset is None else [offset, (process + 1) << 32 | offset]
         type_: OpType = "fail" if offset is None else "ok"
-        self.call(process, "send", begin_ms, end_ms, [["send", key, told]], type_)
+        self.call(process, "send", begin_ms, end_ms, [["send", key, value]], type_)
 
     def poll(
         self, process: int, begin_ms: float, end_ms: float, read: dict[str, Sequence[int]]
@@ -115,17 +113,10 @@ def stored(
     **plan: Any,
 ) -> Path:
     """Run `number` of the store, one every minute; `head` is the commit that was tested."""
-    told = Plan(seed=number, nemesis="kill", on="sim", concurrency=2, **plan)
-    began = BEGAN + timedelta(minutes=number)
-    directory = store / told.name / (began.strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z")
-    directory.mkdir(parents=True)
-    (directory / "plan.json").write_text(told.text())
-    (directory / "began.json").write_text(json.dumps({"wall": began.isoformat(), "stage_ns": 1}))
-    environment = {"git": {"head": head, "is_dirty": False}, "packages": {}}
-    (directory / "env.json").write_text(json.dumps(environment))
+    planned = Plan(seed=number, nemesis="kill", on="sim", concurrency=2, **plan)
+    directory = begun_run(store, number, planned, head=head)
     (directory / "report.html").write_text("<!doctype html><title>the report</title>")
-    results = _results(directory.name, told, validity, list(faults))
-    (directory / "results.json").write_text(json.dumps(to_json(results)))
+    write_results(directory, _results(directory.name, planned, validity, list(faults)))
     rows.history().write_parquet(directory / PARQUET)
     return directory
 

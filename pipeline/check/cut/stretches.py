@@ -1,7 +1,7 @@
-"""First step: a part of the elements, as stretches of records and as what they say of the part.
+"""First step: a batch of elements becomes rows of stretches, and rows that summarise the batch.
 
-Parts are the batches in which Spark hands over the elements; they need no order. A stretch is a few
-dozen records in one row, so what moves between tasks afterwards is a fraction of the history.
+A part is one batch of elements, as Spark passes them to Python, in any order. A stretch is a few
+dozen records in one row, so the shuffles of later steps move a fraction of the history.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Ints64
 from checkers.columns import OK
-from checkers.cuts import senders, strange
-from checkers.cuts.lanes import Cut, Entries
+from checkers.cuts import kept_whole, senders
+from checkers.cuts.lanes import Entries, PartEntries
 from checkers.cuts.mentions import NO_STAMP, Mentions
-from checkers.cuts.unsure import Unsure
+from checkers.cuts.unacknowledged import Unacknowledged
 from harness.history import kinds
 
 COLUMNS: Final = (
     *("row", "number", "kind", "key_id", "offset", "value", "boxed", "process", "call"),
     *("outcome", "timestamp"),
 )
-"""Of the elements; `boxed` is whether `text` is there."""
+"""Columns of the elements; `boxed` says whether there is a `text`."""
 
 RECORDS, END, SENT, VALUES, KEYS, BORDER = range(6)
-"""What a row is about: records side by side, or a single odd mention; an answer about the end of a
-log; values that the part sent; values to keep; keys whose records are kept; what an operation does
-that may go on in the next part."""
+"""Kinds of rows: a stretch of records, or a single unclear mention; an answer about the end of a
+log; an interval of values that the part sends; values to keep; keys whose records are all kept; an
+operation that may continue in the next part."""
 
 SCHEMA: Final = pa.schema(
     [
@@ -43,7 +43,7 @@ SCHEMA: Final = pa.schema(
         pa.field("row", pa.int64()),
         pa.field("number", pa.int64()),
         pa.field("call", pa.int64()),
-        pa.field("sort", pa.int8()),
+        pa.field("status", pa.int8()),
         pa.field("range", pa.int64()),
         pa.field("first", pa.int64()),
         pa.field("count", pa.int64()),
@@ -57,18 +57,19 @@ _NO_RANGE: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How a history is cut."""
+class CutSettings:
+    """How a history is cut into parts."""
 
     width: int = 1 << 16
-    """Offsets in a range: enough of them that tasks have as much to do as each other."""
+    """Offsets in a range, small enough that a hot log has many ranges and tasks are even."""
     stamps: bool = False
     """Whether timestamps are judged."""
     append_time: bool = False
+    """Whether brokers set the timestamps (LogAppendTime)."""
 
 
 def mentions_from(batch: pa.RecordBatch | pa.Table) -> Mentions:
-    """Of rows with COLUMNS."""
+    """Mentions of rows with COLUMNS."""
 
     def column(name: str, null: Any = None) -> npt.NDArray[Any]:
         values = batch[name]
@@ -94,23 +95,23 @@ def mentions_from(batch: pa.RecordBatch | pa.Table) -> Mentions:
     )
 
 
-def told_by_parts(
-    way: Way, unsure: Callable[[], Unsure]
+def stretches_of_parts(
+    settings: CutSettings, unacked: Callable[[], Unacknowledged]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """For mapInArrow: rows of SCHEMA, of each batch of elements."""
+    """For mapInArrow: from batches of elements to rows of SCHEMA."""
 
-    def told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                mentions = unsure().told(mentions_from(batch))
-                yield from _records(mentions, way)
-                yield _few(mentions, way)
+                mentions = unacked().applied_to(mentions_from(batch))
+                yield from _records(mentions, settings)
+                yield _summary(mentions, settings)
 
-    return told
+    return cut
 
 
 def entries_from(batch: pa.RecordBatch | pa.Table) -> Entries:
-    """Of rows about records."""
+    """Entries of rows of the kind RECORDS."""
     first = np.asarray(batch["first"])
     return Entries(
         process=np.asarray(batch["process"]),
@@ -122,7 +123,7 @@ def entries_from(batch: pa.RecordBatch | pa.Table) -> Entries:
         last=first + np.asarray(batch["count"]) - 1,
         first_value=np.asarray(batch["first_value"]),
         last_value=np.asarray(batch["last_value"]),
-        sort=np.asarray(batch["sort"]),
+        status=np.asarray(batch["status"]),
     )
 
 
@@ -131,7 +132,7 @@ def ints_of(packed: bytes) -> Ints64:
 
 
 def numbers_of(column: pa.Array | pa.ChunkedArray) -> Ints64:
-    """All numbers of all rows, side by side."""
+    """All numbers of all rows, row by row."""
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     return np.concatenate([np.empty(0, np.int64), *map(_unpacked, chunks)])
 
@@ -144,51 +145,51 @@ def _unpacked(chunk: pa.Array) -> Ints64:
     return np.frombuffer(data, np.int64)[ends[0] // 8 : ends[-1] // 8]
 
 
-def _records(mentions: Mentions, way: Way) -> Iterator[pa.RecordBatch]:
-    cut = Cut.of(mentions, way.width)
-    entries, placed, odd = cut.entries, cut.placed, cut.odd
+def _records(mentions: Mentions, settings: CutSettings) -> Iterator[pa.RecordBatch]:
+    part = PartEntries.of(mentions, settings.width)
+    entries, located, unclear = part.entries, part.located, part.unclear
     size = entries.row.size
     if not size:
         return
     count = entries.last - entries.first + 1
-    call = np.concatenate((placed.call[cut.stretches.first], odd.call))
-    stamps = np.concatenate((placed.stamp, odd.stamp))
+    call = np.concatenate((located.call[part.stretches.first], unclear.call))
+    stamps = np.concatenate((located.stamp, unclear.stamp))
     yield pa.RecordBatch.from_arrays(
         [
             pa.array(np.full(size, RECORDS, np.int8)),
             *map(pa.array, (entries.process, entries.key, entries.role, entries.row)),
-            *map(pa.array, (entries.number, call, entries.sort)),
-            pa.array(np.where(entries.first >= 0, entries.first // way.width, _NO_RANGE)),
+            *map(pa.array, (entries.number, call, entries.status)),
+            pa.array(np.where(entries.first >= 0, entries.first // settings.width, _NO_RANGE)),
             *map(pa.array, (entries.first, count, entries.first_value, entries.last_value)),
-            _packed(cut.values, count),
-            _packed(stamps, count) if way.stamps else pa.nulls(size, pa.binary()),
+            _packed(part.values, count),
+            _packed(stamps, count) if settings.stamps else pa.nulls(size, pa.binary()),
         ],
         schema=SCHEMA,
     )
 
 
 def _packed(numbers: Ints64, count: Ints64) -> pa.Array:
-    """For each row its `count` numbers, side by side."""
+    """A binary column; each row has as many of the numbers as `count` says."""
     offsets = np.concatenate(([0], np.cumsum(count))).astype(np.int32) * np.int32(8)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(numbers))]
     return pa.Array.from_buffers(pa.binary(), count.size, buffers)
 
 
-def _few(mentions: Mentions, way: Way) -> pa.RecordBatch:
-    """The rows of which a part has few."""
-    odd = np.unique(mentions.value[mentions.is_odd & mentions.is_int])
-    found = strange.summarise(mentions)
+def _summary(mentions: Mentions, settings: CutSettings) -> pa.RecordBatch:
+    """The rows of all kinds but RECORDS, which are few."""
+    unclear = np.unique(mentions.value[mentions.is_unclear & mentions.is_int])
+    found = kept_whole.summarise(mentions)
     rows = [
-        *_ends(mentions, way),
+        *_ends(mentions, settings),
         *_sent(mentions),
-        {"what": VALUES, "values": np.union1d(odd, found.values).tobytes()},
+        {"what": VALUES, "values": np.union1d(unclear, found.values).tobytes()},
         {"what": KEYS, "values": found.keys.tobytes()},
         *({"what": BORDER, "row": row, "role": mask} for row, mask in found.border.items()),
     ]
     return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
 
 
-def _ends(mentions: Mentions, way: Way) -> Iterator[dict[str, Any]]:
+def _ends(mentions: Mentions, settings: CutSettings) -> Iterator[dict[str, Any]]:
     chosen = (mentions.kind == kinds.HIGH) & (mentions.outcome == OK) & (mentions.offset > 0)
     for at in np.flatnonzero(chosen).tolist():
         last = int(mentions.offset[at]) - 1
@@ -196,7 +197,7 @@ def _ends(mentions: Mentions, way: Way) -> Iterator[dict[str, Any]]:
             "what": END,
             "key": int(mentions.key[at]),
             "row": int(mentions.row[at]),
-            "range": last // way.width,
+            "range": last // settings.width,
             "first": last,
         }
 
