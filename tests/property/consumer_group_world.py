@@ -85,10 +85,12 @@ class World:
         ids = {client.member_id for client in clients}
         if state.members.keys() != ids or self.desk.group.state_name != "Stable":
             return False
+        # A member whose expression matches no topic joins without a new assignment, and has none.
+        targets = {client.member_id: state.target_of(client.member_id) for client in clients}
         return not state.subscriptions.unresolved and all(
             client.epoch == state.epoch
             and by_topic(client.owned)
-            == {topic: sorted(them) for topic, them in state.targets[client.member_id].items()}
+            == {topic: sorted(them) for topic, them in targets[client.member_id].items()}
             for client in clients
         )
 
