@@ -28,7 +28,7 @@ def keyed_history(dice: Random, model: str, *, bad: float = 0.5, most: int = 6) 
 
 
 def object_of(rows: list[Op]) -> dict[int, Any]:
-    """By process, the `key` of its only operation."""
+    """By process, the `key` of its only operation; the end comes last."""
     return {row.process: row.extra["key"] for row in rows if row.extra and "key" in row.extra}
 
 
@@ -41,14 +41,18 @@ def _rows(dice: Random, model: str, *, bad: bool) -> list[Op]:
 
 
 def _named(dice: Random, rows: list[Op], key: Any, first_process: int) -> list[Op]:
-    """One half of an operation may name the object, or both may."""
+    """Either half of an operation may name the object, or both. The end is right if the halves
+    differ. Some operations of unknown outcome do not end at all."""
     named: list[Op] = []
     speakers: dict[int, str] = {}
     for row in rows:
+        if row.type == "info" and dice.random() < 0.3:
+            continue
         speaker = speakers.setdefault(row.process, dice.choice(("invoke", "end", "both")))
         is_silent = speaker != "both" and (speaker == "invoke") != (row.type == "invoke")
-        extra = {"note": row.index} if dice.random() < 0.3 else {}
+        extra: dict[str, Any] = {"note": row.index} if dice.random() < 0.3 else {}
         if key is not None and not is_silent:
-            extra["key"] = key
+            is_wrong = speaker == "both" and row.type == "invoke" and dice.random() < 0.2
+            extra["key"] = dice.choice(KEYS[1:]) if is_wrong else key
         named.append(replace(row, process=row.process + first_process, extra=extra or None))
     return named

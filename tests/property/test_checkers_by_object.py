@@ -99,12 +99,14 @@ def test_a_model_that_breaks_says_so_of_the_first_operation_that_breaks_it(seed:
     assert judged_in_parts(dice, rows, "cas-register", Question()) == whole
 
 
-def test_no_object_is_searched_again_after_a_refutation() -> None:
+def test_an_object_is_searched_again_only_while_every_answer_is_open() -> None:
     dice = Random(3)
     rounds = set()
     for _ in range(200):
         rows = keyed_history(dice, "register", bad=0.3)
         summary = summary_of_parts(dice, rows, "register", Question())
+        answered = summary.tries.first[summary.tries.answer > 0].tolist()
+        assert len(set(answered)) == len(answered)
         if summary.refuted is not None:
             rounds.add(summary.until.round)
             assert summary.tries.round.max() == summary.until.round
