@@ -69,7 +69,7 @@ def _searched(told: DataFrame, model: str, question: Question) -> Summary:
             row[objects.TASK]: pickle.loads(bytes(row["summary"]))  # noqa: S301 - our own tasks
             for row in left.groupBy(objects.TASK)
             .applyInArrow(task, from_arrow_schema(_SUMMARY))
-            .toLocalIterator()
+            .collect()
         }
         summary = reduce(merge, found.values(), summary)
         only = summary.open_objects

@@ -69,12 +69,12 @@ def rows_by_object(operations: DataFrame, elements: DataFrame, names: Iterable[s
 
 
 def with_tasks(rows: DataFrame, most: int) -> DataFrame:
-    """With the column `task`: objects of more than `most` rows have a task of their own, others
-    share tasks of about half as many rows."""
+    """With the column `task`. Tasks are expected to have half of `most` rows; objects that would
+    make this uneven, of more than a quarter of `most`, have a task of their own."""
     from pyspark.sql import functions as F  # noqa: N812
 
     spark = rows.sparkSession
-    is_large = F.col("count") > most
+    is_large = F.col("count") > most // 4
     sizes = rows.groupBy(OBJECT).count()
     sizes = sizes.agg(F.sum("count"), F.collect_list(F.when(is_large, F.col(OBJECT))))
     total, large = sizes.collect()[0]
