@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import reduce
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
+from checkers.arrays import Bools, Ints64
 from checkers.linear.calls import canonical
 from harness.history import kinds
 from harness.history.errors import HistoryError
 from harness.history.json_text import decode
 from pipeline.check.histories import ELEMENT_COLUMNS, OPERATION_COLUMNS
+from pipeline.schema import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,49 +25,44 @@ OBJECT, TASK = "object", "task"
 PARTNER: Final = "partner"
 _NO_KEY: Final = ""
 """The object of operations without a key. No JSON text is empty."""
-_NAMES, _BEGUN = "names", "begun"
-"""A part of its own for the rows that name an object, and the row that begins an operation."""
-_NAMED: Final = pa.schema(
-    [pa.field("row", pa.int32()), pa.field(_BEGUN, pa.int32()), pa.field(OBJECT, pa.string())]
+_BEGUN: Final = "begun"
+"""The row that begins an operation, or its only row."""
+_BLOCK: Final = 1 << 16
+_FIELDS = [
+    *(TABLES[OPERATIONS].schema.field(name) for name in (*OPERATION_COLUMNS, PARTNER)),
+    # Both tables have a column `row`.
+    *(TABLES[ELEMENTS].schema.field(name) for name in ELEMENT_COLUMNS if name != "row"),
+]
+_SCHEMA: Final = pa.schema(
+    [
+        *(field.with_nullable(True) for field in _FIELDS),
+        pa.field(PART, pa.string()),
+        pa.field(OBJECT, pa.string()),
+    ]
 )
 
 
-def rows_by_object(operations: DataFrame, elements: DataFrame, names: Iterable[str]) -> DataFrame:
+def rows_by_object(operations: DataFrame, elements: DataFrame, names: Sequence[str]) -> DataFrame:
     """Operations with these names, both halves, and their elements, with the column `object`.
 
     Both tables are in one schema, and `part` says which one a row is of. All rows about an
-    operation come together once: joins would broadcast tables that are small on disk only because
-    they are compressed well.
+    operation come together in blocks of rows that begin operations. Joins would broadcast tables
+    that are small on disk only because they are compressed well.
     """
-    from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    begun = F.when(F.col("type") != "invoke", F.col(PARTNER))
     halves = operations.where(F.col("process") >= 0).select(*OPERATION_COLUMNS, PARTNER)
-    halves = halves.withColumn(_BEGUN, F.coalesce(begun, "row"))
-    told = elements.withColumn(_BEGUN, F.when(F.col("call") >= 0, F.col("call")))
-    told = told.withColumn(_BEGUN, F.coalesce(_BEGUN, "row"))
-    extras = told.where(F.col("kind") == kinds.EXTRA).select("row", _BEGUN, "text")
-    parts = {
-        OPERATIONS: halves,
-        ELEMENTS: told.select(*ELEMENT_COLUMNS, _BEGUN),
-        _NAMES: extras.mapInArrow(_named, from_arrow_schema(_NAMED)),
-    }
-    frames = [frame.withColumn(PART, F.lit(name)) for name, frame in parts.items()]
-    together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
-    # The name and the outcome of an operation are those of the row that ends it. If its halves name
-    # different objects, the end is right.
-    is_end = (F.col("type") != "invoke") | F.col(PARTNER).isNull()
-    is_ours = (F.col(PART) == OPERATIONS) & is_end & F.col("f").isin(*names)
-    of_operation = Window.partitionBy(_BEGUN)
-    named = F.max_by(OBJECT, F.when(F.col(PART) == _NAMES, F.col("row"))).over(of_operation)
-    return (
-        together.withColumn("is_ours", F.max(is_ours).over(of_operation))
-        .withColumn(OBJECT, F.coalesce(named, F.lit(_NO_KEY)))
-        .where(F.col("is_ours") & (F.col(PART) != _NAMES))
-        .drop("is_ours", _BEGUN)
+    is_begun = (F.col("type") == "invoke") | F.col(PARTNER).isNull()
+    halves = halves.withColumn(_BEGUN, F.when(is_begun, F.col("row")).otherwise(F.col(PARTNER)))
+    call = F.when(F.col("call") >= 0, F.col("call")).otherwise(F.col("row"))
+    told = elements.select(*ELEMENT_COLUMNS, call.alias(_BEGUN))
+    together = halves.withColumn(PART, F.lit(OPERATIONS)).unionByName(
+        told.withColumn(PART, F.lit(ELEMENTS)), allowMissingColumns=True
     )
+    block = F.col(_BEGUN).cast("long").bitwiseAND(F.lit(~(_BLOCK - 1)))
+    blocks = together.select(*_SCHEMA.names[:-1], _BEGUN).groupBy(block.alias("block"))
+    return blocks.applyInArrow(_of_block(names), from_arrow_schema(_SCHEMA))
 
 
 def with_tasks(rows: DataFrame, most: int) -> DataFrame:
@@ -88,19 +85,49 @@ def with_tasks(rows: DataFrame, most: int) -> DataFrame:
     return joined.withColumn(TASK, F.coalesce("own", shared)).drop("own")
 
 
-def _named(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For mapInArrow: rows that name an object."""
-    for batch in batches:
-        # Operations on one object mostly have the same text.
-        texts = batch.column("text").dictionary_encode()
-        names = pa.array([_object_of(text) for text in texts.dictionary.to_pylist()], pa.string())
-        objects = names.take(texts.indices)
-        columns = [batch.column("row"), batch.column(_BEGUN), objects]
-        named = pa.RecordBatch.from_arrays(columns, schema=_NAMED)
-        yield named.filter(pc.is_valid(objects))
+def _of_block(names: Sequence[str]) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
+    """For applyInArrow, of the rows of a block; operations with other names are left out."""
+
+    def of_block(block: tuple[pa.Scalar, ...], group: pa.Table) -> pa.Table:
+        begun = group[_BEGUN].to_numpy() - block[0].as_py()
+        is_operation = np.asarray(pc.equal(group[PART], OPERATIONS))
+        # The name and the outcome of an operation are those of the row that ends it.
+        is_end = pc.or_(pc.not_equal(group["type"], "invoke"), pc.is_null(group[PARTNER]))
+        is_named = pc.is_in(group["f"], pa.array(names))
+        is_ours = np.zeros(_BLOCK, np.bool_)
+        is_ours[begun[is_operation & _true(is_end) & _true(is_named)]] = True
+        objects = _objects(group, begun)
+        mine = np.flatnonzero(is_ours[begun])
+        named = group.take(mine).append_column(OBJECT, objects.take(pa.array(begun[mine])))
+        return named.select(_SCHEMA.names)
+
+    return of_block
+
+
+def _objects(group: pa.Table, begun: Ints64) -> pa.Array:
+    """By the rows of a block that begin operations. If the halves of an operation name different
+    objects, the end is right."""
+    extras = np.flatnonzero(_true(pc.equal(group["kind"], kinds.EXTRA)))
+    extras = extras[np.argsort(group["row"].to_numpy()[extras], kind="stable")]
+    # Operations on one object mostly have the same text.
+    texts = group["text"].combine_chunks().take(pa.array(extras)).dictionary_encode()
+    names = [_object_of(text) for text in texts.dictionary.to_pylist()]
+    is_name = np.array([name is not None for name in names], np.bool_)
+    codes = texts.indices.to_numpy()
+    speaks = is_name[codes]
+    number = np.full(_BLOCK, len(names))
+    # Of several rows the last one stays.
+    number[begun[extras[speaks]]] = codes[speaks]
+    return pa.array([*names, _NO_KEY], pa.string()).take(pa.array(number))
+
+
+def _true(column: pa.ChunkedArray) -> Bools:
+    """Null is false."""
+    return np.asarray(pc.fill_null(column, False))
 
 
 def _object_of(text: str) -> str | None:
+    """As `calls` has it, but as a text."""
     try:
         extra: Any = decode(text)
     except HistoryError:
