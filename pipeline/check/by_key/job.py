@@ -86,14 +86,15 @@ def _summarise(
     """For applyInArrow, of the rows of one task."""
 
     def summarised(task: tuple[pa.Scalar, ...], group: pa.Table) -> pa.Table:
-        columns = _columns_of(group)
+        columns = columns_of(group)
         found = summarise(columns, model, question, round_=round_, only=only)
         return pa.table([[task[0].as_py()], [pickle.dumps(found)]], schema=_SUMMARY)
 
     return summarised
 
 
-def _columns_of(group: pa.Table) -> Columns:
+def columns_of(group: pa.Table) -> Columns:
+    """Of rows in the schema of objects.py."""
     part = group[objects.PART]
 
     def of(name: str) -> pa.Table:

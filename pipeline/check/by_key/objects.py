@@ -25,15 +25,15 @@ OBJECT, TASK = "object", "task"
 PARTNER: Final = "partner"
 _NO_KEY: Final = ""
 """The object of operations without a key. No JSON text is empty."""
-_BEGUN: Final = "begun"
+BEGUN: Final = "begun"
 """The row that begins an operation, or its only row."""
-_BLOCK: Final = 1 << 16
+BLOCK: Final = 1 << 16
 _FIELDS = [
     *(TABLES[OPERATIONS].schema.field(name) for name in (*OPERATION_COLUMNS, PARTNER)),
     # Both tables have a column `row`.
     *(TABLES[ELEMENTS].schema.field(name) for name in ELEMENT_COLUMNS if name != "row"),
 ]
-_SCHEMA: Final = pa.schema(
+SCHEMA: Final = pa.schema(
     [
         *(field.with_nullable(True) for field in _FIELDS),
         pa.field(PART, pa.string()),
@@ -54,15 +54,15 @@ def rows_by_object(operations: DataFrame, elements: DataFrame, names: Sequence[s
 
     halves = operations.where(F.col("process") >= 0).select(*OPERATION_COLUMNS, PARTNER)
     is_begun = (F.col("type") == "invoke") | F.col(PARTNER).isNull()
-    halves = halves.withColumn(_BEGUN, F.when(is_begun, F.col("row")).otherwise(F.col(PARTNER)))
+    halves = halves.withColumn(BEGUN, F.when(is_begun, F.col("row")).otherwise(F.col(PARTNER)))
     call = F.when(F.col("call") >= 0, F.col("call")).otherwise(F.col("row"))
-    told = elements.select(*ELEMENT_COLUMNS, call.alias(_BEGUN))
+    told = elements.select(*ELEMENT_COLUMNS, call.alias(BEGUN))
     together = halves.withColumn(PART, F.lit(OPERATIONS)).unionByName(
         told.withColumn(PART, F.lit(ELEMENTS)), allowMissingColumns=True
     )
-    block = F.col(_BEGUN).cast("long").bitwiseAND(F.lit(~(_BLOCK - 1)))
-    blocks = together.select(*_SCHEMA.names[:-1], _BEGUN).groupBy(block.alias("block"))
-    return blocks.applyInArrow(_of_block(names), from_arrow_schema(_SCHEMA))
+    block = F.col(BEGUN).cast("long").bitwiseAND(F.lit(~(BLOCK - 1)))
+    blocks = together.select(*SCHEMA.names[:-1], BEGUN).groupBy(block.alias("block"))
+    return blocks.applyInArrow(objects_of_block(names), from_arrow_schema(SCHEMA))
 
 
 def with_tasks(rows: DataFrame, most: int) -> DataFrame:
@@ -85,21 +85,22 @@ def with_tasks(rows: DataFrame, most: int) -> DataFrame:
     return joined.withColumn(TASK, F.coalesce("own", shared)).drop("own")
 
 
-def _of_block(names: Sequence[str]) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
-    """For applyInArrow, of the rows of a block; operations with other names are left out."""
+def objects_of_block(names: Sequence[str]) -> Callable[[tuple[pa.Scalar, ...], pa.Table], pa.Table]:
+    """For applyInArrow, of the operations that begin in a block, whose key is its first row.
+    Operations with other names are left out."""
 
     def of_block(block: tuple[pa.Scalar, ...], group: pa.Table) -> pa.Table:
-        begun = group[_BEGUN].to_numpy() - block[0].as_py()
+        begun = group[BEGUN].to_numpy() - block[0].as_py()
         is_operation = np.asarray(pc.equal(group[PART], OPERATIONS))
         # The name and the outcome of an operation are those of the row that ends it.
         is_end = pc.or_(pc.not_equal(group["type"], "invoke"), pc.is_null(group[PARTNER]))
         is_named = pc.is_in(group["f"], pa.array(names))
-        is_ours = np.zeros(_BLOCK, np.bool_)
+        is_ours = np.zeros(BLOCK, np.bool_)
         is_ours[begun[is_operation & _true(is_end) & _true(is_named)]] = True
         objects = _objects(group, begun)
         mine = np.flatnonzero(is_ours[begun])
         named = group.take(mine).append_column(OBJECT, objects.take(pa.array(begun[mine])))
-        return named.select(_SCHEMA.names)
+        return named.select(SCHEMA.names)
 
     return of_block
 
@@ -107,7 +108,8 @@ def _of_block(names: Sequence[str]) -> Callable[[tuple[pa.Scalar, ...], pa.Table
 def _objects(group: pa.Table, begun: Ints64) -> pa.Array:
     """By the rows of a block that begin operations. If the halves of an operation name different
     objects, the end is right."""
-    extras = np.flatnonzero(_true(pc.equal(group["kind"], kinds.EXTRA)))
+    is_extra = pc.and_(pc.equal(group["kind"], kinds.EXTRA), pc.is_valid(group["text"]))
+    extras = np.flatnonzero(_true(is_extra))
     extras = extras[np.argsort(group["row"].to_numpy()[extras], kind="stable")]
     # Operations on one object mostly have the same text.
     texts = group["text"].combine_chunks().take(pa.array(extras)).dictionary_encode()
@@ -115,7 +117,7 @@ def _objects(group: pa.Table, begun: Ints64) -> pa.Array:
     is_name = np.array([name is not None for name in names], np.bool_)
     codes = texts.indices.to_numpy()
     speaks = is_name[codes]
-    number = np.full(_BLOCK, len(names))
+    number = np.full(BLOCK, len(names))
     # Of several rows the last one stays.
     number[begun[extras[speaks]]] = codes[speaks]
     return pa.array([*names, _NO_KEY], pa.string()).take(pa.array(number))
