@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from functools import reduce
 from random import Random
@@ -53,10 +54,11 @@ def by_object(history: History, model: str) -> list[pa.Table]:
 
 
 def with_few_processes(dice: Random, rows: list[Op]) -> list[Op]:
-    """Processes invoke again before an operation has ended, so that some ends belong to others."""
+    """Processes invoke again before an operation has ended, so that some ends belong to others.
+    Halves of different names are an operation with the name of its end."""
     given = {row.process: dice.randrange(4) for row in rows}
     return [
-        Op(row.index, row.time_ns, given[row.process], row.type, row.f, row.value, extra=row.extra)
+        replace(row, process=given[row.process], f="other" if dice.random() < 0.1 else row.f)
         for row in rows
     ]
 
@@ -90,3 +92,26 @@ def test_a_block_knows_its_rows_by_the_first_one() -> None:
     assert len(found) == len(rows)
     assert moved[OBJECT] == found[OBJECT]
     assert columns_of(moved).partner.tolist() == columns_of(found).partner.tolist()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ('{"key": {"a": 1, "b": 2}}', '{"key":{"b":2,"a":1}}', True),
+        ('{"key": 1}', '{"key": "1"}', False),
+        ('{"key": 1}', '{"key": 1.0}', False),
+        ('{"key": null}', '{"note": 1}', False),
+        ('{"key": ""}', '{"note": 1}', False),
+        ('{"note": 2}', "no JSON", True),
+        ('{"note": 2}', "5", True),
+    ],
+)
+def test_keys_that_are_the_same_in_json_are_one_object(one: str, other: str, is_same: bool) -> None:
+    rows = [Op(at, at, at, "ok", "write", 1, extra={"key": at}) for at in range(2)]
+    group = told(History.of(rows))
+    texts = iter((one, other))
+    named = [next(texts) if text else None for text in group["text"].to_pylist()]
+    place = group.column_names.index("text")
+    group = group.set_column(place, "text", pa.array(named, pa.string()))
+    found = objects_of_block(KEYED["register"].names)((pa.scalar(0, pa.int64()),), group)
+    assert (len(found[OBJECT].unique()) == 1) == is_same
