@@ -35,7 +35,7 @@ from bench.checker_histories import kept, list_history, log_history, register_hi
 from checkers import kernels
 from checkers.columns import Columns
 from checkers.linear.calls import calls
-from checkers.linear.models import _register_steps
+from checkers.linear.keyed import register_steps
 from checkers.linear.registers import Codes
 from checkers.linear.search import Search
 from checkers.models import Question, judge
@@ -156,7 +156,7 @@ def search_register() -> None:
     question = Question(failed_cas="asserts", null_read="asserts")
     codes = Codes()
     initial = codes.of(None)
-    steps = _register_steps(calls(Columns(history), "read", "write", "cas"), question, codes)[None]
+    steps = register_steps(calls(Columns(history), "read", "write", "cas"), question, codes)[None]
     search = Search(steps, initial)
     search.run(question.budget)
     best = min(timed(lambda: search.run(question.budget))[0].wall for _ in range(5))

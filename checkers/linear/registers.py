@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from checkers.linear.calls import canonical
-from checkers.linear.search import Outcome, Search, Step, searched
+from checkers.linear.search import Outcome, Search, Searchable, Step, searched
 from checkers.linear.zones import unique_writes, zones
 
 
@@ -21,18 +21,24 @@ class Codes:
         return self._codes.setdefault(canonical(value), len(self._codes))
 
 
-def searched_registers(
-    steps: Mapping[Hashable, Sequence[Step]], initial: int, budget: int
-) -> dict[Hashable, Outcome]:
+def register_searches(
+    steps: Mapping[Hashable, Sequence[Step]], initial: int
+) -> dict[Hashable, Searchable]:
     """By register. Where every value is written once, zones decide without a search."""
-    objects: dict[Hashable, Any] = {
+    return {
         key: Decided(partial(zones, mine, initial))
         if unique_writes(mine, initial)
         else Search(mine, initial)
         for key, mine in steps.items()
         if mine
     }
-    return searched(objects, budget)
+
+
+def searched_registers(
+    steps: Mapping[Hashable, Sequence[Step]], initial: int, budget: int
+) -> dict[Hashable, Outcome]:
+    """The outcome of each register that was searched."""
+    return searched(register_searches(steps, initial), budget)
 
 
 class Decided:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -40,6 +40,14 @@ class Outcome:
     """Whether no fewer would do."""
 
 
+class Searchable(Protocol):
+    """An object that can be searched."""
+
+    def run(self, budget: int, /) -> Outcome:
+        """`budget`: configurations that may be visited."""
+        ...
+
+
 class Search:
     """One object's operations, ready to be searched with any budget."""
 
@@ -70,20 +78,27 @@ class Search:
         return Outcome({1: True, 0: False}.get(int(verdict)), int(visited), last)
 
 
-def searched(objects: Mapping[Hashable, Any], budget: int) -> dict[Hashable, Outcome]:
-    """All objects in turn, with growing budgets, until one is refuted: an easy refutation need not
-    wait for a hard proof. Objects have a `run` that takes a budget."""
-    outcomes: dict[Hashable, Outcome] = {}
+def shares(budget: int) -> Iterator[int]:
+    """The growing budgets of the rounds in which objects are searched."""
     share = min(_FIRST_BUDGET, budget)
+    yield share
+    while share < budget:
+        share = min(share * _GROWTH, budget)
+        yield share
+
+
+def searched(objects: Mapping[Hashable, Searchable], budget: int) -> dict[Hashable, Outcome]:
+    """All objects in turn, with growing budgets, until one is refuted: an easy refutation need not
+    wait for a hard proof."""
+    outcomes: dict[Hashable, Outcome] = {}
     left = dict(objects)
-    while left:
+    for share in shares(budget):
         for name in list(left):
             outcomes[name] = left[name].run(share)
             if outcomes[name].linearizable is not None:
                 del left[name]
             if outcomes[name].linearizable is False:
                 return outcomes
-        if share >= budget:
+        if not left:
             break
-        share = min(share * _GROWTH, budget)
     return outcomes

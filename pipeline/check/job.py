@@ -2,22 +2,25 @@
 
 A run that one task can hold is judged whole, in one task: its rows come together by `run`, whatever
 files they are in. Many small runs are many groups of one job. A longer one is judged in parts
-(pipeline/check/cut), or whole if it has something that parts cannot decide.
+(pipeline/check/cut for logs, pipeline/check/by_key for keyed objects), or whole if it has something
+that parts cannot decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
+from checkers.linear.keyed import KEYED
 from checkers.verdict import Validity, Verdict
 from harness.errors import EnvironmentFailure
 from harness.history.errors import HistoryError
 from pipeline.check import rows
+from pipeline.check.by_key.job import judged_by_key
 from pipeline.check.cut.job import CutHistory, Uncut
 from pipeline.check.cut.judge import judged_smaller
 from pipeline.check.cut.stretches import CutSettings as Way
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 WHOLE_MAX: Final = 1_000_000
 """Elements of a run that is judged whole: a task then takes seconds, and less than a gigabyte."""
+_LOGS: Final = "kafka"
+"""The model of runs with a plan."""
 _OPERATIONS, _ELEMENTS, _ASKED = "operations", "elements", "asked"
 _ASKED_COLUMNS: Final = ("model", "plan", "results", "torn", "set_aside")
 
@@ -62,17 +67,18 @@ def judge_runs(
     if runs is not None:
         chosen = chosen.where(F.col("run").isin(list(runs)))
     checked = Checked()
-    is_long = (F.col("elements") > whole_max) & (F.col("plan").isNotNull() | (
-        F.coalesce(F.col("model"), F.lit("kafka")).isin("kafka")
-    ))  # fmt: skip
+    model = F.when(F.col("plan").isNull(), F.col("model"))
+    is_long = (F.col("elements") > whole_max) & F.coalesce(model, F.lit(_LOGS)).isin(*_IN_PARTS)
     cuts: list[CutHistory] = []
     parts: list[DataFrame] = []
     whole = chosen.where(~is_long)
     for row in chosen.where(is_long).toLocalIterator():
         asked = Asked.of_row(row.asDict())
         say(f"judging {asked.run} in parts")
-        history, judged = _judged_in_parts(lake, asked, width)
-        cuts.append(history)
+        in_parts = _IN_PARTS[_LOGS if asked.plan is not None else asked.model or _LOGS]
+        history, judged = in_parts(lake, asked, _Limits(whole_max, width))
+        if history is not None:
+            cuts.append(history)
         if isinstance(judged, Uncut):
             checked.uncut[asked.run] = judged.why
             whole = whole.unionByName(chosen.where(F.col("run") == asked.run))
@@ -103,11 +109,21 @@ def judged_whole(lake: Lake, chosen: DataFrame) -> DataFrame:
     return whole.groupBy("run").applyInArrow(judge_group, from_arrow_schema(rows.SCHEMA))
 
 
-def _judged_in_parts(lake: Lake, asked: Asked, width: int) -> tuple[CutHistory, DataFrame | Uncut]:
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    whole_max: int
+    width: int
+
+
+_Judged = tuple[CutHistory | None, "DataFrame | Uncut"]
+"""What has to be forgotten in the end, and the judgement."""
+
+
+def _log_in_parts(lake: Lake, asked: Asked, limits: _Limits) -> _Judged:
     from pyspark.sql import functions as F  # noqa: N812
 
     stamp = contract_asked(asked).timestamp_type
-    way = Way(width, stamps=stamp is not None, append_time=stamp == "LogAppendTime")
+    way = Way(limits.width, stamps=stamp is not None, append_time=stamp == "LogAppendTime")
     operations = lake.table("operations").where(F.col("run") == asked.run)
     elements = lake.table("elements").where(F.col("run") == asked.run)
     with batches_of_any_size(lake.spark):
@@ -123,6 +139,17 @@ def _judged_in_parts(lake: Lake, asked: Asked, width: int) -> tuple[CutHistory, 
     if isinstance(again, Uncut):
         return history, again
     return history, judged_smaller(again, asked, operations, is_final=True)[0]
+
+
+def _by_key(lake: Lake, asked: Asked, limits: _Limits) -> _Judged:
+    return None, judged_by_key(lake, asked, limits.whole_max)
+
+
+_IN_PARTS: Final[Mapping[str, Callable[[Lake, Asked, _Limits], _Judged]]] = {
+    _LOGS: _log_in_parts,
+    **dict.fromkeys(KEYED, _by_key),
+}
+"""By model, how a long history is judged in parts. Long histories of others are judged whole."""
 
 
 def judge_group(key: tuple[pa.Scalar, ...], group: pa.Table) -> pa.Table:

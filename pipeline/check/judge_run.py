@@ -52,23 +52,27 @@ class JudgedRun:
 
 def judge_run(asked: Asked, history: History, part_of: PartOf | None = None) -> JudgedRun:
     """`part_of`: the larger history, if this is what is left of it."""
-    judged = _judge(asked, history, part_of)
+    if asked.plan is None:
+        question = Question(gone=None if part_of is None else part_of.gone)
+        return of_model(asked, judge_by_model(history, asked.model or "kafka", question))
+    plan = Plan.of_json(asked.plan, Path(asked.run) / "plan.json")
+    left = left_by_run(None if asked.results is None else from_json(json.loads(asked.results)))
+    return _as_read(asked, _judged(history, plan, left, part_of))
+
+
+def of_model(asked: Asked, verdict: Verdict) -> JudgedRun:
+    """The judgement of a history without a plan, on which its model gave this verdict."""
+    verdict = of_torn(verdict) if asked.is_torn else verdict
+    return _as_read(asked, JudgedRun(verdict.validity, (verdict,)))
+
+
+def _as_read(asked: Asked, judged: JudgedRun) -> JudgedRun:
+    """The same of a history of which some rows could not be read."""
     if not asked.set_aside:
         return judged
     why = f"{asked.set_aside:,} rows of the history could not be read and were set aside"
     verdicts = (*judged.verdicts, Verdict(checker="history", validity=Validity.UNKNOWN, why=why))
     return JudgedRun(validity_of(verdicts, judged.doubts), verdicts, judged.doubts)
-
-
-def _judge(asked: Asked, history: History, part_of: PartOf | None) -> JudgedRun:
-    if asked.plan is None:
-        question = Question(gone=None if part_of is None else part_of.gone)
-        verdict = judge_by_model(history, asked.model or "kafka", question)
-        verdict = of_torn(verdict) if asked.is_torn else verdict
-        return JudgedRun(verdict.validity, (verdict,))
-    plan = Plan.of_json(asked.plan, Path(asked.run) / "plan.json")
-    left = left_by_run(None if asked.results is None else from_json(json.loads(asked.results)))
-    return _judged(history, plan, left, part_of)
 
 
 def contract_asked(asked: Asked) -> Contract:

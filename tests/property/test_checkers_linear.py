@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checkers.linear import zones as zone_rules
 from checkers.linear.calls import calls
-from checkers.linear.models import _register_steps
+from checkers.linear.keyed import register_steps
 from checkers.linear.registers import Codes
 from checkers.models import Question, judge
 from checkers.verdict import Validity
@@ -34,7 +34,7 @@ def zone_difference(dice: Random) -> tuple[bool, bool] | None:
     initial = codes.of(None)
     columns = LightHistory(rows).columns
     found = calls(columns, "read", "write", "cas")
-    steps = _register_steps(found, Question(), codes).get(None, [])
+    steps = register_steps(found, Question(), codes).get(None, [])
     made = [step.b if step.kind == 2 else step.a for step in steps if step.kind]
     if len(set(made)) != len(made):
         return None
