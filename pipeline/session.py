@@ -7,6 +7,7 @@ itself allows no more.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from harness.errors import EnvironmentFailure
 from pipeline.java import java_home
@@ -136,37 +137,61 @@ def _started(settings: SparkSettings, scratch: Path) -> SparkSession:
     for name, value in _properties(settings, scratch).items():
         builder = builder.config(name, value)
     log = settings.log or scratch / "spark.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with _errors_to(log):
+    with _output_to(log) as begin:
         try:
             return builder.getOrCreate()
         except Exception as error:
+            printed = log.read_bytes()[begin:].decode(errors="replace")
+            why = why_not_started(str(error), printed)
             kept = Path(tempfile.gettempdir()) / "log-trial-spark.log"
             if settings.log is None:
                 shutil.copyfile(log, kept)
                 log = kept
             raise EnvironmentFailure(
-                f"Spark did not start on {settings.master} ({_first_line(error)}); what it printed "
-                f"is in {log}"
+                f"Spark did not start on {settings.master} ({why}); what it printed is in {log}"
             ) from error
 
 
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+_IN_LOG: Final = (
+    re.compile(r"Application has been killed\. Reason: (.+)"),
+    re.compile(r'^Exception in thread "main" [\w.$]+: (.+)', re.MULTILINE),
+    re.compile(r"^((?:Invalid|Unrecognized|Too small|Could not reserve) .+)", re.MULTILINE),
+)
+"""Of a cluster, of Spark's launcher, of Java."""
+_IN_ERROR: Final = re.compile(r"^: [\w.$]+: (.+)", re.MULTILINE)
+
+
+def why_not_started(error: str, log: str) -> str:
+    """The reason in what this start printed, else that of the exception that Python has."""
+    found = (*(pattern.search(log) for pattern in _IN_LOG), _IN_ERROR.search(error))
+    reasons = (each[1].strip() for each in found if each is not None)
+    return next(reasons, next(iter(error.splitlines()), "it gave no reason"))
 
 
 @contextmanager
-def _errors_to(log: Path) -> Iterator[None]:
-    """The standard error of every process that is started meanwhile goes to this file."""
+def _output_to(log: Path) -> Iterator[int]:
+    """What every process prints that is started meanwhile goes to the end of this file, which is
+    at the number that the block gets."""
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        out = log.open("ab")
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"Spark's output cannot be written to {log} ({error.strerror}); name another lake with "
+            "--lake, or work in another directory"
+        ) from None
+    sys.stdout.flush()
     sys.stderr.flush()
-    kept = os.dup(2)
-    with log.open("ab") as out:
-        os.dup2(out.fileno(), 2)
+    kept = {number: os.dup(number) for number in (1, 2)}
+    with out:
+        for number in kept:
+            os.dup2(out.fileno(), number)
         try:
-            yield
+            yield out.tell()
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            for number, before in kept.items():
+                os.dup2(before, number)
+                os.close(before)
 
 
 def _stop(session: SparkSession) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from functools import wraps
@@ -47,6 +48,8 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--memory",
             default="2g",
             show_default=True,
+            metavar="SIZE",
+            callback=_size,
             help="Memory of Spark's driver, which does all the work of a local master.",
         ),
         click.option(
@@ -54,6 +57,7 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default="local[*]",
             show_default=True,
             metavar="URL",
+            callback=_master,
             help="Spark's master: local[N], or spark://host:port.",
         ),
         click.option(
@@ -67,6 +71,31 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+_LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\]|-cluster\[[\d, ]+\])?")
+_CLUSTERS = ("spark://", "k8s://")
+_SIZE = re.compile(r"(\d+)([mg])")
+_MEMORY_MIN_MB = 512
+"""Spark's driver refuses to start with less than 450 MB."""
+
+
+def _master(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Spark itself says what is wrong with a master only in its log, after seconds."""
+    if _LOCAL.fullmatch(value) is None and not value.startswith(_CLUSTERS) and value != "yarn":
+        raise click.BadParameter(
+            f"{value} is no master; give local[N], spark://HOST:PORT, k8s://URL or yarn"
+        )
+    return value
+
+
+def _size(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    found = _SIZE.fullmatch(value)
+    if found is None:
+        raise click.BadParameter(f"{value} is no size; give megabytes or gigabytes: 512m, 4g")
+    if int(found[1]) * (1024 if found[2] == "g" else 1) < _MEMORY_MIN_MB:
+        raise click.BadParameter(f"{value} is too little for Spark; give at least 512m")
+    return value
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -1,0 +1,45 @@
+"""Options of `harness lake` that are wrong are refused before Spark starts, with 254."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.cli import main
+
+
+def ended(*words: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(["lake", "sql", "SELECT 1", *words])
+    assert isinstance(end.value.code, int)
+    return end.value.code
+
+
+@pytest.mark.parametrize(
+    "master", ["nonsense", "local[0]", "local[x]", "localhost:7077", "", "Spark://x"]
+)
+def test_a_master_that_spark_does_not_know_is_refused(
+    master: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended("--master", master) == 254
+    assert f"{master} is no master; give local[N]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("memory", ["lots", "2", "1m", "511m", "2 g", "-2g", "1.5g"])
+def test_memory_that_java_does_not_take_is_refused(
+    memory: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended("--memory", memory) == 254
+    assert f"{memory} is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--master", "local"), ("--master", "local[*]"), ("--master", "local[2, 3]"),
+     ("--master", "spark://a:7077"), ("--master", "yarn"), ("--memory", "512m"),
+     ("--memory", "1g")],
+)  # fmt: skip
+def test_what_spark_takes_goes_on(
+    words: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(*words, "--json", "--csv") == 254
+    assert "exclude each other" in capsys.readouterr().err
