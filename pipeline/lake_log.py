@@ -30,6 +30,7 @@ _LOG: Final = "_log"
 _WRITING: Final = "_writing"
 """A file for each batch that a command is writing, named after it."""
 _DIGITS: Final = 12
+_PATTERN: Final = frozenset("*?[]{}\\")
 _ENTRY: Final = re.compile(rf"\d{{{_DIGITS}}}\.json")
 _ONLY_IF_MISSING: Final = "fs.option.create.conditional.overwrite"
 """S3 otherwise looks for the file when it is opened, and overwrites it when it is closed."""
@@ -66,6 +67,11 @@ class Snapshot:
 class LakeLog:
     def __init__(self, spark: SparkSession, root: str) -> None:
         self.root = root.rstrip("/")
+        if _PATTERN.intersection(self.root):
+            raise UsageFailure(
+                f"{root} has one of {' '.join(sorted(_PATTERN))}, by which Hadoop means several "
+                "directories; name the lake without them"
+            )
         self._jvm: Any = spark._jvm
         self._conf = spark._jsc.hadoopConfiguration()
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import tempfile
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -103,10 +105,17 @@ def _remember(context: click.Context, parameter: click.Parameter, value: bool) -
 
 
 def spark_log(lake_root: str) -> Path:
-    """Where everything goes that Spark prints: beside a lake on this machine, or here."""
-    if "://" in lake_root:
-        return Path("spark.log").absolute()
-    return Path(f"{lake_root.rstrip('/')}.spark.log").absolute()
+    """Where everything goes that Spark prints: beside a lake on this machine, or here. A lake that
+    is only read may be where nothing can be written."""
+    here = Path("spark.log").absolute()
+    beside = here if "://" in lake_root else Path(f"{lake_root.rstrip('/')}.spark.log").absolute()
+    elsewhere = Path(tempfile.gettempdir()) / "log-trial-spark.log"
+    return next(filter(_may_write, (beside, here, elsewhere)), beside)
+
+
+def _may_write(path: Path) -> bool:
+    there = next(each for each in (path, *path.parents) if each.exists())
+    return (there == path or there.is_dir()) and os.access(there, os.W_OK)
 
 
 def option_of_lake(lake_root: str) -> str:

@@ -148,6 +148,12 @@ def test_a_damaged_or_missing_entry_is_refused_by_name(lake: Lake, reopened: Reo
         reopened(lake)
 
 
+@pytest.mark.parametrize("name", ["a*", "a[1]", "a{b,c}", "a?"])
+def test_a_name_that_hadoop_takes_for_a_pattern_is_refused(lake: Lake, name: str) -> None:
+    with pytest.raises(UsageFailure, match="name the lake without them"):
+        Lake(lake.spark, f"{lake.root}{name}")
+
+
 def test_an_empty_lake_says_what_fills_it(lake: Lake) -> None:
     with pytest.raises(UsageFailure, match="harness lake ingest fills it"):
         lake.require()

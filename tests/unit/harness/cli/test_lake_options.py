@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from harness.cli import main
+from harness.cli.lake import spark_log
 
 
 def ended(*words: str) -> int:
@@ -43,3 +48,18 @@ def test_what_spark_takes_goes_on(
 ) -> None:
     assert ended(*words, "--json", "--csv") == 254
     assert "exclude each other" in capsys.readouterr().err
+
+
+def test_what_spark_prints_goes_beside_the_lake_or_where_it_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: "/tmp")
+    closed = {tmp_path / "shared"}
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: path not in closed)
+    assert spark_log("new/lake/") == tmp_path / "new" / "lake.spark.log"
+    assert spark_log("s3a://bucket/lake") == tmp_path / "spark.log"
+    assert spark_log(f"{tmp_path}/shared/lake") == tmp_path / "spark.log"
+    closed.add(tmp_path)
+    assert spark_log(f"{tmp_path}/shared/lake") == Path("/tmp/log-trial-spark.log")
