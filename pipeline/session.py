@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from harness.errors import EnvironmentFailure
 from pipeline.java import java_home
+from pipeline.jvm import ended_if_not_started
 from pipeline.shipping import python_path, ship
 
 if TYPE_CHECKING:
@@ -139,7 +140,8 @@ def _started(settings: SparkSettings, scratch: Path) -> SparkSession:
     log = settings.log or scratch / "spark.log"
     with _output_to(log) as begin:
         try:
-            return builder.getOrCreate()
+            with ended_if_not_started():
+                return builder.getOrCreate()
         except Exception as error:
             printed = log.read_bytes()[begin:].decode(errors="replace")
             why = why_not_started(str(error), printed)
