@@ -63,3 +63,14 @@ def test_what_spark_prints_goes_beside_the_lake_or_where_it_can_be_written(
     assert spark_log(f"{tmp_path}/shared/lake") == tmp_path / "spark.log"
     closed.add(tmp_path)
     assert spark_log(f"{tmp_path}/shared/lake") == Path("/tmp/log-trial-spark.log")
+
+
+@pytest.mark.parametrize("query", ["DROP VIEW runs", "", "SET a = b", "INSERT INTO runs SELECT 1"])
+def test_what_is_no_query_is_refused_before_spark_starts(
+    query: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(SystemExit) as end:
+        main(["lake", "sql", query])
+    assert end.value.code == 254
+    assert "begin with SELECT" in capsys.readouterr().err
