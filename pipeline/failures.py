@@ -21,7 +21,7 @@ _KNOWN: Final = (
     ("Not a directory", _ELSEWHERE),
     ("File name too long", _ELSEWHERE),
     ("Java heap space", "give more with --memory"),
-    ("Bucket does not exist", "create the bucket, or name another lake with --lake"),
+    ("The specified bucket does not exist", "create it, or name another lake with --lake"),
     ("No AWS Credentials provided", "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
     ("Connection refused", f"see whether the cluster is there, and {_AGAIN}"),
 )

@@ -31,9 +31,9 @@ CALLED = "An error occurred while calling o39.exists.\n: "
         (
             JavaError(
                 f"{CALLED}org.apache.hadoop.fs.s3a.UnknownStoreException: `s3a://b/lake/_log': "
-                "Bucket does not exist: software.amazon"
+                "getFileStatus: software.amazon.awssdk: The specified bucket does not exist (Service"
             ),
-            "Bucket does not exist; create the bucket",
+            "The specified bucket does not exist; create it",
         ),
         (
             JavaError(f"{CALLED}java.nio.file.AccessDeniedException: s3a://b/lake: 403\n\tat x"),
