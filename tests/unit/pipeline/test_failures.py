@@ -31,7 +31,7 @@ CALLED = "An error occurred while calling o39.exists.\n: "
         (
             JavaError(
                 f"{CALLED}org.apache.hadoop.fs.s3a.UnknownStoreException: `s3a://b/lake/_log': "
-                "getFileStatus: software.amazon.awssdk: The specified bucket does not exist (Service"
+                "getFileStatus: software.amazon: The specified bucket does not exist (Service"
             ),
             "The specified bucket does not exist; create it",
         ),
