@@ -34,6 +34,7 @@ _PATTERN: Final = frozenset("*?[]{}\\")
 _ENTRY: Final = re.compile(rf"\d{{{_DIGITS}}}\.json")
 _ONLY_IF_MISSING: Final = "fs.option.create.conditional.overwrite"
 """S3 otherwise looks for the file when it is opened, and overwrites it when it is closed."""
+_HAS_CONDITIONS: Final = "fs.s3a.create.conditional.enabled"
 
 ALL_TABLES: Final = "*"
 """In the place of a table's name: the rows of a run in every table of a batch."""
@@ -208,7 +209,10 @@ class LakeLog:
 
     def _create_by_hadoop(self, text: str, path: Any) -> None:
         create = self._files.createFile(path)
-        create.overwrite(False).recursive().opt(_ONLY_IF_MISSING, True)
+        create.overwrite(False).recursive()
+        # S3's connector refuses the option where the condition was switched off.
+        if self._conf.getBoolean(_HAS_CONDITIONS, True):
+            create.opt(_ONLY_IF_MISSING, True)
         out = create.build()
         try:
             out.write(bytearray(text.encode()))

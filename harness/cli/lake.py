@@ -14,6 +14,8 @@ from typing import Any
 import click
 
 DEFAULT_LAKE = "lake"
+MASTER = "local[*]"
+MEMORY = "2g"
 _MAY_INSTALL = f"{__name__}.may_install"
 
 
@@ -48,7 +50,7 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--memory",
-            default="2g",
+            default=MEMORY,
             show_default=True,
             metavar="SIZE",
             callback=_size,
@@ -56,7 +58,7 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--master",
-            default="local[*]",
+            default=MASTER,
             show_default=True,
             metavar="URL",
             callback=_master,
