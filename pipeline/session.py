@@ -6,11 +6,15 @@ itself allows no more.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
+import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -66,8 +70,9 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     try:
         session = _started(settings, scratch)
         try:
-            ship(session, settings.is_local, scratch)
-            yield session
+            with _messages_to(settings.log):
+                ship(session, settings.is_local, scratch)
+                yield session
         finally:
             _stop(session)
     finally:
@@ -140,7 +145,7 @@ def _started(settings: SparkSettings, scratch: Path) -> SparkSession:
     log = settings.log or scratch / "spark.log"
     with _output_to(log) as begin:
         try:
-            with ended_if_not_started():
+            with ended_if_not_started(), _interrupts_kept():
                 return builder.getOrCreate()
         except Exception as error:
             printed = log.read_bytes()[begin:].decode(errors="replace")
@@ -152,6 +157,29 @@ def _started(settings: SparkSettings, scratch: Path) -> SparkSession:
             raise EnvironmentFailure(
                 f"Spark did not start on {settings.master} ({why}); what it printed is in {log}"
             ) from error
+
+
+@contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """PySpark's own handler talks to Java in the middle of another call to it, which fails."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _messages_to(log: Path | None) -> Iterator[None]:
+    """Py4J reports an interrupted call with its stack, by Python's root logger."""
+    handler = logging.NullHandler() if log is None else logging.FileHandler(log, delay=True)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
 
 
 _IN_LOG: Final = (
@@ -201,7 +229,10 @@ def _stop(session: SparkSession) -> None:
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
-    session.stop()
+    with warnings.catch_warnings():
+        # After an interrupted call the connection is gone; Java ends by its standard input below.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        session.stop()
     if gateway is not None:
         gateway.shutdown()
         process = getattr(gateway, "proc", None)
