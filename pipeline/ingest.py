@@ -157,12 +157,23 @@ class _Ingest:
             rows = _unpacked(good.where(F.col("table") == REJECTED), REJECTED)
             rows = rows.unionByName(_frame(self.lake.spark, news)) if news else rows
             self.lake.write(REJECTED, rows.repartition("date"), batch)
-        hides = [(ALL_TABLES, self.known[run][1], run) for run in self.result.replaced]
+        hides = list(self._replaced())
         # What was written of runs before they turned out to be damaged.
         hides += [(table, batch, run) for run in bad for table in LARGE]
         settled = {*taken, *(run.partition("#")[0] for run in taken), *(each.run for each in news)}
         hides += [(REJECTED, old[0], run) for run, old in before.items() if run in settled]
         self.lake.commit("ingest", adds=[batch], hides=hides)
+
+    def _replaced(self) -> Iterator[tuple[str, str, str]]:
+        """All rows of the replaced runs, in whatever batch. A check writes a run's row into a batch
+        of its own and hides the older one, but operations stay where an ingest wrote them."""
+        batches = {run: {self.known[run][1]} for run in self.result.replaced}
+        for _, batch, run in self.lake.snapshot.hidden:
+            if run in batches:
+                batches[run].add(batch)
+        for run, found in batches.items():
+            for batch in sorted(found):
+                yield ALL_TABLES, batch, run
 
 
 def _rejected_before(lake: Lake) -> dict[str, tuple[str, set[str]]]:

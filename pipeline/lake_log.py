@@ -4,17 +4,23 @@ Spark writes the files of a batch first, table by table; one entry of the log th
 visible at once. A driver that is killed in between leaves files that nobody reads, and that the
 next ingest removes. Entries are numbered files below `_log`; Spark does not look into directories
 whose names begin with an underscore. They are read and written by Hadoop's file systems, so a lake
-may be at any address that Spark can write to.
+may be at any address that Spark can write to. Entries are created, never overwritten: of two
+commands that write the same number, one succeeds. In a directory an entry appears as a whole
+(new_file.py), S3 creates it on the condition that it is missing, and HDFS creates it empty first.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import EnvironmentFailure, UsageFailure
+from pipeline.new_file import create_file
+from pipeline.reading.files import is_reachable
 from pipeline.schema import VERSION
 
 if TYPE_CHECKING:
@@ -24,6 +30,11 @@ _LOG: Final = "_log"
 _WRITING: Final = "_writing"
 """A file for each batch that a command is writing, named after it."""
 _DIGITS: Final = 12
+_PATTERN: Final = frozenset("*?[]{}\\")
+_ENTRY: Final = re.compile(rf"\d{{{_DIGITS}}}\.json")
+_ONLY_IF_MISSING: Final = "fs.option.create.conditional.overwrite"
+"""S3 otherwise looks for the file when it is opened, and overwrites it when it is closed."""
+_HAS_CONDITIONS: Final = "fs.s3a.create.conditional.enabled"
 
 ALL_TABLES: Final = "*"
 """Stands for a table's name: the rows of a run in every table of a batch."""
@@ -57,6 +68,11 @@ class Snapshot:
 class LakeLog:
     def __init__(self, spark: SparkSession, root: str) -> None:
         self.root = root.rstrip("/")
+        if _PATTERN.intersection(self.root):
+            raise UsageFailure(
+                f"{root} has one of {' '.join(sorted(_PATTERN))}, by which Hadoop means several "
+                "directories; name the lake without them"
+            )
         self._jvm: Any = spark._jvm
         self._conf = spark._jsc.hadoopConfiguration()
         try:
@@ -66,6 +82,14 @@ class LakeLog:
                 f"{root} is no address of a lake that Spark can reach ({_said(error)}); give a "
                 "directory, or an address such as s3a://bucket/lake with its connector"
             ) from None
+        self._is_local = is_reachable(self.root)
+        scheme = self._files.getUri().getScheme()
+        if self._is_local and scheme != "file":
+            raise UsageFailure(
+                f"Hadoop's fs.defaultFS takes {root} for a directory of {scheme}://, and this "
+                f"command for one of this machine; name the lake with its address: {scheme}://... "
+                f"or file://{Path(self.root).absolute()}"
+            )
 
     def exists(self) -> bool:
         return bool(self._files.exists(self._path(_LOG)))
@@ -76,6 +100,11 @@ class LakeLog:
         hidden: set[tuple[str, str, str]] = set()
         last = -1
         for number, entry in self._entries():
+            if number != last + 1:
+                raise EnvironmentFailure(
+                    f"{self.root}/{_LOG} lacks entry {last + 1}, without which the lake cannot be "
+                    "read; restore the file, or ingest into another lake"
+                )
             last = number
             if entry is None:
                 continue
@@ -104,16 +133,16 @@ class LakeLog:
             }
         )
         try:
-            self._write(text, _LOG, name)
-        except Exception as error:
+            self._create(text, _LOG, name)
+        except FileExistsError as error:
             raise EnvironmentFailure(
-                f"{self.root} was changed by another command meanwhile ({_said(error)}); run the "
-                "command again, which goes on from there"
+                f"{self.root} was changed by another command meanwhile ({error}); run the command "
+                "again, which goes on from there"
             ) from None
 
     def mark(self, batch: str, writer: Mapping[str, Any]) -> None:
         """Notes who is writing a batch, so that nobody takes it for a dead one."""
-        self._write(json.dumps(dict(writer)), _WRITING, batch)
+        self._create(json.dumps(dict(writer)), _WRITING, batch)
 
     def unmark(self, batch: str) -> None:
         self._files.delete(self._path(_WRITING, batch), False)
@@ -151,17 +180,40 @@ class LakeLog:
                 yield status.getPath().getName()
 
     def _entries(self) -> Iterator[tuple[int, Entry | None]]:
-        """By number; None for one that its writer did not finish."""
+        """By number; None for one whose writer was killed between its creation and its text."""
         if not self.exists():
             return
         names = [status.getPath().getName() for status in self._files.listStatus(self._path(_LOG))]
-        for name in sorted(name for name in names if name.endswith(".json")):
+        for name in sorted(filter(_ENTRY.fullmatch, names)):
             text = self._text(self._path(_LOG, name))
-            yield int(name.removesuffix(".json")), _entry(text)
+            try:
+                yield int(name.removesuffix(".json")), entry_of(text) if text else None
+            except ValueError as error:
+                raise EnvironmentFailure(
+                    f"{self.root}/{_LOG}/{name} is damaged ({error}), and the lake cannot be read "
+                    "without it; restore the file, or ingest into another lake"
+                ) from None
 
-    def _write(self, text: str, *parts: str) -> None:
-        """Java's exception if the file is there already, or cannot be written."""
-        out = self._files.create(self._path(*parts), False)
+    def _create(self, text: str, *parts: str) -> None:
+        """FileExistsError if the file is there already."""
+        if self._is_local:
+            create_file(Path(self.root, *parts), text)
+            return
+        path = self._path(*parts)
+        try:
+            self._create_by_hadoop(text, path)
+        except Exception as error:
+            if self._files.exists(path):
+                raise FileExistsError(_said(error)) from error
+            raise
+
+    def _create_by_hadoop(self, text: str, path: Any) -> None:
+        create = self._files.createFile(path)
+        create.overwrite(False).recursive()
+        # S3's connector refuses the option where the condition was switched off.
+        if self._conf.getBoolean(_HAS_CONDITIONS, True):
+            create.opt(_ONLY_IF_MISSING, True)
+        out = create.build()
         try:
             out.write(bytearray(text.encode()))
         finally:
@@ -178,18 +230,26 @@ class LakeLog:
         return self._jvm.org.apache.hadoop.fs.Path("/".join((self.root, *parts)))
 
 
-def _entry(text: str) -> Entry | None:
+def entry_of(text: str) -> Entry:
+    """ValueError says what is wrong with the text of an entry."""
     try:
         told = json.loads(text)
+        version = told["version"]
+        if not isinstance(version, int):
+            raise ValueError(f"version is {version!r}")
+        if version > VERSION:
+            return Entry(version=version, by="")  # whose other members may be of another kind
         return Entry(
-            version=told["version"],
+            version=version,
             by=told["by"],
             adds=tuple(told["adds"]),
             removes=tuple(told["removes"]),
             hides=tuple((table, batch, run) for table, batch, run in told["hides"]),
         )
-    except (ValueError, KeyError, TypeError):
-        return None
+    except KeyError as error:
+        raise ValueError(f"it lacks {error}") from None
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
 
 
 def _said(error: Exception) -> str:

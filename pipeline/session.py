@@ -6,18 +6,24 @@ because Spark allows no more.
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import shutil
+import signal
 import sys
 import tempfile
+import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from harness.errors import EnvironmentFailure
 from pipeline.java import java_home
+from pipeline.jvm import ended_if_not_started
 from pipeline.shipping import python_path, ship
 
 if TYPE_CHECKING:
@@ -64,8 +70,9 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     try:
         session = _started(settings, scratch)
         try:
-            ship(session, settings.is_local, scratch)
-            yield session
+            with _messages_to(settings.log):
+                ship(session, settings.is_local, scratch)
+                yield session
         finally:
             _stop(session)
     finally:
@@ -139,37 +146,85 @@ def _started(settings: SparkSettings, scratch: Path) -> SparkSession:
     for name, value in _properties(settings, scratch).items():
         builder = builder.config(name, value)
     log = settings.log or scratch / "spark.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with _errors_to(log):
+    with _output_to(log) as begin:
         try:
-            return builder.getOrCreate()
+            with ended_if_not_started(), _interrupts_kept():
+                return builder.getOrCreate()
         except Exception as error:
+            printed = log.read_bytes()[begin:].decode(errors="replace")
+            why = why_not_started(str(error), printed)
             kept = Path(tempfile.gettempdir()) / "log-trial-spark.log"
             if settings.log is None:
                 shutil.copyfile(log, kept)
                 log = kept
             raise EnvironmentFailure(
-                f"Spark did not start on {settings.master} ({_first_line(error)}); what it printed "
-                f"is in {log}"
+                f"Spark did not start on {settings.master} ({why}); what it printed is in {log}"
             ) from error
 
 
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+@contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """PySpark's own handler talks to Java in the middle of another call to it, which fails."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
-def _errors_to(log: Path) -> Iterator[None]:
-    """The standard error of every process that is started meanwhile goes to this file."""
+def _messages_to(log: Path | None) -> Iterator[None]:
+    """Py4J reports an interrupted call with its stack, by Python's root logger."""
+    handler = logging.NullHandler() if log is None else logging.FileHandler(log, delay=True)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+
+
+_IN_LOG: Final = (
+    re.compile(r"Application has been killed\. Reason: (.+)"),
+    re.compile(r'^Exception in thread "main" [\w.$]+: (.+)', re.MULTILINE),
+    re.compile(r"^((?:Invalid|Unrecognized|Too small|Could not reserve) .+)", re.MULTILINE),
+)
+"""Of a cluster, of Spark's launcher, of Java."""
+_IN_ERROR: Final = re.compile(r"^: [\w.$]+: (.+)", re.MULTILINE)
+
+
+def why_not_started(error: str, log: str) -> str:
+    """The reason in what this start printed, else that of the exception that Python has."""
+    found = (*(pattern.search(log) for pattern in _IN_LOG), _IN_ERROR.search(error))
+    reasons = (each[1].strip() for each in found if each is not None)
+    return next(reasons, next(iter(error.splitlines()), "it gave no reason"))
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[int]:
+    """What every process prints that is started meanwhile goes to the end of this file, which is
+    at the number that the block gets."""
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        out = log.open("ab")
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"Spark's output cannot be written to {log} ({error.strerror}); name another lake with "
+            "--lake, or work in another directory"
+        ) from None
+    sys.stdout.flush()
     sys.stderr.flush()
-    kept = os.dup(2)
-    with log.open("ab") as out:
-        os.dup2(out.fileno(), 2)
+    kept = {number: os.dup(number) for number in (1, 2)}
+    with out:
+        for number in kept:
+            os.dup2(out.fileno(), number)
         try:
-            yield
+            yield out.tell()
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            for number, before in kept.items():
+                os.dup2(before, number)
+                os.close(before)
 
 
 def _stop(session: SparkSession) -> None:
@@ -177,7 +232,10 @@ def _stop(session: SparkSession) -> None:
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
-    session.stop()
+    with warnings.catch_warnings():
+        # After an interrupted call the connection is gone; Java ends by its standard input below.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        session.stop()
     if gateway is not None:
         gateway.shutdown()
         process = getattr(gateway, "proc", None)

@@ -90,14 +90,17 @@ def _fits(directory: Path) -> bool:
     """Whether this machine has the memory to judge the run."""
     import os
 
+    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
     import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 
     from harness.history.history import PARQUET
+    from harness.store.inside import open_inside
 
     try:
-        count = pq.read_metadata(directory / PARQUET / "elements.parquet").num_rows
-    except OSError:
-        return True
+        with open_inside(directory / PARQUET, "elements.parquet") as file:
+            count = pq.read_metadata(file).num_rows
+    except (EnvironmentFailure, OSError, pa.ArrowException):
+        return True  # the local engine says what is wrong with it
     available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return bool(count * _BYTES_PER_ELEMENT < available)
 

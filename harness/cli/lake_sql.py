@@ -43,10 +43,11 @@ def lake_sql(
     the columns. The figures are those that the last `harness lake tables` computed.
     """
     from pipeline.figures.store import FigureStore
-    from pipeline.sql import ask
+    from pipeline.sql import ask, require_reading
 
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one of them")
+    require_reading(query)
     with open_lake(lake_root, master, memory) as (lake, say):
         lake.require()
         figures = FigureStore(lake)

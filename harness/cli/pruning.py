@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.lake import MASTER, MEMORY
+
 if TYPE_CHECKING:
     from harness.store.store import Store
 
@@ -79,7 +81,7 @@ def prune(
 
     runs = prunable(store, keep=keep, older_than=older_than, now=datetime.now(UTC))
     if in_lake is not None and runs:
-        runs = _held(in_lake, runs)
+        runs = _held(in_lake, runs, is_silent=as_json)
     room = {run: room_of(run) for run in runs}
     if not as_json:
         _show(runs, room)
@@ -105,18 +107,15 @@ def prune(
     return 0
 
 
-def _held(lake_root: str, runs: Sequence[Path]) -> list[Path]:
-    """The runs that the lake has unchanged."""
+def _held(lake_root: str, runs: Sequence[Path], *, is_silent: bool) -> list[Path]:
     from harness.cli.lake_session import open_lake
     from harness.cli.lake_setup import provide_spark
     from pipeline.ingest import held
-    from pipeline.session import SparkSettings
 
     provide_spark(may_install=False)
-    defaults = SparkSettings()
-    with open_lake(lake_root, defaults.master, defaults.driver_memory) as (lake, say):
+    with open_lake(lake_root, MASTER, MEMORY, is_silent=is_silent) as (lake, say):
         lake.require()
-        say("comparing with the store")
+        say("looking for the runs in the lake")
         return held(lake, runs)
 
 

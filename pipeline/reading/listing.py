@@ -134,7 +134,8 @@ def _run(path: Path) -> Source | Rejection:
             source=str(path),
             reason="it has no history: the run ended before it recorded anything",
         )
-    files = {name: _read(path, name) for name in (PLAN, BEGAN, ENVIRONMENT, RESULTS, CLUSTER)}
+    files = {PLAN: _read(path, PLAN), BEGAN: _read(path, BEGAN)}
+    files |= {name: _read_any(path, name) for name in (ENVIRONMENT, RESULTS, CLUSTER)}
     plan = _object(files[PLAN])
     if plan is None and files[PLAN] is not None:
         return Rejection(
@@ -232,6 +233,14 @@ def _read(path: Path, name: str) -> bytes | None:
         return read_inside(path, name)
     except MissingError:
         return None
+
+
+def _read_any(path: Path, name: str) -> bytes | None:
+    """Whoever reads the run sets such a file aside and takes the history."""
+    try:
+        return _read(path, name)
+    except DamagedError as damaged:
+        return damaged.why.encode()
 
 
 def _sized(content: bytes | None) -> bytes:

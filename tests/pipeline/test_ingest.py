@@ -18,6 +18,7 @@ from harness.history.jsonl import write_jsonl
 from harness.history.recorder import Recorder
 from harness.run.plan import Plan
 from harness.store.store import Store
+from pipeline.check.job import judge_runs
 from pipeline.ingest import Ingested, ingest
 from pipeline.lake import Lake
 from pipeline.reading import cutting
@@ -94,6 +95,20 @@ def test_a_run_that_was_judged_again_replaces_its_rows(lake: Lake, tmp_path: Pat
         ("lost-write", "never", [1, 3]),
     ]
     assert lake.table("operations").count() == 2 * 41
+
+
+@pytest.mark.slow
+def test_a_replaced_run_that_the_lake_has_judged_is_there_once(lake: Lake, tmp_path: Path) -> None:
+    directory = stored_run(tmp_path / "store")
+    taken(lake, tmp_path / "store")
+    judge_runs(lake)
+    write_results(directory, results(directory, Plan(), Validity.INVALID))
+    assert len(taken(lake, tmp_path / "store").replaced) == 1
+    judge_runs(lake)
+    counts = {
+        name: lake.table(name).count() for name in ("runs", "operations", "faults", "cluster")
+    }
+    assert counts == {"runs": 1, "operations": 41, "faults": 2, "cluster": 1}
 
 
 @pytest.mark.slow

@@ -59,9 +59,7 @@ def test_batches_of_dead_writers_are_removed_and_those_of_living_ones_are_not(
     lake: Lake, reopened: Reopened
 ) -> None:
     dead, living = add(lake, "dead"), add(lake, "living")
-    mark = Path(lake.root) / "_writing" / dead
-    mark.unlink()
-    (mark.parent / f".{dead}.crc").unlink()
+    (Path(lake.root) / "_writing" / dead).unlink()
     assert lake.collect_garbage() == [dead]
     assert [each.name for each in (Path(lake.root) / "doubts").iterdir()] == [f"batch={living}"]
     lake.commit("check", adds=[living])
@@ -103,7 +101,6 @@ def test_an_older_lake_is_migrated_when_it_is_read(
     lake.commit("ingest", adds=[batch])
     entry = next(Path(lake.root).glob("_log/*.json"))
     entry.write_text(json.dumps(json.loads(entry.read_text()) | {"version": 0}))
-    (entry.parent / f".{entry.name}.crc").unlink()
 
     def upgrade(name: str, rows: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F  # noqa: N812
@@ -129,9 +126,32 @@ def test_a_newer_lake_is_refused(lake: Lake, reopened: Reopened) -> None:
     lake.commit("ingest", adds=[add(lake, "one")])
     entry = next(Path(lake.root).glob("_log/*.json"))
     entry.write_text(json.dumps(json.loads(entry.read_text()) | {"version": 99}))
-    (entry.parent / f".{entry.name}.crc").unlink()
     with pytest.raises(UsageFailure, match="newer version"):
         reopened(lake).table("runs")
+
+
+def test_a_damaged_or_missing_entry_is_refused_by_name(lake: Lake, reopened: Reopened) -> None:
+    """To go on without it would give wrong answers, and the next ingest would remove its files."""
+    for kind in ("one", "two"):
+        lake.commit("ingest", adds=[add(lake, kind)])
+    first, second = sorted(Path(lake.root).glob("_log/*.json"))
+    (first.parent / "000000000001.json~").write_text("of an editor")
+    text = second.read_text()
+    second.write_text("")
+    assert kinds(reopened(lake)) == ["one"], "its writer was killed before it wrote anything"
+    second.write_text(text[:-9])
+    with pytest.raises(EnvironmentFailure, match="json is damaged"):
+        reopened(lake)
+    second.write_text(text)
+    first.unlink()
+    with pytest.raises(EnvironmentFailure, match="lacks entry 0"):
+        reopened(lake)
+
+
+@pytest.mark.parametrize("name", ["a*", "a[1]", "a{b,c}", "a?"])
+def test_a_name_that_hadoop_takes_for_a_pattern_is_refused(lake: Lake, name: str) -> None:
+    with pytest.raises(UsageFailure, match="name the lake without them"):
+        Lake(lake.spark, f"{lake.root}{name}")
 
 
 def test_an_empty_lake_says_what_fills_it(lake: Lake) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from harness.history.history import History
 from harness.history.jsonl import write_jsonl
 from harness.run.plan import Plan
 from pipeline.reading.listing import Listed, listed, named, stored
+from pipeline.reading.work import Whole
 from tests.pipeline.made_store import ops, results, stored_run, write_results
 
 
@@ -84,3 +86,18 @@ def test_places_without_anything_are_refused_with_a_sentence(tmp_path: Path) -> 
         stored(tmp_path)
     with pytest.raises(UsageFailure, match="is no directory"):
         stored(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["results.json", "env.json", "cluster.jsonl"])
+def test_a_run_is_taken_without_a_file_that_is_a_pipe(tmp_path: Path, name: str) -> None:
+    run = stored_run(tmp_path / "store")
+    before = found(run).sources[0]
+    (run / name).unlink()
+    os.mkfifo(run / name)
+    (source,) = found(run).sources
+    assert source.fingerprint != before.fingerprint
+    portions = {each.table: each for each in Whole(source, "kafka").portions()}
+    assert not any(each.is_fatal for each in portions.values())
+    assert portions["operations"].batch.num_rows == 41
+    (rejected,) = portions["rejected"].batch.to_pylist()
+    assert (rejected["source"], rejected["reason"]) == (str(run / name), "it is no regular file")
