@@ -29,6 +29,7 @@ from pipeline.check.judge_run import Asked, JudgedRun, contract_asked, judge_run
 from pipeline.lake import Lake
 from pipeline.schema import TABLES
 from pipeline.session import batches_of_any_size
+from pipeline.verdict_rows import JUDGED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -201,7 +202,7 @@ def _replace(lake: Lake, chosen: DataFrame, judged: DataFrame) -> None:
     batch = lake.new_batch()
     dates = chosen.select("run", "date", F.col("batch").alias("of"))
     dated = judged.join(F.broadcast(dates), "run")
-    for name in rows.JUDGED:
+    for name in JUDGED:
         mine = dated.where(F.col(rows.TABLE) == name)
         lake.write(name, mine.select(*TABLES[name].schema.names, "date"), batch)
     verdicts = judged.where(F.col(rows.TABLE) == "runs").select("run", rows.VERDICT)
@@ -215,7 +216,7 @@ def _hidden(lake: Lake, chosen: DataFrame) -> Iterator[tuple[str, str, str]]:
     from pyspark.sql import functions as F  # noqa: N812
 
     names = F.broadcast(chosen.select("run"))
-    for name in ("runs", *rows.JUDGED):
+    for name in ("runs", *JUDGED):
         old = lake.table(name).join(names, "run", "left_semi").select("batch", "run").distinct()
         for row in old.toLocalIterator():
             yield name, row["batch"], row["run"]

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from harness.doubts import sentence_of
 from harness.run.outcome import BY_INVARIANTS
 from harness.store.inside import DamagedError, MissingError, text_inside
 from harness.store.results import RunResults, to_json
 from harness.store.stored_run import ENVIRONMENT, PLAN, RESULTS, read_environment, read_results
 from pipeline.reading.rejection import TEXT_MAX, Rejection
 from pipeline.reading.source import CLUSTER, Source
+from pipeline.verdict_rows import rows_of_judgement
 
 Row = dict[str, Any]
 
@@ -141,38 +141,8 @@ def _results(facts: Facts, source: Source) -> RunResults | None:
 
 def _judged(facts: Facts, results: RunResults) -> Row:
     _faults(facts, results.figures.get("faults", ()))
-    for doubt in results.doubts:
-        facts.add(
-            "doubts",
-            kind=doubt.kind.value,
-            subject=doubt.subject,
-            detail=doubt.detail,
-            sentence=sentence_of(doubt),
-        )
-    for verdict in results.verdicts:
-        facts.add(
-            "checks",
-            checker=verdict.checker,
-            model=verdict.model,
-            verdict=verdict.validity.value,
-            why=verdict.why or None,
-            findings=max(int(verdict.stats.get("count", 0)), len(verdict.found)),
-            ruled_out=json.dumps(list(verdict.ruled_out)),
-            stats=json.dumps(verdict.stats),
-        )
-        for number, each in enumerate(verdict.found):
-            facts.add(
-                "anomalies",
-                checker=verdict.checker,
-                number=number,
-                type=each.type,
-                promise=each.promise.value,
-                condition=each.row or None,
-                contract=each.contract or None,
-                ops=list(each.ops),
-                because=each.because,
-                witness=json.dumps(each.witness),
-            )
+    for table, row in rows_of_judgement(results.verdicts, results.doubts):
+        facts.add(table, **row)
     # Findings of checkers are in tables. Invariants are kept: only the simulator can judge them.
     others = tuple(each for each in results.verdicts if each.checker == BY_INVARIANTS)
     return {

@@ -20,7 +20,7 @@ from harness.history.chunks import has_chunks
 from harness.history.history import CHUNKS, PARQUET
 from harness.history.parquet import has_parquet
 from harness.store.inside import MissingError, open_inside
-from harness.store.stored_run import BEGAN, ENVIRONMENT, PLAN, RESULTS
+from harness.store.stored_run import PLAN
 
 Kind = Literal["run", "tables", "text"]
 """A stored run; a directory of Parquet or chunks alone; a file of JSON Lines or EDN."""
@@ -138,7 +138,3 @@ def whole(path: Path) -> str:
     """Digest of a whole file. Text is edited by hand, so its ends are not enough."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-FACTS: Final = (PLAN, BEGAN, ENVIRONMENT, RESULTS, CLUSTER)
-"""Files of a stored run that are read beside its history."""

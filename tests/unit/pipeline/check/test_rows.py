@@ -10,10 +10,11 @@ from checkers.verdict import Validity
 from harness.run.plan import Plan
 from harness.store.stored_run import read_results
 from pipeline.check.judge_run import JudgedRun
-from pipeline.check.rows import JUDGED, TABLE, rows_of
+from pipeline.check.rows import TABLE, rows_of
 from pipeline.reading.facts import Counts, facts_of
 from pipeline.reading.listing import listed
 from pipeline.schema import TABLES
+from pipeline.verdict_rows import JUDGED
 from tests.pipeline.made_store import results, stored_run, write_results
 
 COUNTS = Counts(operations=41, elements=40, length_ns=0, torn=False, timestamps=False)
