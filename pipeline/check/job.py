@@ -1,8 +1,8 @@
 """The Spark job that judges runs of the lake, each by the checkers' own functions.
 
 A run that one task can hold is judged whole, in one task: its rows come together by `run`, whatever
-files they are in. Many small runs are many groups of one job. A longer one is judged in parts
-(pipeline/check/cut), or whole if it has something that parts cannot decide.
+files they are in. Many small runs are many groups of one job. A longer one is judged in parts, if
+its model has a way to (`IN_PARTS`), or whole if it has something that parts cannot decide.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
@@ -21,6 +21,8 @@ from pipeline.check import rows
 from pipeline.check.cut.job import CutHistory, Uncut
 from pipeline.check.cut.judge import judged_smaller
 from pipeline.check.cut.told import Way
+from pipeline.check.cycles.job import CutLists
+from pipeline.check.cycles.judge import judged_smaller as judged_lists
 from pipeline.check.histories import ELEMENT_COLUMNS, OPERATION_COLUMNS, history_of
 from pipeline.check.judge_run import Asked, JudgedRun, contract_asked, judge_run
 from pipeline.lake import Lake
@@ -46,6 +48,12 @@ class Checked:
     """Long runs that one task judged, and why."""
 
 
+class Forgets(Protocol):
+    """A history that is judged in parts, and stores what they have in common."""
+
+    def forget(self) -> None: ...
+
+
 def judge_runs(
     lake: Lake,
     runs: Sequence[str] | None = None,
@@ -62,10 +70,9 @@ def judge_runs(
     if runs is not None:
         chosen = chosen.where(F.col("run").isin(list(runs)))
     checked = Checked()
-    is_long = (F.col("elements") > whole_max) & (F.col("plan").isNotNull() | (
-        F.coalesce(F.col("model"), F.lit("kafka")).isin("kafka")
-    ))  # fmt: skip
-    cuts: list[CutHistory] = []
+    model = F.when(F.col("plan").isNull(), F.col("model"))
+    is_long = (F.col("elements") > whole_max) & F.coalesce(model, F.lit("kafka")).isin(*IN_PARTS)
+    cuts: list[Forgets] = []
     parts: list[DataFrame] = []
     whole = chosen.where(~is_long)
     for row in chosen.where(is_long).toLocalIterator():
@@ -103,14 +110,22 @@ def judged_whole(lake: Lake, chosen: DataFrame) -> DataFrame:
     return whole.groupBy("run").applyInArrow(judge_group, from_arrow_schema(rows.SCHEMA))
 
 
-def _judged_in_parts(lake: Lake, asked: Asked, width: int) -> tuple[CutHistory, DataFrame | Uncut]:
+def _judged_in_parts(lake: Lake, asked: Asked, width: int) -> tuple[Forgets, DataFrame | Uncut]:
     from pyspark.sql import functions as F  # noqa: N812
 
-    stamp = contract_asked(asked).timestamp_type
-    way = Way(width, stamps=stamp is not None, append_time=stamp == "LogAppendTime")
     operations = lake.table("operations").where(F.col("run") == asked.run)
     elements = lake.table("elements").where(F.col("run") == asked.run)
-    with batches_of_any_size(lake.spark):
+    # A run with a plan is of logs, whatever is asked of these.
+    model = asked.model if asked.plan is None else None
+    return IN_PARTS[model or "kafka"](asked, operations, elements, width)
+
+
+def _log_in_parts(
+    asked: Asked, operations: DataFrame, elements: DataFrame, width: int
+) -> tuple[Forgets, DataFrame | Uncut]:
+    stamp = contract_asked(asked).timestamp_type
+    way = Way(width, stamps=stamp is not None, append_time=stamp == "LogAppendTime")
+    with batches_of_any_size(elements.sparkSession):
         history = CutHistory(elements, operations, way)
         smaller = history.smaller()
     if isinstance(smaller, Uncut):
@@ -118,11 +133,29 @@ def _judged_in_parts(lake: Lake, asked: Asked, width: int) -> tuple[CutHistory, 
     judged, places = judged_smaller(smaller, asked, operations, is_final=False)
     if places is None:
         return history, judged
-    with batches_of_any_size(lake.spark):
+    with batches_of_any_size(elements.sparkSession):
         again = history.smaller(places)
     if isinstance(again, Uncut):
         return history, again
     return history, judged_smaller(again, asked, operations, is_final=True)[0]
+
+
+def _lists_in_parts(
+    asked: Asked, operations: DataFrame, elements: DataFrame, _: int
+) -> tuple[Forgets, DataFrame | Uncut]:
+    history = CutLists(elements, operations)
+    with batches_of_any_size(elements.sparkSession):
+        smaller = history.smaller()
+    if isinstance(smaller, Uncut):
+        return history, smaller
+    return history, judged_lists(smaller, asked)
+
+
+InParts = Callable[["Asked", "DataFrame", "DataFrame", int], tuple[Forgets, "DataFrame | Uncut"]]
+"""From a run with its operations and elements to the rows of its verdict, or why that cannot be.
+The last argument is how many offsets a range of a log has."""
+IN_PARTS: Final[dict[str, InParts]] = {"kafka": _log_in_parts, "list-append": _lists_in_parts}
+"""By model."""
 
 
 def judge_group(key: tuple[pa.Scalar, ...], group: pa.Table) -> pa.Table:

@@ -11,6 +11,7 @@ from typing import Any
 from checkers.contract import Contract
 from checkers.models import Question
 from checkers.models import judge as judge_by_model
+from checkers.transactions.list_append import WholeLists
 from checkers.unfinished import of_torn
 from checkers.verdict import Validity, Verdict
 from harness.doubts import Doubt
@@ -50,9 +51,14 @@ class JudgedRun:
     doubts: tuple[Doubt, ...] = ()
 
 
-def judge_run(asked: Asked, history: History, part_of: PartOf | None = None) -> JudgedRun:
-    """`part_of`: the larger history, if this is what is left of it."""
-    judged = _judge(asked, history, part_of)
+def judge_run(
+    asked: Asked,
+    history: History,
+    part_of: PartOf | None = None,
+    lists: WholeLists | None = None,
+) -> JudgedRun:
+    """`part_of` or `lists`: the larger history, if this is what is left of it."""
+    judged = _judge(asked, history, part_of, lists)
     if not asked.set_aside:
         return judged
     why = f"{asked.set_aside:,} rows of the history could not be read and were set aside"
@@ -60,9 +66,11 @@ def judge_run(asked: Asked, history: History, part_of: PartOf | None = None) -> 
     return JudgedRun(validity_of(verdicts, judged.doubts), verdicts, judged.doubts)
 
 
-def _judge(asked: Asked, history: History, part_of: PartOf | None) -> JudgedRun:
+def _judge(
+    asked: Asked, history: History, part_of: PartOf | None, lists: WholeLists | None
+) -> JudgedRun:
     if asked.plan is None:
-        question = Question(gone=None if part_of is None else part_of.gone)
+        question = Question(gone=None if part_of is None else part_of.gone, lists=lists)
         verdict = judge_by_model(history, asked.model or "kafka", question)
         verdict = of_torn(verdict) if asked.is_torn else verdict
         return JudgedRun(verdict.validity, (verdict,))

@@ -1,0 +1,221 @@
+"""A part of a history of lists: all that is said of some of its keys.
+
+What is said of a list decides alone who appended what, in which order, which reads disagree, and
+which dependencies follow. So a part is told by the checkers' own functions as a history of its
+lists is, and the parts of one history have the findings and the dependencies of the whole.
+
+A part returns the dependencies, and the keys of the findings that are told first: only the first
+few of a type are told, so only these lists have to be judged once more, all together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property, reduce
+from heapq import nsmallest
+from typing import Any, NoReturn
+
+import numpy as np
+
+from checkers.arrays import Bools, Ints8, Ints32, Ints64
+from checkers.columns import OK, Columns, Elements, Ops
+from checkers.findings import SHOWN
+from checkers.transactions.graph import NEVER, graph_of
+from checkers.transactions.list_edges import dependencies
+from checkers.transactions.lists import Lists
+from checkers.transactions.updates import contended
+
+First = tuple[int, int]
+"""Where a finding stands among those of its type, and its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Elements of operations that have ended or that nothing answered, in any order."""
+
+    row: Ints64
+    """The row that completes the operation."""
+    call: Ints64
+    """The row of its invocation; -1 if there is none."""
+    outcome: Ints8
+    number: Ints64
+    """Of the element, in the order of the history."""
+    position: Ints32
+    kind: Ints8
+    key: Ints32
+    value: Ints64
+    """Or the number of its text."""
+    boxed: Bools
+    told: Bools
+
+    def some(self, chosen: Ints64 | Bools) -> Said:
+        return Said(*(getattr(self, each.name)[chosen] for each in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Dependencies between operations, which are named by the rows that complete them."""
+
+    source: Ints64
+    target: Ints64
+    source_call: Ints64
+    source_ret: Ints64
+    target_call: Ints64
+    target_ret: Ints64
+
+    @classmethod
+    def between(cls, source: Ints64, target: Ints64, row: Ints64, call: Ints64, ret: Ints64
+                ) -> Links:  # fmt: skip
+        """Of operations with these rows, by their places there. Without those that real time
+        implies: the source had returned before the target was called."""
+        kept = ret[source] >= call[target]
+        pairs = np.unique(source[kept].astype(np.int64) * max(1, row.size) + target[kept])
+        one, other = np.divmod(pairs, max(1, row.size))
+        return cls(row[one], row[other], call[one], ret[one], call[other], ret[other])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What the driver has to know of a part."""
+
+    reads: int = 0
+    edges: int = 0
+    inner: tuple[int, int, int] = (0, 0, 0)
+    """Reads with faults of their own, in the order of `Lists.inner_faults`."""
+    firsts: tuple[tuple[First, ...], ...] = ((),) * 5
+    """Of these three sorts of reads, of reads that disagree with their list, and of lost updates
+    the first ones."""
+    dirty: frozenset[int] = frozenset()
+    """Keys of values that were read although their append failed."""
+    disagreeing: frozenset[int] = frozenset()
+    """Keys with reads that are no beginning of the list."""
+
+    @property
+    def told(self) -> set[int]:
+        """Keys of all findings that are told, and that follow from what is said of one list."""
+        return set(self.dirty) | {key for firsts in self.firsts for _, key in firsts}
+
+
+def merge(one: Summary, other: Summary) -> Summary:
+    return Summary(
+        reads=one.reads + other.reads,
+        edges=one.edges + other.edges,
+        inner=(
+            one.inner[0] + other.inner[0],
+            one.inner[1] + other.inner[1],
+            one.inner[2] + other.inner[2],
+        ),
+        firsts=tuple(
+            tuple(nsmallest(SHOWN, (*mine, *theirs)))
+            for mine, theirs in zip(one.firsts, other.firsts, strict=True)
+        ),
+        dirty=one.dirty | other.dirty,
+        disagreeing=one.disagreeing | other.disagreeing,
+    )
+
+
+def conclude(parts: list[Summary]) -> Summary:
+    """Of all parts together."""
+    return reduce(merge, parts, Summary())
+
+
+class Part:
+    """All that a history says of some keys."""
+
+    def __init__(self, said: Said, *, realtime: bool) -> None:
+        self.said = said = said.some(np.lexsort((said.number, said.row)))
+        self.row, first, op = np.unique(said.row, return_index=True, return_inverse=True)
+        self.call, outcome = said.call[first], said.outcome[first]
+        self.ret = np.where((outcome == OK) & realtime, self.row, NEVER)
+        self.keys, key = np.unique(said.key, return_inverse=True)
+        value = said.value.copy()
+        _, value[said.boxed] = np.unique(value[said.boxed], return_inverse=True)
+        elements = Elements(
+            op=op.astype(np.int32),
+            position=said.position,
+            kind=said.kind,
+            key=key.astype(np.int32),
+            offset=np.full(op.size, -1, np.int64),
+            value=value,
+            boxed=said.boxed,
+            told=said.told,
+        )
+        columns = Columns(_Unnamed(self.keys), ops=_completions(outcome), elements=elements)
+        self.lists = Lists(columns)
+
+    @cached_property
+    def summary(self) -> Summary:
+        lists = self.lists
+        found, count = lists.inner_faults
+        inner = tuple(
+            self._firsts(found[kind, : min(int(count[kind]), SHOWN)]) for kind in (0, 1, 2)
+        )
+        one, other, third = count.tolist()
+        return Summary(
+            reads=int(lists.runs.op.size),
+            edges=int(self._graph.source.size),
+            inner=(one, other, third),
+            firsts=(*inner, self._firsts(lists.disagreeing[1]), self._lost()),
+            dirty=self._named(lists.key[lists.dirty]),
+            disagreeing=self._named(lists.runs.key[lists.agrees == 0]),
+        )
+
+    @cached_property
+    def links(self) -> Links:
+        graph = self._graph
+        source, target = graph.source.astype(np.int64), graph.target.astype(np.int64)
+        return Links.between(source, target, self.row, self.call, self.ret)
+
+    @cached_property
+    def longest(self) -> tuple[Ints32, Ints64]:
+        """By key the operation with the longest read, which tells the order of the list."""
+        longest = self.lists.longest
+        read = np.flatnonzero(longest >= 0)
+        return self.keys[read], self.row[self.lists.runs.op[longest[read]]]
+
+    @cached_property
+    def _graph(self) -> Any:
+        return graph_of(self.call, self.ret, *dependencies(self.lists))
+
+    def _firsts(self, runs: Ints64) -> tuple[First, ...]:
+        """Reads are told in the order of the history."""
+        where = self.said.number[self.lists.runs.first[runs]].tolist()
+        keys = self.keys[self.lists.runs.key[runs]].tolist()
+        return tuple(sorted(zip(where, keys, strict=True)))
+
+    def _lost(self) -> tuple[First, ...]:
+        """Lost updates are told by key."""
+        lists = self.lists
+        found = contended(lists.columns, lists.runs.op, lists.runs.first, lists.seen)
+        keys = {int(self.keys[key]) for key, _ in found}
+        return tuple((key, key) for key in sorted(keys))
+
+    def _named(self, keys: Ints32) -> frozenset[int]:
+        return frozenset(self.keys[np.unique(keys)].tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class _Unnamed:
+    """What a part knows of its history besides columns: how many keys there are. Findings are told
+    later, of all parts together."""
+
+    keys: Any
+    values: Any = ()
+    timestamps: Any = None
+
+    def op(self, index: int) -> NoReturn:
+        raise NotImplementedError(index)
+
+
+def _completions(outcome: Ints8) -> Ops:
+    """Operations of which nothing is looked at but how they ended."""
+    count = outcome.size
+    return Ops(
+        index=np.arange(count),
+        time_ns=np.zeros(count, np.int64),
+        process=np.zeros(count, np.int32),
+        type=outcome,
+        f=np.zeros(count, np.int32),
+        names=("txn",),
+        numbers=np.zeros(1, np.int64),
+    )

@@ -1,0 +1,215 @@
+"""Second step: moments of operations, the windows that follow, and the cycles in them.
+
+Any moments between call and return do (checkers/cuts/moments.py says why), so the rounds that make
+them better may end early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+from checkers.arrays import Ints64
+from checkers.cuts.moments import Operations, Windows, cyclic_groups
+from checkers.findings import SHOWN
+from pipeline.check.cycles.told import LINKS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ROUNDS: Final = 16
+"""More than that are rarely needed, by histories with many operations at once."""
+WINDOW_MAX: Final = 1_000_000
+"""Operations in windows in which something is wrong: one task may get all of them."""
+_BUCKET: Final = 1 << 18
+"""Windows that begin within so many rows are looked at by one task."""
+_WINDOWS: Final = pa.schema([pa.field("start", pa.int64()), pa.field("end", pa.int64())])
+_GROUP: Final = pa.schema(
+    [pa.field("first", pa.int64()), pa.field("size", pa.int64()), pa.field("rows", pa.binary())]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows of operations among which there is a cycle: of the first few groups."""
+
+    rows: Ints64
+
+
+@dataclass(frozen=True, slots=True)
+class TooWide:
+    """More operations than one task may get are in windows in which something is wrong."""
+
+    operations: int
+
+
+def found_groups(
+    links: DataFrame, operations: DataFrame, *, rounds: int = ROUNDS
+) -> Groups | TooWide:
+    """`links` with the columns LINKS; `operations` with row, call and ret of all that took part."""
+    from pyspark import StorageLevel
+
+    at = _moments(links, rounds)
+    placed = _placed(links, at).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        windows = _windows(placed)
+        of_windows = _in_windows(operations, at, windows)
+        if windows.start.size and (count := of_windows.count()) > WINDOW_MAX:
+            return TooWide(count)
+        told = _linked(placed, windows).unionByName(of_windows, allowMissingColumns=True)
+        groups = _groups(told)
+        first = groups.orderBy("first").limit(SHOWN).select("rows").collect()
+        found = [np.frombuffer(bytes(row["rows"]), np.int64) for row in first]
+        return Groups(np.unique(np.concatenate([np.empty(0, np.int64), *found])))
+    finally:
+        placed.unpersist()
+
+
+def _moments(links: DataFrame, rounds: int) -> DataFrame:
+    """row, at: no earlier than any operation that it depends on, as far as its return allows."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    at = _ends(links).select("row", F.col("call").alias("at"), "ret").localCheckpoint()
+    # Operations whose moment has changed, and so may change that of others.
+    raised = at
+    for _ in range(rounds):
+        sent = (
+            raised.join(links, raised["row"] == links["source"])
+            .groupBy("target")
+            .agg(F.max("at").alias("sent"))
+        )
+        raised = (
+            sent.join(at, F.col("target") == F.col("row"))
+            .select("row", F.least("sent", "ret").alias("at"), "ret", F.col("at").alias("before"))
+            .where(F.col("at") > F.col("before"))
+            .drop("before")
+            .localCheckpoint()
+        )
+        if raised.isEmpty():
+            break
+        new = raised.select("row", F.col("at").alias("new"))
+        at = at.join(new, "row", "left").select("row", F.coalesce("new", "at").alias("at"), "ret")
+        at = at.localCheckpoint()
+    return at.select("row", "at")
+
+
+def _ends(links: DataFrame) -> DataFrame:
+    """row, call, ret of all operations that depend on others, or others on them."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    source, target = (
+        links.select(
+            F.col(end).alias("row"),
+            F.col(f"{end}_call").alias("call"),
+            F.col(f"{end}_ret").alias("ret"),
+        )
+        for end in ("source", "target")
+    )
+    return source.unionByName(target).distinct()
+
+
+def _placed(links: DataFrame, at: DataFrame) -> DataFrame:
+    """With source_at and target_at; without what leads to a later moment outside all windows."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    for end in ("source", "target"):
+        mine = at.select(F.col("row").alias(end), F.col("at").alias(f"{end}_at"))
+        links = links.join(mine, end)
+    return links
+
+
+def _windows(placed: DataFrame) -> Windows:
+    """Of dependencies that lead back in time."""
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    back = placed.where(F.col("target_at") < F.col("source_at"))
+    found = back.select(F.col("target_at").alias("start"), F.col("source_at").alias("end"))
+    parts = found.mapInArrow(_merged, from_arrow_schema(_WINDOWS)).toArrow()
+    return Windows.merged([_windows_from(parts)])
+
+
+def _windows_from(table: pa.Table | pa.RecordBatch) -> Windows:
+    return Windows.of(np.asarray(table["start"]), np.asarray(table["end"]))
+
+
+def _merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The windows of a partition: its stretches, those that touch each other put together."""
+    found = Windows.merged([_windows_from(batch) for batch in batches])
+    yield pa.RecordBatch.from_arrays([pa.array(found.start), pa.array(found.end)], schema=_WINDOWS)
+
+
+def _in_windows(operations: DataFrame, at: DataFrame, windows: Windows) -> DataFrame:
+    """All operations in windows of more than one moment, with `window`: real time orders them even
+    if they depend on nothing."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not windows.start.size:
+        return operations.withColumn("window", F.lit(0).cast("long")).limit(0)
+    placed = operations.join(at, "row", "left").withColumn("at", F.coalesce("at", "call"))
+
+    def held(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            mine = np.asarray(batch["at"])
+            window = pa.array(windows.place(mine))
+            yield pa.RecordBatch.from_arrays(
+                [batch["row"], batch["call"], batch["ret"], window],
+                ["row", "call", "ret", "window"],
+            ).filter(pa.array(windows.holds(mine)))
+
+    return placed.select("row", "call", "ret", "at").mapInArrow(
+        held, "row long, call long, ret long, window long"
+    )
+
+
+def _linked(placed: DataFrame, windows: Windows) -> DataFrame:
+    """Dependencies within one window, with `window`."""
+
+    def held(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            source, target = (
+                windows.place(np.asarray(batch[f"{end}_at"])) for end in ("source", "target")
+            )
+            mine = batch.select(LINKS).append_column("window", pa.array(target))
+            yield mine.filter(pa.array(source == target))
+
+    schema = ", ".join(f"{name} long" for name in (*LINKS, "window"))
+    return placed.select(*LINKS, "source_at", "target_at").mapInArrow(held, schema)
+
+
+def _groups(told: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    by_windows = told.groupBy(F.floor(F.col("window") / _BUCKET))
+    return by_windows.applyInArrow(_cyclic, from_arrow_schema(_GROUP))
+
+
+def _cyclic(told: pa.Table) -> pa.Table:
+    """Of dependencies and operations of some windows: the groups among which there is a cycle."""
+    alone = told.filter(pa.compute.is_valid(told["row"]))
+    links = told.filter(pa.compute.is_valid(told["source"]))
+
+    def column(*names: str) -> Ints64:
+        own = np.asarray(alone[names[0]])
+        return np.concatenate([own, *(np.asarray(links[name]) for name in names[1:])])
+
+    operations = Operations(
+        column("row", "source", "target"),
+        column("call", "source_call", "target_call"),
+        column("ret", "source_ret", "target_ret"),
+    )
+    source, target = np.asarray(links["source"]), np.asarray(links["target"])
+    groups = cyclic_groups(operations, source, target)
+    return pa.table(
+        [
+            pa.array([int(group[0]) for group in groups], pa.int64()),
+            pa.array([group.size for group in groups], pa.int64()),
+            pa.array([group.tobytes() for group in groups], pa.binary()),
+        ],
+        schema=_GROUP,
+    )
