@@ -181,7 +181,7 @@ class CutLists:
 
 
 def _summaries(parts: DataFrame) -> list[Summary]:
-    rows = parts.where(f"what = {SUMMARY}").select("summary").toLocalIterator()
+    rows = parts.where(f"what = {SUMMARY}").select("summary").collect()
     return [pickle.loads(bytes(row["summary"])) for row in rows]  # noqa: S301 - our own tasks
 
 

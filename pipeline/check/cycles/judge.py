@@ -18,7 +18,7 @@ from pipeline.check.judge_run import Asked, judge_run
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_OPERATIONS, _ELEMENTS, _MENTIONS = "operations", "elements", "mentions"
+_OPERATIONS, _ELEMENTS, _MENTIONS, _ASKED = "operations", "elements", "mentions", "asked"
 _NOBODY: Final = -1
 """The row, index and process of a stand-in operation that comes before all others."""
 
@@ -33,11 +33,11 @@ def judged_smaller(smaller: Smaller, asked: Asked) -> DataFrame:
         _ELEMENTS: smaller.elements.select(*ELEMENT_COLUMNS),
         _MENTIONS: smaller.mentions,
     }
-    told: DataFrame | None = None
+    # Of a history in which nothing is wrong nothing may be left, and Spark has no empty groups.
+    told = smaller.operations.sparkSession.range(1).select(F.lit(_ASKED).alias("part"))
     for name, frame in parts.items():
         mine = frame.withColumn("part", F.lit(name))
-        told = mine if told is None else told.unionByName(mine, allowMissingColumns=True)
-    assert told is not None
+        told = told.unionByName(mine, allowMissingColumns=True)
     judge = _judge(asked, smaller.whole)
     return told.groupBy().applyInArrow(judge, from_arrow_schema(rows.SCHEMA))
 
