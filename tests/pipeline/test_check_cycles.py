@@ -1,0 +1,93 @@
+"""Histories of lists that the lake judges in parts have the verdicts of the local engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+import pytest
+
+from bench.checker_histories import list_history as long_list_history
+from checkers.models import Question, judge
+from harness.history import kinds
+from harness.history.history import PARQUET, History
+from pipeline.check.job import judge_runs
+from pipeline.ingest import ingest
+from pipeline.lake import Lake
+from pipeline.reading.listing import named
+from tests.pipeline.test_check import differences, in_lake, local, stored
+from tests.property.list_histories import list_history
+from tests.property.txn_histories import txn_history
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
+
+LIST_APPEND = "list-append"
+
+
+def generated(count: int) -> Iterable[History]:
+    for seed in range(count):
+        dice = Random(seed)
+        bent = txn_history(dice, lists=True, bend=0.6) if seed % 4 == 3 else list_history(dice)
+        yield History.of(bent)
+
+
+def in_parts(lake: Lake, histories: Iterable[History], directory: Path) -> list[str]:
+    """Differences to the local engine; no history is judged whole."""
+    mine = stored((each for each in histories if len(each.elements)), directory)
+    ingest(lake, named([directory]), model=LIST_APPEND)
+    checked = judge_runs(lake, whole_max=0)
+    assert checked.uncut == {}
+    assert len(checked.verdicts) == len(mine)
+    return differences(lake, mine, LIST_APPEND)
+
+
+def test_a_few_histories_of_lists_are_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
+    assert in_parts(lake, generated(4), tmp_path / "histories") == []
+
+
+def planted(transactions: int) -> History:
+    """A long orderly history, and late in it a read that lacks what was appended before it began,
+    one with two values in another order, and one of a value whose append failed."""
+    tables = long_list_history(transactions)
+    elements, ops = tables.elements, tables.ops
+    row, kind = elements["op"].to_numpy(), elements["kind"].to_numpy()
+    value = elements["value"].fill_null(-1).to_numpy().copy()
+    is_kept = np.ones(row.size, np.bool_)
+    reads = np.flatnonzero((kind == kinds.READ_ELEMENT) & (row > 0.9 * len(ops)))
+    last, size = np.unique(row[reads][::-1], return_index=True)[0], np.bincount(row[reads])
+    stale, bent, dirty = (int(op) for op in last[size[last] > 12][[10, 20, 30]])
+    is_kept[np.flatnonzero((row == stale) & (kind == kinds.READ_ELEMENT))[-6:]] = False
+    one, other = np.flatnonzero((row == bent) & (kind == kinds.READ_ELEMENT))[3:5]
+    value[[one, other]] = value[[other, one]]
+    failed = value[np.flatnonzero((row == dirty) & (kind == kinds.READ_ELEMENT))[5]]
+    ends = row[(kind == kinds.APPEND) & (value == failed)].max()
+    types = ops["type"].to_pylist()
+    types[ends] = "fail"
+    at = ops.schema.get_field_index("type")
+    ops = ops.set_column(at, ops.schema.field("type"), pa.array(types).cast(ops["type"].type))
+    at = elements.schema.get_field_index("value")
+    elements = elements.set_column(
+        at, elements.schema.field("value"), pa.array(value, mask=value < 0)
+    )
+    return History(tables._replace(ops=ops, elements=elements.filter(pa.array(is_kept))))
+
+
+@pytest.mark.slow
+def test_a_long_history_of_lists_is_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
+    history = planted(16_384)
+    assert len(history.elements) > 300_000
+    history.write_parquet(tmp_path / "long" / PARQUET)
+    ingest(lake, named([tmp_path / "long"]), model=LIST_APPEND)
+    checked = judge_runs(lake, whole_max=100_000)
+    assert checked.uncut == {}
+    (found,) = in_lake(lake).values()
+    assert found == local(judge(history, LIST_APPEND, Question()))
+
+
+@pytest.mark.slow
+@pytest.mark.sweep
+def test_a_hundred_histories_of_lists_are_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
+    assert in_parts(lake, generated(120), tmp_path / "histories") == []
