@@ -133,9 +133,7 @@ class CutLists:
         is_member = np.isin(said.row, members)
         touched = set(said.key[is_member].tolist())
         entire = summary.told | (touched & summary.disagreeing)
-        longest = {
-            pair for each in self.parts for pair in zip(*map(list, each.longest), strict=True)
-        }
+        longest = {pair for each in self.parts for pair in zip(*each.longest, strict=True)}
         is_longest = np.array(
             [pair in longest for pair in zip(said.key, said.row, strict=True)], np.bool_
         )

@@ -79,14 +79,14 @@ class CutLists:
         links = parts.where(f"what = {LINK}").select(*LINKS)
         if scope.process:
             links = links.unionByName(_process_links(took_part))
-        groups = found_groups(links, took_part)
-        if isinstance(groups, TooWide):
-            return Uncut(f"{groups.operations:,} of its operations may be in cycles")
-        kept = self._store(kept_elements(speaking, parts, summary, groups.rows))
+        members = found_groups(links, took_part)
+        if isinstance(members, TooWide):
+            return Uncut(f"{members.operations:,} of its operations may be in one cycle")
+        kept = self._store(kept_elements(speaking, parts, summary, members))
         if kept.count() > KEPT_MAX:
             return Uncut(f"more than {KEPT_MAX:,} of its elements may be named by a finding")
         return Smaller(
-            kept_operations(self.operations, kept, groups.rows),
+            kept_operations(self.operations, kept, members),
             kept,
             first_mentions(self.elements, kept),
             self._whole(summary, took_part, scope, is_touched=counted.is_touched),

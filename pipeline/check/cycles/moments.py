@@ -28,16 +28,7 @@ WINDOW_MAX: Final = 1_000_000
 _BUCKET: Final = 1 << 18
 """Windows that begin within so many rows are looked at by one task."""
 _WINDOWS: Final = pa.schema([pa.field("start", pa.int64()), pa.field("end", pa.int64())])
-_GROUP: Final = pa.schema(
-    [pa.field("first", pa.int64()), pa.field("size", pa.int64()), pa.field("rows", pa.binary())]
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """Rows of operations among which there is a cycle: of the first few groups."""
-
-    rows: Ints64
+_GROUP: Final = pa.schema([pa.field("first", pa.int64()), pa.field("rows", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,77 +40,56 @@ class TooWide:
 
 def found_groups(
     links: DataFrame, operations: DataFrame, *, rounds: int = ROUNDS
-) -> Groups | TooWide:
-    """`links` with the columns LINKS; `operations` with row, call and ret of all that took part."""
+) -> Ints64 | TooWide:
+    """Rows of operations among which there is a cycle: of the first few groups of such operations.
+
+    `links` with the columns LINKS; `operations` with row, call and ret of all that took part.
+    """
     from pyspark import StorageLevel
 
-    at = _moments(links, rounds)
-    placed = _placed(links, at).persist(StorageLevel.MEMORY_AND_DISK)
+    links = links.persist(StorageLevel.MEMORY_AND_DISK)
     try:
+        at = _moments(links, rounds)
+        placed = _at(_at(links, at, "source"), at, "target")
         windows = _windows(placed)
         of_windows = _in_windows(operations, at, windows)
         if windows.start.size and (count := of_windows.count()) > WINDOW_MAX:
             return TooWide(count)
         told = _linked(placed, windows).unionByName(of_windows, allowMissingColumns=True)
-        groups = _groups(told)
-        first = groups.orderBy("first").limit(SHOWN).select("rows").collect()
+        first = _groups(told).orderBy("first").limit(SHOWN).select("rows").collect()
         found = [np.frombuffer(bytes(row["rows"]), np.int64) for row in first]
-        return Groups(np.unique(np.concatenate([np.empty(0, np.int64), *found])))
+        return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
     finally:
-        placed.unpersist()
+        links.unpersist()
 
 
 def _moments(links: DataFrame, rounds: int) -> DataFrame:
-    """row, at: no earlier than any operation that it depends on, as far as its return allows."""
+    """row, at: of each operation that depends on others, no earlier than any of these, as far as
+    its return allows. The moment of any other operation is its call."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    at = _ends(links).select("row", F.col("call").alias("at"), "ret").localCheckpoint()
-    # Operations whose moment has changed, and so may change that of others.
-    raised = at
-    for _ in range(rounds):
-        sent = (
-            raised.join(links, raised["row"] == links["source"])
-            .groupBy("target")
-            .agg(F.max("at").alias("sent"))
-        )
-        raised = (
-            sent.join(at, F.col("target") == F.col("row"))
-            .select("row", F.least("sent", "ret").alias("at"), "ret", F.col("at").alias("before"))
-            .where(F.col("at") > F.col("before"))
-            .drop("before")
-            .localCheckpoint()
-        )
-        if raised.isEmpty():
-            break
-        new = raised.select("row", F.col("at").alias("new"))
-        at = at.join(new, "row", "left").select("row", F.coalesce("new", "at").alias("at"), "ret")
+    latest = F.greatest(F.max("target_call"), F.max("source_at"))
+    moment = F.least(F.max("target_ret"), latest)
+    placed = links.withColumn("source_at", F.col("source_call"))
+    total = None
+    while True:
+        at = placed.groupBy(F.col("target").alias("row")).agg(moment.alias("at"))
+        # Plans that contained those of all rounds before would take longer than the rounds.
         at = at.localCheckpoint()
-    return at.select("row", "at")
+        before, total = total, at.agg(F.sum("at")).collect()[0][0]
+        rounds -= 1
+        if total == before or rounds <= 0:
+            return at
+        placed = _at(links, at, "source")
 
 
-def _ends(links: DataFrame) -> DataFrame:
-    """row, call, ret of all operations that depend on others, or others on them."""
+def _at(links: DataFrame, at: DataFrame, end: str) -> DataFrame:
+    """With the moment of this end, source or target."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    source, target = (
-        links.select(
-            F.col(end).alias("row"),
-            F.col(f"{end}_call").alias("call"),
-            F.col(f"{end}_ret").alias("ret"),
-        )
-        for end in ("source", "target")
-    )
-    return source.unionByName(target).distinct()
-
-
-def _placed(links: DataFrame, at: DataFrame) -> DataFrame:
-    """With source_at and target_at; without what leads to a later moment outside all windows."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    for end in ("source", "target"):
-        mine = at.select(F.col("row").alias(end), F.col("at").alias(f"{end}_at"))
-        links = links.join(mine, end)
-    return links
+    mine = at.select(F.col("row").alias(end), F.col("at").alias(f"{end}_at"))
+    known = F.coalesce(f"{end}_at", f"{end}_call")
+    return links.join(mine, end, "left").withColumn(f"{end}_at", known)
 
 
 def _windows(placed: DataFrame) -> Windows:
@@ -208,7 +178,6 @@ def _cyclic(told: pa.Table) -> pa.Table:
     return pa.table(
         [
             pa.array([int(group[0]) for group in groups], pa.int64()),
-            pa.array([group.size for group in groups], pa.int64()),
             pa.array([group.tobytes() for group in groups], pa.binary()),
         ],
         schema=_GROUP,
