@@ -19,7 +19,7 @@ from pipeline.ingest import ingest
 from pipeline.lake import Lake
 from pipeline.reading.listing import named
 from tests.pipeline.test_check import differences, in_lake, local, stored
-from tests.property.list_histories import list_history
+from tests.property.list_histories import ListPlay, list_history
 from tests.property.txn_histories import txn_history
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
@@ -44,8 +44,14 @@ def in_parts(lake: Lake, histories: Iterable[History], directory: Path) -> list[
     return differences(lake, mine, LIST_APPEND)
 
 
-def test_a_few_histories_of_lists_are_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
-    assert in_parts(lake, generated(4), tmp_path / "histories") == []
+def eventful() -> History:
+    """With cycles of the data, of processes and of time, aborted reads and disagreeing ones; its
+    lists have the same values."""
+    return History.of(ListPlay(Random(39), count=150, keys=12, at_once=5, bend=0.01).play())
+
+
+def test_a_history_of_lists_is_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
+    assert in_parts(lake, [eventful()], tmp_path / "histories") == []
 
 
 def planted(transactions: int) -> History:
@@ -85,6 +91,31 @@ def test_a_long_history_of_lists_is_judged_in_parts(lake: Lake, tmp_path: Path) 
     assert checked.uncut == {}
     (found,) = in_lake(lake).values()
     assert found == local(judge(history, LIST_APPEND, Question()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("where", "limit", "why"),
+    [
+        ("pipeline.check.cycles.job.LIST_MAX", 10, "more than 10 of its elements are about one"),
+        ("pipeline.check.cycles.job.KEPT_MAX", 10, "more than 10 of its elements may be named"),
+        ("pipeline.check.cycles.moments.WINDOW_MAX", 1, "of its operations may be in one cycle"),
+    ],
+)
+def test_a_history_that_is_too_much_for_one_task_is_judged_whole(
+    lake: Lake,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+    limit: int,
+    why: str,
+) -> None:
+    monkeypatch.setattr(where, limit)
+    histories = stored([eventful()], tmp_path / "histories")
+    ingest(lake, named([tmp_path / "histories"]), model=LIST_APPEND)
+    (said,) = judge_runs(lake, whole_max=0).uncut.values()
+    assert why in said
+    assert differences(lake, histories, LIST_APPEND) == []
 
 
 @pytest.mark.slow
