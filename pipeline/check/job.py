@@ -21,8 +21,7 @@ from pipeline.check import rows
 from pipeline.check.cut.job import CutHistory, Uncut
 from pipeline.check.cut.judge import judged_smaller
 from pipeline.check.cut.told import Way
-from pipeline.check.cycles.job import CutLists
-from pipeline.check.cycles.judge import judged_smaller as judged_lists
+from pipeline.check.cycles.judge import lists_in_parts
 from pipeline.check.histories import ELEMENT_COLUMNS, OPERATION_COLUMNS, history_of
 from pipeline.check.judge_run import Asked, JudgedRun, contract_asked, judge_run
 from pipeline.lake import Lake
@@ -140,21 +139,10 @@ def _log_in_parts(
     return history, judged_smaller(again, asked, operations, is_final=True)[0]
 
 
-def _lists_in_parts(
-    asked: Asked, operations: DataFrame, elements: DataFrame, _: int
-) -> tuple[Forgets, DataFrame | Uncut]:
-    history = CutLists(elements, operations)
-    with batches_of_any_size(elements.sparkSession):
-        smaller = history.smaller()
-    if isinstance(smaller, Uncut):
-        return history, smaller
-    return history, judged_lists(smaller, asked)
-
-
 InParts = Callable[["Asked", "DataFrame", "DataFrame", int], tuple[Forgets, "DataFrame | Uncut"]]
 """From a run with its operations and elements to the rows of its verdict, or why that cannot be.
 The last argument is how many offsets a range of a log has."""
-IN_PARTS: Final[dict[str, InParts]] = {"kafka": _log_in_parts, "list-append": _lists_in_parts}
+IN_PARTS: Final[dict[str, InParts]] = {"kafka": _log_in_parts, "list-append": lists_in_parts}
 """By model."""
 
 

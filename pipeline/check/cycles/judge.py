@@ -11,9 +11,11 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 from checkers.transactions.list_append import WholeLists
 from harness.history import kinds
 from pipeline.check import rows
-from pipeline.check.cycles.job import Smaller
+from pipeline.check.cut.job import Uncut
+from pipeline.check.cycles.job import CutLists, Smaller
 from pipeline.check.histories import ELEMENT_COLUMNS, OPERATION_COLUMNS, history_of
 from pipeline.check.judge_run import Asked, judge_run
+from pipeline.session import batches_of_any_size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,8 +25,19 @@ _NOBODY: Final = -1
 """The row, index and process of a stand-in operation that comes before all others."""
 
 
-def judged_smaller(smaller: Smaller, asked: Asked) -> DataFrame:
-    """Rows of the verdict."""
+def lists_in_parts(
+    asked: Asked, operations: DataFrame, elements: DataFrame, _: int
+) -> tuple[CutLists, DataFrame | Uncut]:
+    """Rows of the verdict, or why the history cannot be judged in parts."""
+    history = CutLists(elements, operations)
+    with batches_of_any_size(elements.sparkSession):
+        smaller = history.smaller()
+    if isinstance(smaller, Uncut):
+        return history, smaller
+    return history, _judged(smaller, asked)
+
+
+def _judged(smaller: Smaller, asked: Asked) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.pandas.types import from_arrow_schema
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Ints64
@@ -36,37 +34,29 @@ def kept_elements(
     from pyspark.sql import functions as F  # noqa: N812
 
     spark = speaking.sparkSession
-    chosen = rows_of(spark, "op_row", members)
-    named = speaking.join(F.broadcast(chosen), "op_row", "left_semi").select("key_id").distinct()
-    touched = {row["key_id"] for row in named.collect()}
+    named = speaking.join(F.broadcast(rows_of(spark, "op_row", members)), "op_row", "left_semi")
+    named = named.select("key_id", "op_row").distinct()
+    touched = {row["key_id"] for row in named.select("key_id").distinct().collect()}
     entire = summary.told | (touched & summary.disagreeing)
-    keys = rows_of(spark, "key_id", touched | entire)
-    by_key = speaking.join(
-        F.broadcast(keys.withColumn("key_id", F.col("key_id").cast("int"))), "key_id"
-    )
-    longest = told.where(F.col("what") == LONGEST).select(
-        F.col("key").alias("key_id"),
-        F.col("source").alias("op_row"),
-        F.lit(True).alias("is_longest"),
-    )
-    longest = longest.join(
-        F.broadcast(rows_of(spark, "key_id", touched - entire)), "key_id", "left_semi"
-    )
-    marked = (
-        by_key.join(F.broadcast(longest), ["key_id", "op_row"], "left")
-        .join(F.broadcast(chosen.withColumn("is_member", F.lit(True))), "op_row", "left")
-        .join(
-            F.broadcast(rows_of(spark, "key_id", entire).withColumn("is_entire", F.lit(True))),
-            "key_id",
-            "left",
+    wanted = sorted(touched | entire)
+    is_entire = [key in entire for key in wanted]
+    keys = spark.createDataFrame(
+        pa.table(
+            {"key_id": pa.array(wanted, pa.int32()), "is_entire": pa.array(is_entire, pa.bool_())}
         )
     )
-    return marked.where(
-        F.col("is_entire").isNotNull()
-        | F.col("is_member").isNotNull()
-        | F.col("is_longest").isNotNull()
-        | ~F.col("kind").isin(*_READS)
-    ).select("op_row", *ELEMENT_COLUMNS)
+    longest = told.where(F.col("what") == LONGEST).select(
+        F.col("key").alias("key_id"), F.col("source").alias("op_row")
+    )
+    longest = longest.join(F.broadcast(keys.where("not is_entire")), "key_id", "left_semi")
+    readers = named.unionByName(longest).distinct().withColumn("is_reader", F.lit(True))
+    marked = speaking.join(F.broadcast(keys), "key_id").join(
+        F.broadcast(readers), ["key_id", "op_row"], "left"
+    )
+    is_read = F.col("kind").isin(*_READS)
+    return marked.where(F.col("is_entire") | F.col("is_reader").isNotNull() | ~is_read).select(
+        "op_row", *ELEMENT_COLUMNS
+    )
 
 
 def kept_operations(operations: DataFrame, kept: DataFrame, members: Ints64) -> DataFrame:
@@ -112,7 +102,6 @@ def first_mentions(elements: DataFrame, kept: DataFrame) -> DataFrame:
     )
 
 
-def rows_of(spark: SparkSession, name: str, numbers: Ints64 | Iterable[int]) -> DataFrame:
+def rows_of(spark: SparkSession, name: str, numbers: Ints64) -> DataFrame:
     """One column of these numbers."""
-    column = numbers if isinstance(numbers, np.ndarray) else np.array(sorted(numbers), np.int64)
-    return spark.createDataFrame(pa.table({name: pa.array(column, pa.int64())}))
+    return spark.createDataFrame(pa.table({name: pa.array(numbers, pa.int64())}))
