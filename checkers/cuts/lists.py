@@ -10,6 +10,7 @@ few of a type are told, so only these lists have to be judged once more, all tog
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property, reduce
 from heapq import nsmallest
@@ -27,6 +28,10 @@ from checkers.transactions.updates import contended
 
 First = tuple[int, int]
 """Where a finding stands among those of its type, and its key."""
+Value = tuple[bool, int]
+"""Whether it is a text, and the value or the number of the text."""
+_FIRST = 2 * SHOWN
+"""Dirty updates are told of so many lists, of other types there are fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +87,29 @@ class Summary:
     edges: int = 0
     inner: tuple[int, int, int] = (0, 0, 0)
     """Reads with faults of their own, in the order of `Lists.inner_faults`."""
-    firsts: tuple[tuple[First, ...], ...] = ((),) * 5
-    """Of these three sorts of reads, of reads that disagree with their list, and of lost updates
-    the first ones."""
-    dirty: frozenset[int] = frozenset()
-    """Keys of values that were read although their append failed."""
+    firsts: tuple[tuple[First, ...], ...] = ((),) * 6
+    """Of these three sorts of reads, of reads that disagree with their list, of lost updates and of
+    dirty ones the first ones."""
+    dirty: frozenset[tuple[Value, int]] = frozenset()
+    """Values that were read although their append failed, and their keys."""
     disagreeing: frozenset[int] = frozenset()
     """Keys with reads that are no beginning of the list."""
 
-    @property
-    def told(self) -> set[int]:
-        """Keys of all findings that are told, and that follow from what is said of one list."""
-        return set(self.dirty) | {key for firsts in self.firsts for _, key in firsts}
+    def told(self, owners: Mapping[Value, int]) -> set[int]:
+        """Keys of all findings that are told, and that follow from what is said of one list.
+
+        `owners`: of values that several lists have, the key that each was first seen with. Values
+        are numbered, and those of `dirty` told, in their order, but for those that another list has
+        owned before: they come after all others, by key.
+        """
+
+        def place(one: tuple[Value, int]) -> tuple[bool, int, Value]:
+            value, key = one
+            is_stray = owners.get(value, key) != key
+            return is_stray, key if is_stray else 0, value
+
+        firsts = (key for firsts in self.firsts for _, key in firsts)
+        return {*firsts, *(key for _, key in nsmallest(SHOWN, self.dirty, key=place))}
 
 
 def merge(one: Summary, other: Summary) -> Summary:
@@ -106,7 +122,7 @@ def merge(one: Summary, other: Summary) -> Summary:
             one.inner[2] + other.inner[2],
         ),
         firsts=tuple(
-            tuple(nsmallest(SHOWN, (*mine, *theirs)))
+            tuple(nsmallest(_FIRST, (*mine, *theirs)))
             for mine, theirs in zip(one.firsts, other.firsts, strict=True)
         ),
         dirty=one.dirty | other.dirty,
@@ -155,9 +171,9 @@ class Part:
             reads=int(lists.runs.op.size),
             edges=int(self._graph.source.size),
             inner=(one, other, third),
-            firsts=(*inner, self._firsts(lists.disagreeing[1]), self._lost()),
-            dirty=self._named(lists.key[lists.dirty]),
-            disagreeing=self._named(lists.runs.key[lists.agrees == 0]),
+            firsts=(*inner, self._firsts(lists.disagreeing[1]), *self._updates()),
+            dirty=self._dirty(),
+            disagreeing=frozenset(self.keys[lists.runs.key[lists.agrees == 0]].tolist()),
         )
 
     @cached_property
@@ -183,15 +199,22 @@ class Part:
         keys = self.keys[self.lists.runs.key[runs]].tolist()
         return tuple(sorted(zip(where, keys, strict=True)))
 
-    def _lost(self) -> tuple[First, ...]:
-        """Lost updates are told by key."""
+    def _updates(self) -> tuple[tuple[First, ...], tuple[First, ...]]:
+        """Lost and dirty updates are told by key."""
         lists = self.lists
-        found = contended(lists.columns, lists.runs.op, lists.runs.first, lists.seen)
-        keys = {int(self.keys[key]) for key, _ in found}
-        return tuple((key, key) for key in sorted(keys))
+        lost = contended(lists.columns, lists.runs.op, lists.runs.first, lists.seen)
+        dirty = np.unique(lists.key[lists.dirty]).tolist()
+        one, other = (
+            tuple((int(self.keys[key]), int(self.keys[key])) for key in sorted(keys)[:_FIRST])
+            for keys in ({key for key, _ in lost}, filter(lists.dirty_update, dirty))
+        )
+        return one, other
 
-    def _named(self, keys: Ints32) -> frozenset[int]:
-        return frozenset(self.keys[np.unique(keys)].tolist())
+    def _dirty(self) -> frozenset[tuple[Value, int]]:
+        numbers = np.flatnonzero(self.lists.dirty)
+        at, key = self.lists.appended[numbers], self.keys[self.lists.key[numbers]]
+        values = zip(self.said.boxed[at].tolist(), self.said.value[at].tolist(), strict=True)
+        return frozenset(zip(values, key.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

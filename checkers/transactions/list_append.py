@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from checkers.columns import OK, has_kind
+from checkers.columns import has_kind
 from checkers.findings import SHOWN, Finding
 from checkers.models import Question
 from checkers.parts import both
@@ -154,25 +154,19 @@ def _of_values(lists: Lists) -> list[Finding]:
 
 
 def _dirty_update(lists: Lists, key: int) -> Finding | None:
-    columns, start = lists.columns, int(lists.start[key])
-    order = lists.order[start : start + int(lists.length[key])]
-    dirty = lists.failed[order]
-    clean = (lists.writer[order] >= 0) & (columns.outcome[lists.writer[order]] == OK)
-    for place in np.flatnonzero(dirty).tolist():
-        after = np.flatnonzero(clean[place + 1 :])
-        if after.size:
-            one, other = int(order[place]), int(order[place + 1 + int(after[0])])
-            rows = [int(lists.writer[number]) for number in (one, other)]
-            values = [_value_of(lists)(number)[1] for number in (one, other)]
-            return Finding(
-                type="dirty-update",
-                ops=tuple(sorted(columns.index_of(row) for row in rows)),
-                because=f"op {columns.index_of(rows[1])} appended {values[1]!r} to "
-                f"{columns.key_of(key)} after {values[0]!r}, which op {columns.index_of(rows[0])} "
-                "failed to append",
-                witness={"key": columns.key_of(key), "values": values},
-            )
-    return None
+    both = lists.dirty_update(key)
+    if both is None:
+        return None
+    columns, name = lists.columns, lists.columns.key_of(key)
+    one, other = (columns.index_of(int(lists.writer[number])) for number in both)
+    values = [_value_of(lists)(number)[1] for number in both]
+    return Finding(
+        type="dirty-update",
+        ops=tuple(sorted((one, other))),
+        because=f"op {other} appended {values[1]!r} to {name} after {values[0]!r}, which op {one} "
+        "failed to append",
+        witness={"key": name, "values": values},
+    )
 
 
 def _of_orders(lists: Lists) -> list[Finding]:

@@ -130,3 +130,15 @@ class Lists:
         """Of each value: its append failed, and yet it was read."""
         dirty: Bools = self.failed & (self.reader >= 0)
         return dirty
+
+    def dirty_update(self, key: int) -> tuple[int, int] | None:
+        """A value of this list whose append failed, and one that took effect after it."""
+        start = int(self.start[key])
+        order = self.order[start : start + int(self.length[key])]
+        outcome = self.columns.outcome[self.writer[order]]
+        clean = (self.writer[order] >= 0) & (outcome == OK)
+        for place in np.flatnonzero(self.failed[order]).tolist():
+            after = np.flatnonzero(clean[place + 1 :])
+            if after.size:
+                return int(order[place]), int(order[place + 1 + int(after[0])])
+        return None

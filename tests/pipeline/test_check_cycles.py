@@ -19,7 +19,7 @@ from pipeline.ingest import ingest
 from pipeline.lake import Lake
 from pipeline.reading.listing import named
 from tests.pipeline.test_check import differences, in_lake, local, stored
-from tests.property.list_histories import ListPlay, list_history
+from tests.property.list_histories import ListPlay, list_history, many_aborted
 from tests.property.txn_histories import txn_history
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
@@ -50,8 +50,8 @@ def eventful() -> History:
     return History.of(ListPlay(Random(39), count=150, keys=12, at_once=5, bend=0.01).play())
 
 
-def test_a_history_of_lists_is_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
-    assert in_parts(lake, [eventful()], tmp_path / "histories") == []
+def test_histories_of_lists_are_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
+    assert in_parts(lake, [eventful(), many_aborted()], tmp_path / "histories") == []
 
 
 def planted(transactions: int) -> History:

@@ -9,7 +9,7 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Bools, Ints64
 from checkers.columns import INFO, OK, Columns
-from checkers.cuts.lists import Links, Part, Said, Summary, conclude
+from checkers.cuts.lists import Links, Part, Said, Summary, Value, conclude
 from checkers.cuts.moments import Operations, Windows, cyclic_groups
 from checkers.findings import SHOWN
 from checkers.models import Question
@@ -132,7 +132,7 @@ class CutLists:
         said = self.said
         is_member = np.isin(said.row, members)
         touched = set(said.key[is_member].tolist())
-        entire = summary.told | (touched & summary.disagreeing)
+        entire = summary.told(self._owners()) | (touched & summary.disagreeing)
         longest = {pair for each in self.parts for pair in zip(*each.longest, strict=True)}
         is_longest = np.array(
             [pair in longest for pair in zip(said.key, said.row, strict=True)], np.bool_
@@ -161,19 +161,26 @@ class CutLists:
         ops = with_words(pa.concat_tables([_nobody(tables), tables.ops.filter(pa.array(rows))]))
         return History(tables._replace(ops=ops, elements=said))
 
-    def _first_mentions(self, kept: Bools) -> Ints64:
-        """Of kept values that several keys have."""
+    def _shared(self) -> dict[Value, int]:
+        """Of values that several keys have the first element."""
         elements = self.columns.elements
         numbered = np.isin(elements.kind, _NUMBERED) & elements.told & (elements.key >= 0)
-        first: dict[tuple[int, bool], int] = {}
-        shared, mine = set(), set()
+        first: dict[Value, int] = {}
+        shared = set()
         for at in np.flatnonzero(numbered).tolist():
-            value = (int(elements.value[at]), bool(elements.boxed[at]))
+            value = (bool(elements.boxed[at]), int(elements.value[at]))
             if elements.key[first.setdefault(value, at)] != elements.key[at]:
                 shared.add(value)
-            if kept[at]:
-                mine.add(value)
-        return np.array([first[value] for value in shared & mine], np.int64)
+        return {value: first[value] for value in shared}
+
+    def _owners(self) -> dict[Value, int]:
+        return {value: int(self.columns.elements.key[at]) for value, at in self._shared().items()}
+
+    def _first_mentions(self, kept: Bools) -> Ints64:
+        elements = self.columns.elements
+        mine = set(zip(elements.boxed[kept].tolist(), elements.value[kept].tolist(), strict=True))
+        first = [at for value, at in self._shared().items() if value in mine]
+        return np.array(first, np.int64)
 
     def _whole(self, summary: Summary) -> WholeLists:
         operations, columns = self._operations(), self.columns

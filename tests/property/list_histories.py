@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from harness.history.history import History
 from harness.history.op import Op, OpType
+from tests.unit.checkers.stories import told
 
 State = dict[str, list[Any]]
+Operation = tuple[int, OpType, str, Any]
 
 
 @dataclass(slots=True)
@@ -139,3 +142,22 @@ def list_history(dice: Random, most: int = 120) -> list[Op]:
         bend=dice.choice((0.0, 0.0, 0.01, 0.05, 0.3)),
         values=dice.choice(("shared", "unique", "texts")),
     ).play()
+
+
+def txn(process: int, *parts: list[Any]) -> Operation:
+    return process, "ok", "txn", list(parts)
+
+
+def failed(process: int, *parts: list[Any]) -> Operation:
+    return process, "fail", "txn", list(parts)
+
+
+def many_aborted() -> History:
+    """Lists with aborted values that were read, some of their own and some that others have, too:
+    of more of them than are told."""
+    dirty, reads = [], []
+    for number in range(60):
+        key, value = f"k{number}", 1_000 - number if number % 2 else number % 8
+        dirty.append(failed(1, ["append", key, value]))
+        reads.append(txn(2, ["append", key, 5_000], ["r", key, [value, 5_000]]))
+    return told(*reads[:40], *dirty, *reads[40:])

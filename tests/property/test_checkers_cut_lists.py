@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -12,14 +11,12 @@ from checkers.findings import SHOWN
 from checkers.models import Question, judge
 from checkers.verdict import Verdict
 from harness.history.history import History
-from harness.history.op import OpType
 from tests.property.cut_lists import CutLists
-from tests.property.list_histories import ListPlay, list_history
+from tests.property.list_histories import ListPlay, failed, list_history, many_aborted, txn
 from tests.property.txn_histories import txn_history
 from tests.unit.checkers.stories import told
 
 LIST_APPEND = "list-append"
-Operation = tuple[int, OpType, str, Any]
 
 SEEDS = range(40)
 MANY = range(1_000, 3_000, 100)
@@ -66,14 +63,6 @@ def test_of_lists_in_which_nothing_is_wrong_nothing_is_left() -> None:
     assert 0 < left < 0.2 * whole
 
 
-def txn(process: int, *parts: list[Any]) -> Operation:
-    return process, "ok", "txn", list(parts)
-
-
-def failed(process: int, *parts: list[Any]) -> Operation:
-    return process, "fail", "txn", list(parts)
-
-
 def test_findings_are_told_by_values_as_the_whole_history_numbers_them() -> None:
     """Of twenty aborted values of `x` sixteen are told: first those that no list had before."""
     odd = [txn(0, ["append", "a", number]) for number in range(1, 21, 2)]
@@ -83,6 +72,15 @@ def test_findings_are_told_by_values_as_the_whole_history_numbers_them() -> None
     values = [each.witness["element"] for each in whole.found if each.type == "G1a"]
     assert values == [*range(2, 21, 2), *range(1, 12, 2)]
     assert cut == whole
+
+
+def test_of_many_aborted_values_the_first_ones_are_told() -> None:
+    """In lists that have their own values and lists that have those of others; few are kept."""
+    history = many_aborted()
+    whole, cut, kept = both(history, 0)
+    assert {"G1a", "dirty-update"} <= types(whole)
+    assert cut == whole
+    assert kept < 0.9 * len(history.elements)
 
 
 def test_a_value_that_only_a_disagreeing_read_shows_is_not_unread() -> None:

@@ -14,15 +14,25 @@ import pickle
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
 from checkers.columns import FAIL, INFO, OK
-from checkers.cuts.lists import Summary, conclude
+from checkers.cuts.lists import Summary, Value, conclude
+from checkers.findings import SHOWN
 from checkers.transactions.graph import NEVER, Scope
 from checkers.transactions.list_append import WholeLists
 from checkers.transactions.verdicts import scope_of
 from harness.history import kinds
 from pipeline.check.cut.job import KEPT_MAX, Uncut
 from pipeline.check.cycles import told
-from pipeline.check.cycles.kept import NUMBERED, first_mentions, kept_elements, kept_operations
+from pipeline.check.cycles.kept import (
+    NUMBERED,
+    Wanted,
+    first_mentions,
+    kept_elements,
+    kept_operations,
+    values_of,
+)
 from pipeline.check.cycles.moments import TooWide, found_groups
 from pipeline.check.cycles.told import LINK, LINKS, SUMMARY
 
@@ -82,13 +92,14 @@ class CutLists:
         members = found_groups(links, took_part)
         if isinstance(members, TooWide):
             return Uncut(f"{members.operations:,} of its operations may be in one cycle")
-        kept = self._store(kept_elements(speaking, parts, summary, members))
+        wanted = Wanted(summary.told(self._owners(summary)), summary.disagreeing, members)
+        kept = self._store(kept_elements(speaking, parts, wanted))
         if kept.count() > KEPT_MAX:
             return Uncut(f"more than {KEPT_MAX:,} of its elements may be named by a finding")
         return Smaller(
             kept_operations(self.operations, kept, members),
             kept,
-            first_mentions(self.elements, kept),
+            first_mentions(self.elements, values_of(kept)),
             self._whole(summary, took_part, scope, is_touched=counted.is_touched),
         )
 
@@ -161,6 +172,18 @@ class CutLists:
                 "process",
             )
         )
+
+    def _owners(self, summary: Summary) -> dict[Value, int]:
+        """Of values that several lists have, and of which not all findings can be told: the key
+        that each was first seen with."""
+        if len(summary.dirty) <= SHOWN:
+            return {}
+        asked = sorted({value for value, _ in summary.dirty})
+        values = pa.table(
+            {"value": [value for _, value in asked], "boxed": [box for box, _ in asked]}
+        )
+        first = first_mentions(self.elements, self.elements.sparkSession.createDataFrame(values))
+        return {(row["boxed"], row["value"]): row["key_id"] for row in first.collect()}
 
     def _whole(
         self, summary: Summary, took_part: DataFrame, scope: Scope, *, is_touched: bool

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from checkers.arrays import Ints64
-from checkers.cuts.lists import Summary
 from harness.history import kinds
 from pipeline.check.cycles.told import LONGEST
 from pipeline.check.histories import ELEMENT_COLUMNS
@@ -21,11 +21,21 @@ NUMBERED: Final = (kinds.APPEND, kinds.READ_ELEMENT)
 """Kinds of elements whose values a history of lists numbers."""
 
 
-def kept_elements(
-    speaking: DataFrame, told: DataFrame, summary: Summary, members: Ints64
-) -> DataFrame:
-    """Elements of `speaking`: of lists with findings that are told, all; of those that `members`,
-    the operations of cycles, name, what the members say, all appends, and the longest read.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the smaller history must have."""
+
+    told: set[int]
+    """Keys of lists of which findings are told."""
+    disagreeing: frozenset[int]
+    """Keys of lists with reads that are no beginning of the list."""
+    members: Ints64
+    """Rows of the operations of cycles."""
+
+
+def kept_elements(speaking: DataFrame, told: DataFrame, wanted: Wanted) -> DataFrame:
+    """Elements of `speaking`: of lists with findings that are told, all; of those that operations
+    of cycles name, what these operations say, all appends, and the longest read.
 
     Appends and the longest read are all that an order of a list follows from, if all its reads are
     beginnings of it. So of such a list other reads may be left out, and nothing else changes but
@@ -34,15 +44,17 @@ def kept_elements(
     from pyspark.sql import functions as F  # noqa: N812
 
     spark = speaking.sparkSession
-    named = speaking.join(F.broadcast(rows_of(spark, "op_row", members)), "op_row", "left_semi")
+    named = speaking.join(
+        F.broadcast(rows_of(spark, "op_row", wanted.members)), "op_row", "left_semi"
+    )
     named = named.select("key_id", "op_row").distinct()
     touched = {row["key_id"] for row in named.select("key_id").distinct().collect()}
-    entire = summary.told | (touched & summary.disagreeing)
-    wanted = sorted(touched | entire)
-    is_entire = [key in entire for key in wanted]
+    entire = wanted.told | (touched & wanted.disagreeing)
+    chosen = sorted(touched | entire)
+    is_entire = [key in entire for key in chosen]
     keys = spark.createDataFrame(
         pa.table(
-            {"key_id": pa.array(wanted, pa.int32()), "is_entire": pa.array(is_entire, pa.bool_())}
+            {"key_id": pa.array(chosen, pa.int32()), "is_entire": pa.array(is_entire, pa.bool_())}
         )
     )
     longest = told.where(F.col("what") == LONGEST).select(
@@ -77,29 +89,37 @@ def kept_operations(operations: DataFrame, kept: DataFrame, members: Ints64) -> 
     return operations.join(rows.unionByName(partners).distinct(), "row", "left_semi")
 
 
-def first_mentions(elements: DataFrame, kept: DataFrame) -> DataFrame:
-    """Of kept values that several keys have: the first element of each with such a value.
+def first_mentions(elements: DataFrame, values: DataFrame) -> DataFrame:
+    """Of those values that several keys have: the first element of each with such a value, as
+    value, boxed, key_id, key and text.
 
     Values are numbered, and findings told, in an order that depends on which key a value belongs
     to: the first one that it is seen with. The smaller history may not have that one.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    value = (F.col("value"), F.col("text").isNotNull().alias("boxed"))
-    is_numbered = (
-        F.col("kind").isin(*NUMBERED) & F.col("value").isNotNull() & F.col("key_id").isNotNull()
-    )
-    mine = kept.where(is_numbered).select(*value).distinct()
     first = F.min_by(F.struct("key_id", "key", "text"), "number")
     return (
-        elements.where(is_numbered)
-        .select(*value, "number", "key_id", "key", "text")
-        .join(mine, ["value", "boxed"], "left_semi")
+        _numbered(elements)
+        .join(values, ["value", "boxed"], "left_semi")
         .groupBy("value", "boxed")
         .agg(first.alias("first"), (F.min("key_id") < F.max("key_id")).alias("is_shared"))
         .where("is_shared")
-        .select("value", "first.*")
+        .select("value", "boxed", "first.*")
     )
+
+
+def values_of(kept: DataFrame) -> DataFrame:
+    """value, boxed: of the elements whose values are numbered."""
+    return _numbered(kept).select("value", "boxed").distinct()
+
+
+def _numbered(elements: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    has_number = F.col("kind").isin(*NUMBERED) & F.col("value").isNotNull()
+    mine = elements.where(has_number & F.col("key_id").isNotNull())
+    return mine.withColumn("boxed", F.col("text").isNotNull())
 
 
 def rows_of(spark: SparkSession, name: str, numbers: Ints64) -> DataFrame:

@@ -24,12 +24,19 @@ def test_what_real_time_implies_is_no_link() -> None:
 
 def test_of_all_parts_the_first_findings_are_told() -> None:
     def part(first: int) -> Summary:
-        mine = tuple((number, 7 + number) for number in range(first, 40, 2))
-        return Summary(
-            reads=1, inner=(20, 0, 1), firsts=(mine, (), (), (), ()), dirty=frozenset({first})
-        )
+        mine = tuple((number, 100 + number) for number in range(first, 80, 2))
+        return Summary(reads=1, inner=(40, 0, 1), firsts=(mine, (), (), (), (), ()))
 
     both = merge(part(1), part(0))
-    assert both.firsts[0] == tuple((number, 7 + number) for number in range(SHOWN))
-    assert (both.reads, both.inner) == (2, (40, 0, 2))
-    assert both.told == {0, 1, *range(7, 7 + SHOWN)}
+    assert both.firsts[0] == tuple((number, 100 + number) for number in range(2 * SHOWN))
+    assert (both.reads, both.inner) == (2, (80, 0, 2))
+    assert both.told({}) == set(range(100, 100 + 2 * SHOWN))
+
+
+def test_dirty_values_that_another_list_had_before_are_told_last() -> None:
+    dirty = frozenset(((False, value), value) for value in range(3 * SHOWN))
+    summary = merge(Summary(dirty=dirty), Summary())
+    assert summary.told({}) == set(range(SHOWN))
+    owners = {(False, value): 1_000 for value in range(SHOWN)}
+    assert summary.told(owners) == set(range(SHOWN, 2 * SHOWN))
+    assert summary.told({(False, value): 1_000 for value in range(3 * SHOWN)}) == set(range(SHOWN))
