@@ -50,8 +50,13 @@ def eventful() -> History:
     return History.of(ListPlay(Random(39), count=150, keys=12, at_once=5, bend=0.01).play())
 
 
-def test_histories_of_lists_are_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
-    assert in_parts(lake, [eventful(), many_aborted()], tmp_path / "histories") == []
+def test_a_history_of_lists_is_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
+    assert in_parts(lake, [eventful()], tmp_path / "histories") == []
+
+
+@pytest.mark.slow
+def test_the_first_of_many_aborted_reads_are_told(lake: Lake, tmp_path: Path) -> None:
+    assert in_parts(lake, [many_aborted()], tmp_path / "histories") == []
 
 
 def planted(transactions: int) -> History:
