@@ -14,6 +14,7 @@ from bench.checker_histories import list_history as long_list_history
 from checkers.models import Question, judge
 from harness.history import kinds
 from harness.history.history import PARQUET, History
+from harness.history.op import Op, OpType
 from pipeline.check.job import judge_runs
 from pipeline.ingest import ingest
 from pipeline.lake import Lake
@@ -121,6 +122,20 @@ def test_a_history_that_is_too_much_for_one_task_is_judged_whole(
     (said,) = judge_runs(lake, whole_max=0).uncut.values()
     assert why in said
     assert differences(lake, histories, LIST_APPEND) == []
+
+
+@pytest.mark.slow
+def test_processes_that_do_several_things_at_once_are_judged_whole(
+    lake: Lake, tmp_path: Path
+) -> None:
+    """Of four rows of one process the second and the third belong together; without these the first
+    and the last would."""
+    types: tuple[OpType, ...] = ("invoke", "invoke", "ok", "ok")
+    rows = [Op(at, at, 0, each, "txn", [["append", "x", at]]) for at, each in enumerate(types)]
+    stored([History.of(rows)], tmp_path / "histories")
+    ingest(lake, named([tmp_path / "histories"]), model=LIST_APPEND)
+    (said,) = judge_runs(lake, whole_max=0).uncut.values()
+    assert "before its last one had ended" in said
 
 
 @pytest.mark.slow

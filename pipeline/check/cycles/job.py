@@ -23,6 +23,7 @@ from checkers.transactions.graph import NEVER, Scope
 from checkers.transactions.list_append import WholeLists
 from checkers.transactions.verdicts import scope_of
 from harness.history import kinds
+from harness.history.operations import NOTICES
 from pipeline.check.cut.job import KEPT_MAX, Uncut
 from pipeline.check.cycles import told
 from pipeline.check.cycles.kept import (
@@ -126,7 +127,18 @@ class CutLists:
             return Uncut("some of its elements name no list")
         if (row[0] or 0) > LIST_MAX:
             return Uncut(f"more than {LIST_MAX:,} of its elements are about one list")
+        if self._is_tangled():
+            return Uncut("a process began an operation before its last one had ended")
         return _Counted(row[1] or 0, bool(row[2]))
+
+    def _is_tangled(self) -> bool:
+        """Whether a completion without an invocation would get one if others were left out."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        alone = self.operations.where((F.col("process") >= 0) & F.col("partner").isNull())
+        begun = alone.where("type = 'invoke'").select("process")
+        ended = alone.where((F.col("type") != "invoke") & ~F.col("f").isin(*NOTICES))
+        return not ended.join(begun, "process", "left_semi").isEmpty()
 
     def _speaking(self) -> DataFrame:
         """Elements of operations as they ended, with `op_row`, the row that completes each. Where
