@@ -1,4 +1,7 @@
-"""A history of logs that is too large for one machine: which of its records a finding can name.
+"""A history that is too large for one machine: what of it a finding can name.
+
+Of lists (`list-append`) `lists.py` says what follows from all that is said of some keys, and
+`moments.py` where in time a cycle of dependencies may lie. The rest is about logs.
 
 Theory. Take away from a history every mention of some records, in whatever operation: what is left
 is a history again, of smaller logs. No checker finds anything there that it does not find in the

@@ -10,10 +10,11 @@ few of a type are told, so only these lists have to be judged once more, all tog
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, reduce
+from functools import cached_property
 from heapq import nsmallest
+from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
@@ -30,6 +31,8 @@ First = tuple[int, int]
 """Where a finding stands among those of its type, and its key."""
 Value = tuple[bool, int]
 """Whether it is a text, and the value or the number of the text."""
+_SORTS = 6
+"""Of findings whose first ones are told."""
 _FIRST = 2 * SHOWN
 """Dirty updates are told of so many lists, of other types there are fewer."""
 
@@ -87,7 +90,7 @@ class Summary:
     edges: int = 0
     inner: tuple[int, int, int] = (0, 0, 0)
     """Reads with faults of their own, in the order of `Lists.inner_faults`."""
-    firsts: tuple[tuple[First, ...], ...] = ((),) * 6
+    firsts: tuple[tuple[First, ...], ...] = ((),) * _SORTS
     """Of these three sorts of reads, of reads that disagree with their list, of lost updates and of
     dirty ones the first ones."""
     dirty: frozenset[tuple[Value, int]] = frozenset()
@@ -112,27 +115,21 @@ class Summary:
         return {*firsts, *(key for _, key in nsmallest(SHOWN, self.dirty, key=place))}
 
 
-def merge(one: Summary, other: Summary) -> Summary:
-    return Summary(
-        reads=one.reads + other.reads,
-        edges=one.edges + other.edges,
-        inner=(
-            one.inner[0] + other.inner[0],
-            one.inner[1] + other.inner[1],
-            one.inner[2] + other.inner[2],
-        ),
-        firsts=tuple(
-            tuple(nsmallest(_FIRST, (*mine, *theirs)))
-            for mine, theirs in zip(one.firsts, other.firsts, strict=True)
-        ),
-        dirty=one.dirty | other.dirty,
-        disagreeing=one.disagreeing | other.disagreeing,
-    )
-
-
-def conclude(parts: list[Summary]) -> Summary:
+def conclude(parts: Sequence[Summary]) -> Summary:
     """Of all parts together."""
-    return reduce(merge, parts, Summary())
+    one, other, third = (sum(each.inner[sort] for each in parts) for sort in (0, 1, 2))
+    nothing: frozenset[Any] = frozenset()
+    return Summary(
+        reads=sum(each.reads for each in parts),
+        edges=sum(each.edges for each in parts),
+        inner=(one, other, third),
+        firsts=tuple(
+            tuple(nsmallest(_FIRST, chain.from_iterable(each.firsts[sort] for each in parts)))
+            for sort in range(_SORTS)
+        ),
+        dirty=nothing.union(*(each.dirty for each in parts)),
+        disagreeing=nothing.union(*(each.disagreeing for each in parts)),
+    )
 
 
 class Part:

@@ -28,6 +28,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
 LIST_APPEND = "list-append"
 
 
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that even a small history has several of each sort."""
+    monkeypatch.setattr("pipeline.check.cycles.job.PART", 300)
+    monkeypatch.setattr("pipeline.check.cycles.moments.BUCKET", 50)
+
+
 def generated(count: int) -> Iterable[History]:
     for seed in range(count):
         dice = Random(seed)
@@ -88,7 +95,11 @@ def planted(transactions: int) -> History:
 
 
 @pytest.mark.slow
-def test_a_long_history_of_lists_is_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
+def test_a_long_history_of_lists_is_judged_in_parts(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.check.cycles.job.PART", 100_000)
+    monkeypatch.setattr("pipeline.check.cycles.moments.BUCKET", 10_000)
     history = planted(16_384)
     assert len(history.elements) > 300_000
     history.write_parquet(tmp_path / "long" / PARQUET)
@@ -141,4 +152,4 @@ def test_processes_that_do_several_things_at_once_are_judged_whole(
 @pytest.mark.slow
 @pytest.mark.sweep
 def test_a_hundred_histories_of_lists_are_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
-    assert in_parts(lake, generated(120), tmp_path / "histories") == []
+    assert in_parts(lake, generated(100), tmp_path / "histories") == []

@@ -19,6 +19,7 @@ import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 from checkers.columns import FAIL, INFO, OK
 from checkers.cuts.lists import Summary, Value, conclude
 from checkers.findings import SHOWN
+from checkers.models import Question
 from checkers.transactions.graph import NEVER, Scope
 from checkers.transactions.list_append import WholeLists
 from checkers.transactions.verdicts import scope_of
@@ -70,8 +71,6 @@ class CutLists:
 
     elements: DataFrame
     operations: DataFrame
-    models: tuple[str, ...] = ()
-    part: int = PART
     _stored: list[DataFrame] = field(default_factory=list)
 
     def forget(self) -> None:
@@ -83,8 +82,8 @@ class CutLists:
         counted = self._counted()
         if isinstance(counted, Uncut):
             return counted
-        speaking, scope = self._speaking(), scope_of(self.models)
-        parts = self._told(speaking, scope, -(-counted.speaking // self.part))
+        speaking, scope = self._speaking(), scope_of(Question().consistency_models)
+        parts = self._told(speaking, scope, -(-counted.speaking // PART))
         summary = conclude(_summaries(parts))
         took_part = self._took_part(scope)
         links = parts.where(f"what = {LINK}").select(*LINKS)

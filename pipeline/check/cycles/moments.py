@@ -25,7 +25,7 @@ ROUNDS: Final = 16
 """More than that are rarely needed, by histories with many operations at once."""
 WINDOW_MAX: Final = 1_000_000
 """Operations in windows in which something is wrong: one task may get all of them."""
-_BUCKET: Final = 1 << 18
+BUCKET: Final = 1 << 18
 """Windows that begin within so many rows are looked at by one task."""
 _WINDOWS: Final = pa.schema([pa.field("start", pa.int64()), pa.field("end", pa.int64())])
 _GROUP: Final = pa.schema([pa.field("first", pa.int64()), pa.field("rows", pa.binary())])
@@ -38,9 +38,7 @@ class TooWide:
     operations: int
 
 
-def found_groups(
-    links: DataFrame, operations: DataFrame, *, rounds: int = ROUNDS
-) -> Ints64 | TooWide:
+def found_groups(links: DataFrame, operations: DataFrame) -> Ints64 | TooWide:
     """Rows of operations among which there is a cycle: of the first few groups of such operations.
 
     `links` with the columns LINKS; `operations` with row, call and ret of all that took part.
@@ -49,7 +47,7 @@ def found_groups(
 
     links = links.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        at = _moments(links, rounds)
+        at = _moments(links)
         placed = _at(_at(links, at, "source"), at, "target")
         windows = _windows(placed)
         of_windows = _in_windows(operations, at, windows)
@@ -63,7 +61,7 @@ def found_groups(
         links.unpersist()
 
 
-def _moments(links: DataFrame, rounds: int) -> DataFrame:
+def _moments(links: DataFrame) -> DataFrame:
     """row, at: of each operation that depends on others, no earlier than any of these, as far as
     its return allows. The moment of any other operation is its call."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -72,15 +70,15 @@ def _moments(links: DataFrame, rounds: int) -> DataFrame:
     moment = F.least(F.max("target_ret"), latest)
     placed = links.withColumn("source_at", F.col("source_call"))
     total = None
-    while True:
+    for _ in range(ROUNDS):
         at = placed.groupBy(F.col("target").alias("row")).agg(moment.alias("at"))
         # Plans that contained those of all rounds before would take longer than the rounds.
         at = at.localCheckpoint()
         before, total = total, at.agg(F.sum("at")).collect()[0][0]
-        rounds -= 1
-        if total == before or rounds <= 0:
-            return at
+        if total == before:
+            break
         placed = _at(links, at, "source")
+    return at
 
 
 def _at(links: DataFrame, at: DataFrame, end: str) -> DataFrame:
@@ -155,7 +153,7 @@ def _groups(told: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    by_windows = told.groupBy(F.floor(F.col("window") / _BUCKET))
+    by_windows = told.groupBy(F.floor(F.col("window") / BUCKET))
     return by_windows.applyInArrow(_cyclic, from_arrow_schema(_GROUP))
 
 

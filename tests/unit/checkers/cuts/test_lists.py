@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from checkers.cuts.lists import Links, Summary, merge
+from checkers.cuts.lists import Links, Summary, conclude
 from checkers.findings import SHOWN
 from checkers.transactions.graph import NEVER
 
@@ -27,7 +27,7 @@ def test_of_all_parts_the_first_findings_are_told() -> None:
         mine = tuple((number, 100 + number) for number in range(first, 80, 2))
         return Summary(reads=1, inner=(40, 0, 1), firsts=(mine, (), (), (), (), ()))
 
-    both = merge(part(1), part(0))
+    both = conclude([part(1), part(0)])
     assert both.firsts[0] == tuple((number, 100 + number) for number in range(2 * SHOWN))
     assert (both.reads, both.inner) == (2, (80, 0, 2))
     assert both.told({}) == set(range(100, 100 + 2 * SHOWN))
@@ -35,7 +35,7 @@ def test_of_all_parts_the_first_findings_are_told() -> None:
 
 def test_dirty_values_that_another_list_had_before_are_told_last() -> None:
     dirty = frozenset(((False, value), value) for value in range(3 * SHOWN))
-    summary = merge(Summary(dirty=dirty), Summary())
+    summary = conclude([Summary(dirty=dirty), Summary()])
     assert summary.told({}) == set(range(SHOWN))
     owners = {(False, value): 1_000 for value in range(SHOWN)}
     assert summary.told(owners) == set(range(SHOWN, 2 * SHOWN))
