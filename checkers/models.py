@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from checkers.cuts.projection import Gone
     from checkers.segments.replicas import Replica
     from checkers.stored import StoredHistory
+    from checkers.transactions.list_append import WholeLists
     from checkers.verdict import Verdict
     from harness.history.history import History
 
@@ -36,6 +37,8 @@ class Question:
     """What brokers have stored, the ground truth of a log."""
     gone: Gone | None = None
     """Records of a larger history that the given one is a part of (checkers/cuts)."""
+    lists: WholeLists | None = None
+    """The same of a larger history of lists."""
 
 
 MODELS: dict[str, str] = {

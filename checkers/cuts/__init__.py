@@ -1,4 +1,7 @@
-"""A history of logs that is too large for one machine: the records that a finding can name.
+"""A history that is too large for one machine: the part of it that a finding can name.
+
+For lists (`list-append`), `lists.py` decides from all mentions of some keys, and `moments.py` finds
+where in time a cycle of dependencies may lie. The rest of the package is about logs.
 
 Theory. Remove from a history every mention of some records, in every operation. The rest is a
 history of smaller logs. No checker finds anything in it that it does not find in the whole, as long

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from checkers.columns import OK, has_kind
+from checkers.columns import has_kind
 from checkers.findings import SHOWN, Finding
-from checkers.kernels.lists import inner_faults
 from checkers.models import Question
 from checkers.parts import both
 from checkers.stored import StoredHistory, columns_of
@@ -29,23 +29,48 @@ LIST_APPEND = "list-append"
 
 def list_append(history: History | StoredHistory, question: Question) -> Verdict:
     models = question.consistency_models
-    return ruled_by_models(examined_lists(history, models), models)
+    return ruled_by_models(examined_lists(history, models, question.lists), models)
 
 
-def examined_lists(history: History | StoredHistory, models: tuple[str, ...]) -> Examined:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeLists:
+    """What is known of a larger history, a part of which is judged (checkers/cuts/lists.py)."""
+
+    ops: int
+    reads: int
+    edges: int
+    inner: tuple[int, int, int]
+    """Reads with faults of their own, in the order of `Lists.inner_faults`."""
+    is_touched: bool
+
+
+def examined_lists(
+    history: History | StoredHistory, models: tuple[str, ...], whole: WholeLists | None = None
+) -> Examined:
     """`models` say whether the orders of processes and of time count as dependencies."""
     lists = Lists(columns_of(history))
     scope = scope_of(models)
     (graph, doubted), found = both(
-        lambda: _graphed(lists, scope), lambda: _apart(lists), size=lists.number.size
+        lambda: _graphed(lists, scope), lambda: _apart(lists, whole), size=lists.number.size
     )
     for group in doubted.groups[:SHOWN]:
         for cycle in Group(graph, group).cycles():
             found.append(told(cycle, graph, lists.columns, _value_of(lists), "appended"))
-    edges = edge_count(graph)
-    stats = {"ops": len(history), "reads": int(lists.runs.op.size), "edges": edges}
-    is_touched = bool(lists.runs.op.size) or has_kind(lists.columns, kinds.APPEND)
-    return Examined(found=found, stats=stats, edges=edges, is_touched=is_touched)
+    whole = whole or _as_whole(history, lists, graph)
+    stats = {"ops": whole.ops, "reads": whole.reads, "edges": whole.edges}
+    return Examined(found=found, stats=stats, edges=whole.edges, is_touched=whole.is_touched)
+
+
+def _as_whole(history: History | StoredHistory, lists: Lists, graph: Graph) -> WholeLists:
+    reads = int(lists.runs.op.size)
+    one, other, third = lists.inner_faults[1].tolist()
+    return WholeLists(
+        ops=len(history),
+        reads=reads,
+        edges=edge_count(graph),
+        inner=(one, other, third),
+        is_touched=bool(reads) or has_kind(lists.columns, kinds.APPEND),
+    )
 
 
 def _graphed(lists: Lists, scope: Scope) -> tuple[Graph, Suspects]:
@@ -53,9 +78,9 @@ def _graphed(lists: Lists, scope: Scope) -> tuple[Graph, Suspects]:
     return graph, suspects(graph)
 
 
-def _apart(lists: Lists) -> list[Finding]:
-    """What can be told without a graph."""
-    return [*_of_reads(lists), *_of_values(lists), *_of_orders(lists), *_lost_updates(lists)]
+def _apart(lists: Lists, whole: WholeLists | None) -> list[Finding]:
+    """What can be told without a graph: each follows from what is said of one list alone."""
+    return [*_of_reads(lists, whole), *_of_values(lists), *_of_orders(lists), *_lost_updates(lists)]
 
 
 def _value_of(lists: Lists) -> Callable[[int], tuple[Any, Any]]:
@@ -83,26 +108,9 @@ _INNER = (
 )
 
 
-def _of_reads(lists: Lists) -> list[Finding]:
-    elements = lists.columns.elements
-    found, count = np.empty((3, SHOWN), np.int64), np.zeros(3, np.int64)
-    runs = lists.runs
-    inner_faults(
-        runs.op,
-        runs.first,
-        runs.size,
-        lists.begin,
-        lists.end,
-        elements.kind,
-        elements.key,
-        elements.position,
-        lists.number,
-        lists.writer,
-        lists.appended,
-        lists.final,
-        found,
-        count,
-    )
+def _of_reads(lists: Lists, whole: WholeLists | None) -> list[Finding]:
+    runs, (found, count) = lists.runs, lists.inner_faults
+    counted = count if whole is None else whole.inner
     findings = []
     for kind, (type_, reason) in enumerate(_INNER):
         for run in found[kind, : min(int(count[kind]), SHOWN)].tolist():
@@ -116,7 +124,7 @@ def _of_reads(lists: Lists) -> list[Finding]:
                     type=type_,
                     ops=tuple(sorted(ops)),
                     because=f"op {index} read {seen} from {key}, {reason}",
-                    witness={"key": key, "read": seen, "count": int(count[kind])},
+                    witness={"key": key, "read": seen, "count": int(counted[kind])},
                 )
             )
     return findings
@@ -124,9 +132,8 @@ def _of_reads(lists: Lists) -> list[Finding]:
 
 def _of_values(lists: Lists) -> list[Finding]:
     """G1a, and dirty-update: a failed value with one that took effect after it in the list."""
-    columns, failed = lists.columns, lists.failed
-    findings = []
-    for number in np.flatnonzero(failed & (lists.reader >= 0))[:SHOWN].tolist():
+    columns, findings = lists.columns, []
+    for number in np.flatnonzero(lists.dirty)[:SHOWN].tolist():
         reader = columns.row_of(int(lists.reader[number]))
         key, value = _value_of(lists)(number)
         writer = columns.index_of(int(lists.writer[number]))
@@ -139,7 +146,7 @@ def _of_values(lists: Lists) -> list[Finding]:
                 witness={"key": key, "element": value, "writer": writer, "reader": index},
             )
         )
-    for key in np.unique(lists.key[failed & (lists.reader >= 0)]).tolist():
+    for key in np.unique(lists.key[lists.dirty]).tolist():
         finding = _dirty_update(lists, key)
         if finding is not None and len(findings) < 2 * SHOWN:
             findings.append(finding)
@@ -147,25 +154,19 @@ def _of_values(lists: Lists) -> list[Finding]:
 
 
 def _dirty_update(lists: Lists, key: int) -> Finding | None:
-    columns, start = lists.columns, int(lists.start[key])
-    order = lists.order[start : start + int(lists.length[key])]
-    dirty = lists.failed[order]
-    clean = (lists.writer[order] >= 0) & (columns.outcome[lists.writer[order]] == OK)
-    for place in np.flatnonzero(dirty).tolist():
-        after = np.flatnonzero(clean[place + 1 :])
-        if after.size:
-            one, other = int(order[place]), int(order[place + 1 + int(after[0])])
-            rows = [int(lists.writer[number]) for number in (one, other)]
-            values = [_value_of(lists)(number)[1] for number in (one, other)]
-            return Finding(
-                type="dirty-update",
-                ops=tuple(sorted(columns.index_of(row) for row in rows)),
-                because=f"op {columns.index_of(rows[1])} appended {values[1]!r} to "
-                f"{columns.key_of(key)} after {values[0]!r}, which op {columns.index_of(rows[0])} "
-                "failed to append",
-                witness={"key": columns.key_of(key), "values": values},
-            )
-    return None
+    both = lists.dirty_update(key)
+    if both is None:
+        return None
+    columns, name = lists.columns, lists.columns.key_of(key)
+    one, other = (columns.index_of(int(lists.writer[number])) for number in both)
+    values = [_value_of(lists)(number)[1] for number in both]
+    return Finding(
+        type="dirty-update",
+        ops=tuple(sorted((one, other))),
+        because=f"op {other} appended {values[1]!r} to {name} after {values[0]!r}, which op {one} "
+        "failed to append",
+        witness={"key": name, "values": values},
+    )
 
 
 def _of_orders(lists: Lists) -> list[Finding]:
@@ -201,6 +202,4 @@ def _of_orders(lists: Lists) -> list[Finding]:
 
 def _lost_updates(lists: Lists) -> list[Finding]:
     runs = lists.runs
-    ends = runs.first + np.maximum(runs.size, 1) - 1
-    version = np.where(runs.size > 0, lists.number[ends], -1)
-    return lost_updates(lists.columns, runs.op, runs.first, version, _value_of(lists))
+    return lost_updates(lists.columns, runs.op, runs.first, lists.seen, _value_of(lists))

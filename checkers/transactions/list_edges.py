@@ -16,17 +16,19 @@ from checkers.transactions.lists import Lists
 
 
 def list_graph(lists: Lists, scope: Scope) -> Graph:
-    columns = lists.columns
+    return transaction_graph(lists.columns, scope, *dependencies(lists))
+
+
+def dependencies(lists: Lists) -> list[Edges]:
+    """ww, wr and rw. Those of a list follow from what is said of this list alone."""
     chain, key, offset = _chains(lists)
     unread = np.flatnonzero(
-        lists.took_effect & (lists.reader < 0) & (columns.outcome[lists.writer] == OK)
+        lists.took_effect & (lists.reader < 0) & (lists.columns.outcome[lists.writer] == OK)
     ).astype(np.int32)
-    return transaction_graph(
-        columns,
-        scope,
+    return [
         *_write_edges(lists, chain, key, unread, offset),
         *_read_edges(lists, chain, unread, offset),
-    )
+    ]
 
 
 def _chains(lists: Lists) -> tuple[Ints32, Ints32, Ints64]:
@@ -60,9 +62,7 @@ def _write_edges(
 
 
 def _read_edges(lists: Lists, chain: Ints32, unread: Ints32, offset: Ints64) -> list[Edges]:
-    runs, writer = lists.runs, lists.writer
-    ends = runs.first + runs.size - 1
-    read = np.where(runs.size > 0, lists.number[ends], -1)
+    runs, writer, read = lists.runs, lists.writer, lists.seen
     # The initial state, -1, finds the last place of both, which says no.
     place = np.full(lists.key.size + 1, -1, np.int64)
     place[chain] = np.arange(chain.size)

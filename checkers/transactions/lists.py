@@ -82,6 +82,37 @@ class Lists:
         )
 
     @cached_property
+    def seen(self) -> Ints32:
+        """The version that each run saw: the number of its last value, -1 for the initial state."""
+        ends = self.runs.first + np.maximum(self.runs.size, 1) - 1
+        seen: Ints32 = np.where(self.runs.size > 0, self.number[ends], np.int32(-1))
+        return seen
+
+    @cached_property
+    def inner_faults(self) -> tuple[Ints64, Ints64]:
+        """Runs that contradict their own operation, show its later append, or end in the midst of
+        another's appends: of each sort the first few, and how many there are."""
+        found, count = np.empty((3, SHOWN), np.int64), np.zeros(3, np.int64)
+        elements, runs = self.columns.elements, self.runs
+        kernels.inner_faults(
+            runs.op,
+            runs.first,
+            runs.size,
+            self.begin,
+            self.end,
+            elements.kind,
+            elements.key,
+            elements.position,
+            self.number,
+            self.writer,
+            self.appended,
+            self.final,
+            found,
+            count,
+        )
+        return found, count
+
+    @cached_property
     def took_effect(self) -> Bools:
         """Of each value: its append is ok, or may have been and was seen."""
         outcome = self.columns.outcome[self.writer]
@@ -93,3 +124,21 @@ class Lists:
     def failed(self) -> Bools:
         failed: Bools = (self.writer >= 0) & (self.columns.outcome[self.writer] == FAIL)
         return failed
+
+    @property
+    def dirty(self) -> Bools:
+        """Of each value: its append failed, and yet it was read."""
+        dirty: Bools = self.failed & (self.reader >= 0)
+        return dirty
+
+    def dirty_update(self, key: int) -> tuple[int, int] | None:
+        """A value of this list whose append failed, and one that took effect after it."""
+        start = int(self.start[key])
+        order = self.order[start : start + int(self.length[key])]
+        outcome = self.columns.outcome[self.writer[order]]
+        clean = (self.writer[order] >= 0) & (outcome == OK)
+        for place in np.flatnonzero(self.failed[order]).tolist():
+            after = np.flatnonzero(clean[place + 1 :])
+            if after.size:
+                return int(order[place]), int(order[place + 1 + int(after[0])])
+        return None

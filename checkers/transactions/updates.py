@@ -13,10 +13,12 @@ from checkers.kernels.registers import updates
 from checkers.transactions.explain import ValueOf
 
 
-def lost_updates(
-    columns: Columns, op: Ints32, element: Ints64, version: Ints32, value_of: ValueOf
-) -> list[Finding]:
-    """`version`: what each read saw, -1 the initial state; `element`: where the read is."""
+def contended(
+    columns: Columns, op: Ints32, element: Ints64, version: Ints32
+) -> dict[tuple[int, int], list[int]]:
+    """By key and version, the operations that read it and wrote the key then, where they are
+    several; of the first few versions. `version`: what each read saw, -1 the initial state;
+    `element`: where the read is."""
     begin, end = columns.spans
     elements = columns.elements
     mine = np.flatnonzero(updates(op, element, begin, end, elements.kind, elements.key))
@@ -31,11 +33,15 @@ def lost_updates(
         if len(groups) > SHOWN:
             break
         groups.setdefault((int(key[read]), int(version[read])), []).append(int(op[read]))
+    several = ((place, list(dict.fromkeys(rows))) for place, rows in groups.items())
+    return {place: rows for place, rows in several if len(rows) > 1}
+
+
+def lost_updates(
+    columns: Columns, op: Ints32, element: Ints64, version: Ints32, value_of: ValueOf
+) -> list[Finding]:
     found = []
-    for (name_id, number), rows in groups.items():
-        rows = list(dict.fromkeys(rows))
-        if len(rows) < 2:
-            continue
+    for (name_id, number), rows in contended(columns, op, element, version).items():
         value: Any = None if number < 0 else value_of(number)[1]
         ops = tuple(columns.index_of(row) for row in rows)
         name = columns.key_of(name_id)

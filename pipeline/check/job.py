@@ -1,34 +1,29 @@
 """The Spark job that judges runs of the lake, each by the checkers' own functions.
 
 A run that one task can hold is judged whole, in one task: its rows come together by `run`, whatever
-files they are in. Many small runs are many groups of one job. A longer one is judged in parts
-(pipeline/check/cut for logs, pipeline/check/by_key for keyed objects), or whole if it has something
-that parts cannot decide.
+files they are in. Many small runs are many groups of one job. A longer one is judged in parts, if
+its model has a way (in_parts.py), or whole if it has something that parts cannot decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
-from checkers.linear.keyed import KEYED
 from checkers.verdict import Validity, Verdict
 from harness.errors import EnvironmentFailure
 from harness.history.errors import HistoryError
 from pipeline.check import rows
-from pipeline.check.by_key.job import judged_by_key
-from pipeline.check.cut.job import CutHistory, Uncut
-from pipeline.check.cut.judge import judged_smaller
-from pipeline.check.cut.stretches import CutSettings as Way
+from pipeline.check.cut.job import Uncut
 from pipeline.check.histories import ELEMENT_COLUMNS, OPERATION_COLUMNS, history_of
-from pipeline.check.judge_run import Asked, JudgedRun, contract_asked, judge_run
+from pipeline.check.in_parts import IN_PARTS, LOGS, PartSizes, Stores, model_of
+from pipeline.check.judge_run import Asked, JudgedRun, judge_run
 from pipeline.lake import Lake
 from pipeline.schema import TABLES
-from pipeline.session import batches_of_any_size
 from pipeline.verdict_rows import JUDGED
 
 if TYPE_CHECKING:
@@ -36,8 +31,6 @@ if TYPE_CHECKING:
 
 WHOLE_MAX: Final = 1_000_000
 """Elements of a run that is judged whole: a task then takes seconds, and less than a gigabyte."""
-_LOGS: Final = "kafka"
-"""The model of runs with a plan."""
 _OPERATIONS, _ELEMENTS, _ASKED = "operations", "elements", "asked"
 _ASKED_COLUMNS: Final = ("model", "plan", "results", "torn", "set_aside")
 
@@ -57,7 +50,7 @@ def judge_runs(
     runs: Sequence[str] | None = None,
     *,
     whole_max: int = WHOLE_MAX,
-    width: int = Way().width,
+    width: int = PartSizes(WHOLE_MAX).width,
     say: Callable[[str], None] = lambda _: None,
 ) -> Checked:
     """Judge these runs, or all. Their rows in the lake are replaced."""
@@ -69,15 +62,18 @@ def judge_runs(
         chosen = chosen.where(F.col("run").isin(list(runs)))
     checked = Checked()
     model = F.when(F.col("plan").isNull(), F.col("model"))
-    is_long = (F.col("elements") > whole_max) & F.coalesce(model, F.lit(_LOGS)).isin(*_IN_PARTS)
-    cuts: list[CutHistory] = []
+    is_long = (F.col("elements") > whole_max) & F.coalesce(model, F.lit(LOGS)).isin(*IN_PARTS)
+    cuts: list[Stores] = []
     parts: list[DataFrame] = []
     whole = chosen.where(~is_long)
     for row in chosen.where(is_long).toLocalIterator():
         asked = Asked.of_row(row.asDict())
         say(f"judging {asked.run} in parts")
-        in_parts = _IN_PARTS[_LOGS if asked.plan is not None else asked.model or _LOGS]
-        history, judged = in_parts(lake, asked, _Limits(whole_max, width))
+        operations, elements = (
+            lake.table(name).where(F.col("run") == asked.run) for name in (_OPERATIONS, _ELEMENTS)
+        )
+        sizes = PartSizes(whole_max, width)
+        history, judged = IN_PARTS[model_of(asked)](asked, operations, elements, sizes)
         if history is not None:
             cuts.append(history)
         if isinstance(judged, Uncut):
@@ -106,51 +102,8 @@ def judged_whole(lake: Lake, chosen: DataFrame) -> DataFrame:
     """Rows in the schema of rows.py, for each of the chosen rows of `runs`."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    whole = _told(lake, chosen)
+    whole = _rows_of_runs(lake, chosen)
     return whole.groupBy("run").applyInArrow(judge_group, from_arrow_schema(rows.SCHEMA))
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    whole_max: int
-    width: int
-
-
-_Judged = tuple[CutHistory | None, "DataFrame | Uncut"]
-"""What has to be forgotten in the end, and the judgement."""
-
-
-def _log_in_parts(lake: Lake, asked: Asked, limits: _Limits) -> _Judged:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    stamp = contract_asked(asked).timestamp_type
-    way = Way(limits.width, stamps=stamp is not None, append_time=stamp == "LogAppendTime")
-    operations = lake.table("operations").where(F.col("run") == asked.run)
-    elements = lake.table("elements").where(F.col("run") == asked.run)
-    with batches_of_any_size(lake.spark):
-        history = CutHistory(elements, operations, way)
-        smaller = history.smaller()
-    if isinstance(smaller, Uncut):
-        return history, smaller
-    judged, places = judged_smaller(smaller, asked, operations, is_final=False)
-    if places is None:
-        return history, judged
-    with batches_of_any_size(lake.spark):
-        again = history.smaller(places)
-    if isinstance(again, Uncut):
-        return history, again
-    return history, judged_smaller(again, asked, operations, is_final=True)[0]
-
-
-def _by_key(lake: Lake, asked: Asked, limits: _Limits) -> _Judged:
-    return None, judged_by_key(lake, asked, limits.whole_max)
-
-
-_IN_PARTS: Final[Mapping[str, Callable[[Lake, Asked, _Limits], _Judged]]] = {
-    _LOGS: _log_in_parts,
-    **dict.fromkeys(KEYED, _by_key),
-}
-"""By model, how a long history is judged in parts. Long histories of others are judged whole."""
 
 
 def judge_group(key: tuple[pa.Scalar, ...], group: pa.Table) -> pa.Table:
@@ -175,8 +128,8 @@ def judge_group(key: tuple[pa.Scalar, ...], group: pa.Table) -> pa.Table:
     return rows.rows_of(asked.run, judged)
 
 
-def _told(lake: Lake, chosen: DataFrame) -> DataFrame:
-    """What three tables say of the chosen runs, in one schema, so that it can be grouped."""
+def _rows_of_runs(lake: Lake, chosen: DataFrame) -> DataFrame:
+    """Rows of three tables for the chosen runs, in one schema, so that they can be grouped."""
     from pyspark.sql import functions as F  # noqa: N812
 
     names = chosen.select("run")
@@ -185,14 +138,11 @@ def _told(lake: Lake, chosen: DataFrame) -> DataFrame:
         _OPERATIONS: lake.table("operations").select("run", *OPERATION_COLUMNS),
         _ELEMENTS: lake.table("elements").select("run", *ELEMENT_COLUMNS),
     }
-    told: DataFrame | None = None
-    for name, frame in parts.items():
-        mine = frame.withColumn("part", F.lit(name))
-        if name != _ASKED:
-            mine = mine.join(F.broadcast(names), "run", "left_semi")
-        told = mine if told is None else told.unionByName(mine, allowMissingColumns=True)
-    assert told is not None
-    return told
+    tagged = (
+        frame.join(F.broadcast(names), "run", "left_semi").withColumn("part", F.lit(name))
+        for name, frame in parts.items()
+    )
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), tagged)
 
 
 def _replace(lake: Lake, chosen: DataFrame, judged: DataFrame) -> None:

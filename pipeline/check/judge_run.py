@@ -11,6 +11,7 @@ from typing import Any
 from checkers.contract import Contract
 from checkers.models import Question
 from checkers.models import judge as judge_by_model
+from checkers.transactions.list_append import WholeLists
 from checkers.unfinished import of_torn
 from checkers.verdict import Validity, Verdict
 from harness.doubts import Doubt
@@ -50,10 +51,15 @@ class JudgedRun:
     doubts: tuple[Doubt, ...] = ()
 
 
-def judge_run(asked: Asked, history: History, part_of: PartOf | None = None) -> JudgedRun:
-    """`part_of`: the larger history, if this is what is left of it."""
+def judge_run(
+    asked: Asked,
+    history: History,
+    part_of: PartOf | None = None,
+    lists: WholeLists | None = None,
+) -> JudgedRun:
+    """`part_of` or `lists`: the larger history of logs or of lists that this is the rest of."""
     if asked.plan is None:
-        question = Question(gone=None if part_of is None else part_of.gone)
+        question = Question(gone=None if part_of is None else part_of.gone, lists=lists)
         return of_model(asked, judge_by_model(history, asked.model or "kafka", question))
     plan = Plan.of_json(asked.plan, Path(asked.run) / "plan.json")
     left = left_by_run(None if asked.results is None else from_json(json.loads(asked.results)))

@@ -31,22 +31,19 @@ from pipeline.check.judge_run import Asked, of_model
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from pipeline.lake import Lake
-
 _SUMMARY: Final = pa.schema([pa.field(objects.TASK, pa.int64()), pa.field("summary", pa.binary())])
 
 
-def judged_by_key(lake: Lake, asked: Asked, task_max: int) -> DataFrame:
+def judged_by_key(
+    asked: Asked, operations: DataFrame, elements: DataFrame, task_max: int
+) -> DataFrame:
     """Rows in the schema of rows.py, of a history whose model is one of `KEYED`.
 
     `task_max`: rows of several objects that one task may hold together.
     """
     from pyspark import StorageLevel
-    from pyspark.sql import functions as F  # noqa: N812
 
     assert asked.model is not None, "a history without a model is one of logs"
-    operations = lake.table("operations").where(F.col("run") == asked.run)
-    elements = lake.table("elements").where(F.col("run") == asked.run)
     told = objects.rows_by_object(operations, elements, KEYED[asked.model].names)
     told = told.persist(StorageLevel.DISK_ONLY)
     try:
@@ -54,7 +51,9 @@ def judged_by_key(lake: Lake, asked: Asked, task_max: int) -> DataFrame:
         verdict = conclude(summary, asked.model, Question(), ops=operations.count())
     finally:
         told.unpersist()
-    return lake.spark.createDataFrame(rows.rows_of(asked.run, of_model(asked, verdict)))
+    return operations.sparkSession.createDataFrame(
+        rows.rows_of(asked.run, of_model(asked, verdict))
+    )
 
 
 def _searched(told: DataFrame, model: str, question: Question) -> Summary:
