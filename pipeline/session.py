@@ -112,8 +112,8 @@ def _properties(settings: SparkSettings, scratch: Path) -> dict[str, str]:
         # A million elements take 1 to 4 MB in the lake, so 128 MB, the default, are far too many.
         "spark.sql.files.maxPartitionBytes": "4m",
         "spark.sql.files.openCostInBytes": "256k",
-        # Spark keeps the plans of a thousand queries for a web page that is off. Those of histories
-        # that are judged in parts are long, and a session that judges many of them ran out of memory.
+        # Spark keeps the plans of a thousand queries for a web page that is off here, and the plans
+        # of histories that are judged in parts are long.
         "spark.sql.ui.retainedExecutions": "20",
         "spark.log.level": "WARN",
         "spark.executorEnv.PYTHONPATH": python_path(settings.is_local),
