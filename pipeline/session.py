@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 from harness.errors import EnvironmentFailure
 from pipeline.java import java_home
 from pipeline.jvm import ended_if_not_started
+from pipeline.scratch import scratch_directory
 from pipeline.shipping import python_path, ship
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ def require_spark() -> None:
 def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
     """A session, which is stopped at the end with everything that it started."""
     require_spark()
-    scratch = Path(tempfile.mkdtemp(prefix="log-trial-spark-"))
-    try:
+    with scratch_directory() as scratch:
         session = _started(settings, scratch)
         try:
             with _messages_to(settings.log):
@@ -75,8 +75,6 @@ def spark_session(settings: SparkSettings) -> Iterator[SparkSession]:
                 yield session
         finally:
             _stop(session)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 @contextmanager
