@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -88,8 +89,6 @@ def _directories(runs: Sequence[str], store_root: Path, wants_all: bool) -> list
 
 def _fits(directory: Path) -> bool:
     """Whether this machine has the memory to judge the run."""
-    import os
-
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
     import pyarrow.parquet as pq  # type: ignore[import-untyped, unused-ignore]
 
@@ -101,8 +100,20 @@ def _fits(directory: Path) -> bool:
             count = pq.read_metadata(file).num_rows
     except (EnvironmentFailure, OSError, pa.ArrowException):
         return True  # the local engine says what is wrong with it
-    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return bool(count * _BYTES_PER_ELEMENT < available)
+    return bool(count * _BYTES_PER_ELEMENT < _available_bytes())
+
+
+def _available_bytes() -> int:
+    """Memory that a process can get. The page cache belongs to it: pages that are free alone are
+    few on a machine that has just written a long history."""
+    import os
+
+    with suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            name, _, amount = line.partition(":")
+            if name == "MemAvailable":
+                return int(amount.split()[0]) * 1024
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _in_place(directory: Path, contract: str | None, as_json: bool) -> int:
