@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -106,7 +107,9 @@ def judged_here(place: Path) -> None:
     begun = monotonic()
     verdict = judge(StoredHistory(place / "history.parquet"), "kafka", Question())
     types = sorted({each.type for each in verdict.found})
-    found = {"seconds": monotonic() - begun, "verdict": verdict.validity.value, "types": types}
+    seconds = monotonic() - begun
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    found = {"seconds": seconds, "verdict": verdict.validity.value, "types": types, "bytes": peak}
     print(json.dumps(found))
 
 
@@ -122,8 +125,11 @@ def long_histories(counts: list[int], masters: list[str], memory: str) -> None:
         for records in counts:
             place = history(records, file)
             here = apart("--here", str(place))
-            print(f"{file:8} {records:>11,} records  local engine {here['seconds']:7.1f} s  "
-                  f"{here['verdict']}", flush=True)  # fmt: skip
+            print(
+                f"{file:8} {records:>11,} records  local engine {here['seconds']:7.1f} s  "
+                f"{here['verdict']}  {here['bytes'] / 1e9:.1f} GB at most",
+                flush=True,
+            )
             for master in masters:
                 found = apart("--spark", str(place), master, memory)
                 same = found["types"] == here["types"] and found["verdicts"] == [here["verdict"]]
