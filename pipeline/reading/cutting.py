@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 BYTES_PER_TASK: Final = 4 << 20
 """Bytes of histories on disk that a task reads, about a million rows."""
 RUNS_PER_TASK: Final = 256
+ELEMENT_GROUPS_PER_TASK: Final = 6
+"""So many row groups of elements take as long as one of operations, whose rows have texts."""
 
 _INTS = pa.list_(pa.int64())
 _BOUNDARIES: Final = pa.schema(
@@ -87,7 +89,17 @@ def _cut(spark: SparkSession, long: Sequence[LongHistory], model: str, shared: S
         shared.tasks.append([Head(history, boundaries[-1].last_ns if boundaries else 0, model)])
         parts = zip(history.ops, links(boundaries), strict=True)
         shared.tasks += [[OperationsPart(history, group, tuple(each))] for group, each in parts]
-        shared.tasks += [[ElementsPart(history, group)] for group in history.elements]
+        elements: list[Work] = [ElementsPart(history, group) for group in history.elements]
+        size = groups_per_task(len(elements), spark.sparkContext.defaultParallelism)
+        shared.tasks += [elements[at : at + size] for at in range(0, len(elements), size)]
+
+
+def groups_per_task(groups: int, at_once: int) -> int:
+    """Fewer in a shorter history, so that there are some tasks for each of those that run at once.
+
+    A task reads one group after the other, so it needs no more memory for several of them.
+    """
+    return max(1, min(ELEMENT_GROUPS_PER_TASK, groups // (4 * at_once)))
 
 
 def _sound(found: Boundary | str, history: LongHistory) -> Boundary:
