@@ -25,7 +25,7 @@ from pipeline.reading.listing import Listed, listed
 from pipeline.reading.portion import REJECTED, of_portion, of_rejections, unpacked
 from pipeline.reading.rejection import Rejection
 from pipeline.reading.source import Source
-from pipeline.reading.work import Work
+from pipeline.reading.work import Whole, Work
 from pipeline.schema import DATED, TABLES
 
 if TYPE_CHECKING:
@@ -211,6 +211,8 @@ def _portions(
                 files = PartFiles(Path(root), batch, number) if is_reachable(root) else None
                 for work in works[number]:
                     yield from _rows(work, files)
+                    if files is not None and not isinstance(work, Whole):
+                        files.next_part()
                 if files is not None:
                     files.close()
 

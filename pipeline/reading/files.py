@@ -26,13 +26,23 @@ _GROWING: Final = {
 
 
 class PartFiles:
-    """Files of one task, one for each large table and day."""
+    """Files of one task, one for each large table and day, and for each part of a long history.
+
+    Elements of several parts in one file would come to one batch when Spark reads it, and what a
+    batch says of them spans everything between the parts.
+    """
 
     def __init__(self, root: Path, batch: str, task: int) -> None:
         self._root = root
         self._batch = batch
         self._task = task
+        self._part = 0
         self._files: dict[tuple[str, date], _PartFile] = {}
+
+    def next_part(self) -> None:
+        self.close()
+        self._files = {}
+        self._part += 1
 
     def add(self, portion: Portion) -> None:
         day = portion.batch.column("date")[0].as_py()
@@ -40,7 +50,8 @@ class PartFiles:
         if file is None:
             directory = self._root / portion.table / f"batch={self._batch}" / f"date={day}"
             directory.mkdir(parents=True, exist_ok=True)
-            file = _PartFile(portion.table, directory / f"part-{self._task:05}.zstd.parquet")
+            name = f"part-{self._task:05}-{self._part}.zstd.parquet"
+            file = _PartFile(portion.table, directory / name)
             self._files[portion.table, day] = file
         file.add(portion.batch.drop_columns(["date"]))
 

@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 
 from bench.checker_histories import log_history as log_history_of_bench
+from checkers.columns import OK
 from checkers.models import Question, judge
 from checkers.verdict import Validity, Verdict
+from harness.history import kinds
 from harness.history.history import PARQUET, History
 from harness.history.jsonl import write_jsonl
+from pipeline.check.cut.job import CutHistory
+from pipeline.check.cut.stretches import CutSettings
 from pipeline.check.job import judge_runs
 from pipeline.check.judge_run import Asked, judge_run, judge_stored
 from pipeline.ingest import ingest
@@ -152,3 +156,29 @@ def test_a_history_with_rows_set_aside_is_at_most_unknown() -> None:
     assert judge_run(Asked("r", "kafka", None, None, False, set_aside=2), guilty).validity is (
         Validity.INVALID
     )
+
+
+@pytest.mark.slow
+def test_values_that_are_sent_twice_are_found_in_elements_of_any_order(
+    lake: Lake, tmp_path: Path
+) -> None:
+    """Batches of eight shuffled elements: the values of each overlap with those of all others."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    History(log_history_of_bench(30_000)).write_parquet(tmp_path / "long" / PARQUET)
+    ingest(lake, named([tmp_path / "long"]), model="kafka")
+    lake.refresh()
+    elements = lake.table("elements")
+    is_sent = F.col("kind").isin(kinds.SEND, kinds.SENT) & (F.col("outcome") == OK)
+    (again,) = elements.where(is_sent).orderBy(F.desc("number")).limit(1).collect()
+    copy = elements.where(F.col("number") == again["number"]).withColumn("number", F.lit(-1))
+    shuffled = elements.unionByName(copy).orderBy(F.xxhash64("number"))
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = lake.spark.conf.get(name)
+    lake.spark.conf.set(name, "8")
+    try:
+        cut = CutHistory(shuffled, lake.table("operations"), CutSettings())
+        assert cut._sent_twice().tolist() == [again["value"]]
+        cut.forget()
+    finally:
+        lake.spark.conf.set(name, str(before))

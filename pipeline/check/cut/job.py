@@ -198,14 +198,19 @@ class CutHistory:
         both = senders.overlaps([senders.Sent(low, high, low[:0])])
         if not both.low.size:
             return low[:0]
-        value = F.col("value")
-        near = F.lit(False)
-        for lowest, highest in zip(both.low.tolist(), both.high.tolist(), strict=True):
-            near = near | value.between(lowest, highest)
         sends = self.elements.where(
             F.col("kind").isin(kinds.SEND, kinds.SENT) & (F.col("outcome") > 0) & ~F.col("boxed")
         )
-        twice = sends.where(near).groupBy("value").count().where(F.col("count") > 1)
+
+        # A condition for each interval would be a plan that Spark cannot hold: there may be
+        # thousands if batches do not follow the order of the history.
+        def in_both(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                yield batch.filter(pa.array(both.holds(np.asarray(batch["value"]))))
+
+        named = sends.where(F.col("value").isNotNull()).select("value")
+        near = named.mapInArrow(in_both, "value long")
+        twice = near.groupBy("value").count().where(F.col("count") > 1)
         return np.array([row["value"] for row in twice.select("value").collect()], np.int64)
 
     def _unclear(self) -> Ints64:

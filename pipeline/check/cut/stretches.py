@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -54,6 +55,8 @@ SCHEMA: Final = pa.schema(
     ]
 )
 _NO_RANGE: Final = -1
+_FAR: Final = 1 << 16
+"""Elements between two rows of a batch that were not written side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +206,13 @@ def _ends(mentions: Mentions, settings: CutSettings) -> Iterator[dict[str, Any]]
 
 
 def _sent(mentions: Mentions) -> Iterator[dict[str, Any]]:
-    sent = senders.summarise(senders.sent_values(mentions))
-    for low, high in zip(sent.low.tolist(), sent.high.tolist(), strict=True):
-        yield {"what": SENT, "first_value": low, "last_value": high}
-    if sent.twice.size:
-        yield {"what": VALUES, "values": sent.twice.tobytes()}
+    # A batch may begin in one file and end in another one, far away in the history. One interval
+    # for both would overlap with all between them.
+    breaks = np.flatnonzero(np.abs(np.diff(mentions.number)) > _FAR) + 1
+    borders = [0, *breaks.tolist(), mentions.number.size]
+    for begin, end in pairwise(borders):
+        sent = senders.summarise(senders.sent_values(mentions.select(slice(begin, end))))
+        for low, high in zip(sent.low.tolist(), sent.high.tolist(), strict=True):
+            yield {"what": SENT, "first_value": low, "last_value": high}
+        if sent.twice.size:
+            yield {"what": VALUES, "values": sent.twice.tobytes()}
