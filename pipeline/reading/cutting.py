@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 BYTES_PER_TASK: Final = 4 << 20
 """Bytes of histories on disk that a task reads, about a million rows."""
 RUNS_PER_TASK: Final = 256
-ELEMENT_GROUPS_PER_TASK: Final = 6
-"""So many row groups of elements take as long as one of operations, whose rows have texts."""
+ELEMENT_GROUPS_PER_TASK: Final = 4
+"""Row groups of elements that one task reads. To start a task takes as long as to read one."""
 
 _INTS = pa.list_(pa.int64())
 _BOUNDARIES: Final = pa.schema(
