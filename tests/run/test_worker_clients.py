@@ -84,6 +84,11 @@ async def progress(tally: Tally) -> None:
     await until(lambda: tally.counts.completed > before + 5)
 
 
+async def first_operation(workers: WorkerClients, client: str) -> None:
+    """A client that ends without an operation would count as the first that ends in vain."""
+    await until(lambda: workers._worker(client).completed > 0)
+
+
 async def until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not is_so():  # noqa: ASYNC110 - what workers do comes by a pipe
@@ -269,8 +274,7 @@ def test_one_that_always_fails_is_given_up_and_the_others_go_on(
     place = Breaking(tmp_path)
 
     async def act(workers: WorkerClients, tally: Tally) -> None:
-        # A client without an operation would count as the first of those that end in vain.
-        await until(lambda: workers._worker("c2").completed > 0)
+        await first_operation(workers, "c2")
         place.broken_by = broken_by
         await somebody_kills(workers, "c2")
         await until(lambda: any("is not restarted" in each.detail for each in workers.doubts))
@@ -294,7 +298,7 @@ def test_one_that_closes_its_pipe_and_does_not_end_is_ended_and_replaced(
         raise subprocess.TimeoutExpired("a client", timeout)
 
     async def act(workers: WorkerClients, tally: Tally) -> None:
-        await progress(tally)
+        await first_operation(workers, "c2")
         with monkeypatch.context() as sabotage:
             sabotage.setattr("harness.run.worker_process._SIGNAL_WITHIN_S", 0.2)
             if is_deaf:
