@@ -130,11 +130,9 @@ def _properties(settings: SparkSettings, scratch: Path) -> dict[str, str]:
     return {**properties, **settings.more}
 
 
-def _started(settings: SparkSettings, scratch: Path) -> SparkSession:
+def _builder(settings: SparkSettings, scratch: Path) -> SparkSession.Builder:
     from pyspark.sql import SparkSession
 
-    if SparkSession.getActiveSession() is not None:
-        raise EnvironmentFailure("a session of Spark is running in this process already")
     home = java_home(scratch)
     (scratch / "local").mkdir()
     if home is not None:
@@ -146,8 +144,17 @@ def _started(settings: SparkSettings, scratch: Path) -> SparkSession:
     builder = SparkSession.builder.master(settings.master).appName("log-trial")
     for name, value in _properties(settings, scratch).items():
         builder = builder.config(name, value)
+    return builder
+
+
+def _started(settings: SparkSettings, scratch: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
     log = settings.log or scratch / "spark.log"
     with _output_to(log) as begin:
+        if SparkSession.getActiveSession() is not None:
+            raise EnvironmentFailure("a session of Spark is running in this process already")
+        builder = _builder(settings, scratch)
         try:
             with ended_if_not_started(), _interrupts_kept():
                 return builder.getOrCreate()
