@@ -152,9 +152,9 @@ def test_processes_that_do_several_things_at_once_are_judged_whole(
 
 @pytest.mark.slow
 @pytest.mark.sweep
-def test_eighty_histories_of_lists_are_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
+def test_thirty_histories_of_lists_are_judged_in_parts(lake: Lake, tmp_path: Path) -> None:
     """Ten at a time: the session of tests has little memory, and each history has its own plans."""
-    histories = stored((each for each in generated(80) if len(each.elements)), tmp_path / "all")
+    histories = stored((each for each in generated(30) if len(each.elements)), tmp_path / "all")
     ingest(lake, named([tmp_path / "all"]), model=LIST_APPEND)
     lake.refresh()
     runs = [row["run"] for row in lake.table("runs").select("run").collect()]
